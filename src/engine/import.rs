@@ -1,0 +1,298 @@
+//! Bringing exports into a table: decode, sort, merge, commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::open::Engine;
+use super::progress::ImportProgress;
+use crate::files::paths;
+use crate::formats::{self, DecodeOptions, Format, REJECTS_LISTED_MAX, Reject, Source};
+use crate::model::{DateTime, EdmType, TableName};
+use crate::rows::{PropertyNames, Rows, Sorter, SorterOptions};
+use crate::session::{Error, ErrorKind, Result};
+use crate::storage::ingest::{Ingest, IngestOptions, IngestReport};
+use crate::storage::{self, Edit, Manifest, Table};
+
+/// Encoded bytes of the entities of one run file: some tens of megabytes of Parquet.
+const FILE_BYTES: usize = 128 << 20;
+/// Rows held for sorting.
+const SORT_BYTES: usize = 256 << 20;
+/// Input in key order is written at once when this much of it was seen.
+const STREAM_AFTER_BYTES: usize = 16 << 20;
+
+/// What to do about entities that break a rule of the data model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnReject {
+    /// Give up; the table stays as it was.
+    Stop,
+    /// Leave them out and list them.
+    #[default]
+    Skip,
+}
+
+/// How an import works.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// By default it is told from the first bytes of each input.
+    pub format: Option<Format>,
+    pub on_reject: OnReject,
+    pub progress: Arc<ImportProgress>,
+    /// Encoded bytes of the entities of one run file.
+    pub file_bytes: usize,
+    /// Bytes of entities held for sorting input that is not in key order; more is spilled to disk.
+    pub memory_bytes: usize,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            on_reject: OnReject::default(),
+            progress: Arc::default(),
+            file_bytes: FILE_BYTES,
+            memory_bytes: SORT_BYTES,
+        }
+    }
+}
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportReport {
+    /// Entities read, rejected ones left out.
+    pub entities: u64,
+    pub inserted: u64,
+    pub replaced: u64,
+    /// Equal to the stored entity; nothing was written for them.
+    pub unchanged: u64,
+    /// The stored entity has a later Timestamp and stays.
+    pub older: u64,
+    /// Further entities of the same key in the input: the newest Timestamp wins, else the last.
+    pub duplicates: u64,
+    pub rejected: u64,
+    /// The first rejects, with their places.
+    pub rejects: Vec<Reject>,
+    /// In the table afterwards: partitions, entities, files.
+    pub partitions: u64,
+    pub stored: u64,
+    pub files: u64,
+    /// Of the table afterwards.
+    pub properties: Vec<PropertyReport>,
+}
+
+/// A property and how many entities have it, by type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyReport {
+    pub name: String,
+    pub types: Vec<(EdmType, u64)>,
+}
+
+impl Engine {
+    /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is visible at once at the end,
+    /// or nothing. Blocks, and uses threads of its own.
+    pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
+        let name = TableName::parse(table)?;
+        let _job = self.store.begin_job(self.account.as_str(), name.as_str())?;
+        let snapshot = self.store.snapshot();
+        let (target, mut edits) = match snapshot.catalog.table(&self.account, &name) {
+            Some(table) => (Arc::clone(table), Vec::new()),
+            None => self.new_table(&name, snapshot.catalog.next_table_id()),
+        };
+        let run = Import {
+            engine: self,
+            names: Arc::new(PropertyNames::new()),
+            options,
+            spill_folder: paths::spill(&format!("import-{}", target.id)),
+        };
+        let mut report = ImportReport::default();
+        let merged = run.merge(sources, &target, snapshot.catalog.next_file_id(), &mut report)?;
+        let IngestReport { inserted, replaced, unchanged, older } = merged.report;
+        (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
+        edits.extend(merged.edits);
+        options.progress.enter("writing");
+        let table = if edits.is_empty() {
+            target
+        } else {
+            let committed = self.store.commit(&edits)?;
+            committed.catalog.table(&self.account, &name).cloned().unwrap_or(target)
+        };
+        describe(&table, &mut report);
+        Ok(report)
+    }
+
+    /// A table that does not exist yet, and the edit that makes it.
+    fn new_table(&self, name: &TableName, id: u64) -> (Arc<Table>, Vec<Edit>) {
+        let created_ticks = self.store.clock().now().ticks();
+        let (account, name) = (self.account.as_str().to_owned(), name.as_str().to_owned());
+        let table = Table {
+            id,
+            account: account.clone(),
+            name: name.clone(),
+            created_ticks,
+            columns: Vec::new(),
+            schema_version: 0,
+            manifest: Manifest::default(),
+        };
+        (Arc::new(table), vec![Edit::CreateTable { id, account, name, created_ticks }])
+    }
+}
+
+/// What is wrong with an input is for the caller to mend; an input that cannot be read is out of reach.
+impl From<formats::Error> for Error {
+    fn from(error: formats::Error) -> Self {
+        let kind = match &error {
+            formats::Error::Read { .. } => ErrorKind::Unavailable,
+            _ => ErrorKind::Invalid,
+        };
+        Error::new(kind, error.to_string()).with_source(error)
+    }
+}
+
+struct Import<'a> {
+    engine: &'a Engine,
+    names: Arc<PropertyNames>,
+    options: &'a ImportOptions,
+    spill_folder: String,
+}
+
+struct Merged {
+    edits: Vec<Edit>,
+    report: IngestReport,
+}
+
+impl Import<'_> {
+    /// Everything up to the commit: run files are written and durable, and nothing names them.
+    fn merge(&self, sources: Vec<Source>, table: &Arc<Table>, next_file_id: u64, report: &mut ImportReport) -> Result<Merged> {
+        let progress = &self.options.progress;
+        progress.enter("reading");
+        let store = &self.engine.store;
+        let options = IngestOptions {
+            file_bytes: self.options.file_bytes,
+            // Whole microseconds, as the service's own timestamps are.
+            timestamp: whole_micros(store.clock().now()),
+        };
+        let mut ingest = Ingest::begin(store.files(), &self.names, table, next_file_id, &options);
+        let sorting = SorterOptions {
+            memory_bytes_max: self.options.memory_bytes,
+            stream_after_bytes: Some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
+        };
+        let mut sorter = Sorter::new(Arc::clone(store.files().store()), &*self.spill_folder, sorting);
+        for source in sources {
+            self.decode(source, report, &mut |rows| {
+                for batch in sorter.push(rows).map_err(storage::Error::from)? {
+                    ingest.push(&batch)?;
+                }
+                Ok(())
+            })?;
+        }
+        progress.enter("merging");
+        let mut sorted = sorter.finish().map_err(storage::Error::from)?;
+        let (mut edits, mut merged) = (Vec::new(), IngestReport::default());
+        let mut target = Arc::clone(table);
+        let mut superseded = Vec::new();
+        if sorted.head_interrupted() {
+            // The input is several sorted sequences. The first is merged already; the rest is merged into what that gave.
+            let (head_edits, head) = ingest.finish(table)?;
+            merged = head;
+            target = Arc::new(applied(table, &head_edits)?);
+            let first_free = newest_file(&target).max(next_file_id);
+            superseded.extend(target.manifest.files().filter(|file| file.id >= next_file_id).cloned());
+            ingest = Ingest::begin(store.files(), &self.names, &target, first_free, &options);
+            edits = head_edits;
+        }
+        while let Some(batch) = sorted.next_batch().map_err(storage::Error::from)? {
+            ingest.push(&batch)?;
+        }
+        report.duplicates = sorted.duplicates();
+        let (last_edits, last) = ingest.finish(&target)?;
+        merged.inserted += last.inserted;
+        merged.replaced += last.replaced;
+        merged.unchanged += last.unchanged;
+        merged.older += last.older;
+        if !superseded.is_empty() {
+            // Files of the head that the second merge wrote anew are never named.
+            let finished = applied(&target, &last_edits)?;
+            let kept: std::collections::HashSet<u64> = finished.manifest.files().map(|file| file.id).collect();
+            for file in superseded.iter().filter(|file| !kept.contains(&file.id)) {
+                store.files().forget(file.id);
+                store.files().store().remove(&file.path)?;
+            }
+        }
+        edits.extend(last_edits);
+        Ok(Merged { edits, report: merged })
+    }
+
+    fn decode(&self, mut source: Source, report: &mut ImportReport, sink: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
+        let format = match self.options.format {
+            Some(format) => format,
+            None => source.detect()?,
+        };
+        let on_reject = self.options.on_reject;
+        let counts = formats::decode(
+            source,
+            format,
+            &self.names,
+            &DecodeOptions::default(),
+            self.options.progress.decoding(),
+            &mut |chunk| {
+                if on_reject == OnReject::Stop
+                    && let Some(reject) = chunk.rejects.first()
+                {
+                    return Err(Error::new(ErrorKind::Rejected, reject.to_string()));
+                }
+                let room = REJECTS_LISTED_MAX.saturating_sub(report.rejects.len());
+                report.rejects.extend(chunk.rejects.into_iter().take(room));
+                sink(chunk.rows)
+            },
+        )?;
+        report.entities += counts.entities;
+        report.rejected += counts.rejected;
+        Ok(())
+    }
+}
+
+fn whole_micros(at: DateTime) -> DateTime {
+    DateTime::from_micros(at.micros(), 0)
+}
+
+fn newest_file(table: &Table) -> u64 {
+    table.manifest.files().map(|file| file.id + 1).max().unwrap_or(0)
+}
+
+/// The table as these edits leave it.
+fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
+    let mut table = Table::clone(table);
+    for edit in edits {
+        match edit {
+            Edit::SetColumns { columns, .. } => table.columns.clone_from(columns),
+            Edit::ReplaceRanges { from, to, ranges, .. } => {
+                let replaced = table.manifest.with_ranges_replaced(*from, *to, ranges);
+                table.manifest = replaced
+                    .ok_or_else(|| Error::new(ErrorKind::Internal, "range partitions of an import do not fit its table"))?;
+            }
+            Edit::CreateTable { .. } | Edit::DropTable { .. } | Edit::MaskRows { .. } => {}
+        }
+    }
+    Ok(table)
+}
+
+fn describe(table: &Table, report: &mut ImportReport) {
+    report.partitions = table.manifest.partitions();
+    report.stored = table.manifest.live_rows();
+    report.files = table.manifest.files().count() as u64;
+    let mut counts: BTreeMap<(&str, EdmType), u64> = BTreeMap::new();
+    for summary in table.manifest.files().flat_map(|file| &file.columns) {
+        *counts.entry((&summary.column.property, summary.column.edm)).or_default() += summary.entities;
+    }
+    report.properties = table
+        .columns
+        .iter()
+        .map(|column| PropertyReport {
+            name: column.name.to_string(),
+            types: EdmType::ALL
+                .into_iter()
+                .filter_map(|edm| counts.get(&(&*column.name, edm)).map(|&count| (edm, count)))
+                .collect(),
+        })
+        .filter(|property| !property.types.is_empty())
+        .collect();
+}

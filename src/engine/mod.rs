@@ -1,0 +1,12 @@
+//! The lifetime of a data folder in a process: opening it, importing into it, checking it.
+
+mod import;
+mod open;
+mod progress;
+
+pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};
+pub use open::{Engine, Options};
+pub use progress::ImportProgress;
+
+#[cfg(test)]
+mod tests;

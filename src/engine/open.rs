@@ -1,0 +1,105 @@
+//! Opening a data folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::clock::{Clock, SystemClock};
+use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
+use crate::model::{AccountName, Rejected};
+use crate::provider::ScanOptions;
+use crate::session::{Result, Session, SessionOptions};
+use crate::storage::{Store, StoreOptions};
+
+/// The location that keeps nothing.
+const MEMORY: &str = ":memory:";
+/// The account of a data folder, unless another one is asked for; the name that the service's emulator has.
+const ACCOUNT: &str = "devstoreaccount1";
+
+/// How a database is opened. The default suits a laptop.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub account: AccountName,
+    /// Bound of what is cached of files, in bytes: metadata, page indexes, pages of keys, entities.
+    pub cache_bytes: u64,
+    /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
+    pub memory_bytes: Option<u64>,
+    /// Where queries spill to; by default the system's folder for temporary files.
+    pub spill_folder: Option<PathBuf>,
+    /// Threads of one query; by default the machine's.
+    pub target_partitions: Option<usize>,
+    /// How tables are scanned; the default is right for everything but checking it.
+    pub scan: ScanOptions,
+}
+
+impl Options {
+    /// The defaults, for one account.
+    pub fn for_account(account: AccountName) -> Self {
+        Self {
+            account,
+            cache_bytes: 256 << 20,
+            memory_bytes: None,
+            spill_folder: None,
+            target_partitions: None,
+            scan: ScanOptions::default(),
+        }
+    }
+
+    /// The defaults, for account `devstoreaccount1`.
+    pub fn new() -> Result<Self, Rejected> {
+        Ok(Self::for_account(AccountName::parse(ACCOUNT)?))
+    }
+}
+
+/// A data folder with everything that works on it.
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) store: Arc<Store>,
+    pub(super) account: AccountName,
+    session: Session,
+}
+
+impl Engine {
+    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
+    pub async fn open(location: &str, options: Options) -> Result<Self> {
+        let read_only = location.contains("://");
+        let files: Arc<dyn FileStore> = if location == MEMORY {
+            Arc::new(MemoryStore::new())
+        } else if read_only {
+            Arc::new(RemoteStore::open(location)?)
+        } else {
+            Arc::new(LocalStore::open(location)?)
+        };
+        Self::open_files(files, Arc::new(SystemClock::new()), options, read_only).await
+    }
+
+    /// The same on files and a clock of the caller's.
+    pub async fn open_files(
+        files: Arc<dyn FileStore>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        read_only: bool,
+    ) -> Result<Self> {
+        let storage = StoreOptions { cache_bytes: options.cache_bytes, read_only, ..StoreOptions::default() };
+        let store = Arc::new(Store::open(files, clock, storage).await?);
+        let session = SessionOptions {
+            memory_bytes: options.memory_bytes,
+            spill_folder: options.spill_folder,
+            target_partitions: options.target_partitions,
+            scan: options.scan,
+        };
+        let session = Session::new(Arc::clone(&store), options.account.clone(), session)?;
+        Ok(Self { store, account: options.account, session })
+    }
+
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+}

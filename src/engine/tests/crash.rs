@@ -1,0 +1,97 @@
+//! Stopping at every write, sync and rename of an import.
+
+use std::sync::Arc;
+
+use super::{entities, import, open};
+use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
+use crate::files::{FileStore, MemoryStore};
+use futures::executor::block_on;
+
+/// Twelve entities over three partitions; `version` changes half of them.
+fn export(version: u32) -> String {
+    let mut text = String::new();
+    for i in 0..12 {
+        let value = if i % 2 == 0 { version } else { 0 };
+        text.push_str(&format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:03}\",\"Value\":{value}}}\n", i / 4));
+    }
+    text
+}
+
+/// Bytes so few that the import writes several files.
+const FILE_BYTES: usize = 200;
+
+#[test]
+fn a_stop_at_any_step_of_an_import_leaves_the_old_table_or_the_new_one() {
+    let base = MemoryStore::new();
+    let engine = open(Arc::new(base.clone())).expect("opens");
+    import(&engine, "People", &export(1), FILE_BYTES).expect("imports");
+    let old = entities(&engine, "People");
+    drop(engine);
+    let base = MemoryStore::with_files(base.files());
+
+    let whole = Arc::new(FaultStore::over(&base, FaultPlan::none()));
+    let engine = open(Arc::clone(&whole) as Arc<dyn FileStore>).expect("opens");
+    let before = whole.operations();
+    let report = import(&engine, "People", &export(2), FILE_BYTES).expect("imports");
+    assert_eq!((report.replaced, report.unchanged, report.inserted), (6, 6, 0));
+    let new = entities(&engine, "People");
+    let steps = whole.operations();
+    drop(engine);
+    assert!(steps > before + 10, "an import of several files has many steps, this had {}", steps - before);
+    assert_ne!(old, new);
+
+    for fault in [Fault::Stop, Fault::Tear, Fault::Fail(std::io::ErrorKind::StorageFull)] {
+        for n in 1..=steps {
+            let failing = Arc::new(FaultStore::over(&base, FaultPlan::at(n, fault)));
+            let imported = open(Arc::clone(&failing) as Arc<dyn FileStore>)
+                .and_then(|engine| import(&engine, "People", &export(2), FILE_BYTES).map(|_| ()));
+            for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
+                let engine = open(Arc::new(failing.after_crash(mode))).unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
+                let found = entities(&engine, "People");
+                if imported.is_ok() {
+                    assert_eq!(found, new, "{fault:?} at {n}, {mode:?}: acknowledged");
+                } else {
+                    assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: neither old nor new");
+                }
+                let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot().catalog));
+                assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_first_import_that_fails_leaves_no_table() {
+    let whole = Arc::new(FaultStore::new(FaultPlan::none()));
+    let engine = open(Arc::clone(&whole) as Arc<dyn FileStore>).expect("opens");
+    import(&engine, "People", &export(1), FILE_BYTES).expect("imports");
+    let new = entities(&engine, "People");
+    let steps = whole.operations();
+    drop(engine);
+    for n in 1..=steps {
+        let failing = Arc::new(FaultStore::new(FaultPlan::at(n, Fault::Stop)));
+        let imported = open(Arc::clone(&failing) as Arc<dyn FileStore>)
+            .and_then(|engine| import(&engine, "People", &export(1), FILE_BYTES).map(|_| ()));
+        let engine = open(Arc::new(failing.after_crash(AfterCrash::LoseUnsynced))).unwrap_or_else(|error| panic!("at {n}: {error}"));
+        let found = entities(&engine, "People");
+        assert!(found == new || (found.is_none() && imported.is_err()), "at {n}: {found:?}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_a_run_file_is_found_by_check_and_harms_no_other_table() {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    import(&engine, "People", &export(1), 1 << 20).expect("imports");
+    import(&engine, "Others", &export(2), 1 << 20).expect("imports");
+    drop(engine);
+    let mut content = files.files();
+    let (path, damaged) = content.iter_mut().find(|(path, _)| path.contains("People.")).expect("a run file");
+    let path = path.clone();
+    damaged[20] ^= 0x10;
+    let engine = open(Arc::new(MemoryStore::with_files(content))).expect("opens");
+    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot().catalog));
+    assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+    assert_eq!(report.findings[0].path, path);
+    assert_eq!(entities(&engine, "Others").map(|found| found.len()), Some(12));
+}

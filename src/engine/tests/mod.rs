@@ -1,0 +1,76 @@
+//! The engine as a whole, on memory and on failing files.
+
+mod crash;
+mod import;
+mod scans;
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::TryStreamExt;
+use futures::executor::block_on;
+
+use super::{Engine, ImportOptions, ImportReport, Options};
+use crate::clock::ManualClock;
+use crate::files::FileStore;
+use crate::formats::Source;
+use crate::model::{DateTime, Entity, KeyRange, TableName};
+use crate::session::{Result, Session};
+use crate::storage;
+
+/// 2024-05-01T08:00:00Z.
+const NOW_TICKS: i64 = 17_145_504_000_000_000;
+
+fn open(files: Arc<dyn FileStore>) -> Result<Engine> {
+    let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
+    let options = Options { target_partitions: Some(2), ..Options::new()? };
+    block_on(Engine::open_files(files, clock, options, false))
+}
+
+fn import(engine: &Engine, table: &str, text: &str, file_bytes: usize) -> Result<ImportReport> {
+    let source = Source::stream("test", Box::new(Cursor::new(text.to_owned().into_bytes())));
+    engine.import(table, vec![source], &ImportOptions { file_bytes, ..ImportOptions::default() })
+}
+
+/// All entities of a table, in key order; none if there is no such table.
+fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
+    let snapshot = engine.store().snapshot();
+    let table = snapshot.catalog.table(engine.account(), &TableName::parse(table).expect("a table name"))?;
+    let batches = storage::range(Arc::clone(engine.store().files()), table, KeyRange::all()).expect("a range");
+    let batches: Vec<Vec<Entity>> = block_on(batches.try_collect()).expect("entities");
+    Some(batches.into_iter().flatten().collect())
+}
+
+/// The rows of a query as text, one string a row.
+fn rows(session: &Session, sql: &str) -> Result<Vec<String>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let batches = session.sql(sql, &[]).await?.collect().await?;
+        let options = FormatOptions::default().with_null("NULL");
+        let mut rows = Vec::new();
+        for batch in batches {
+            let columns: Vec<ArrayFormatter<'_>> =
+                batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a column")).collect();
+            for row in 0..batch.num_rows() {
+                let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
+                rows.push(values.join("|"));
+            }
+        }
+        Ok(rows)
+    })
+}
+
+/// A small generator with a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound
+    }
+
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}

@@ -1,0 +1,156 @@
+//! Pruned scans against plain ones, over generated tables and predicates.
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::{Dice, import, open, rows};
+use crate::engine::Engine;
+use crate::files::MemoryStore;
+use crate::provider::ScanOptions;
+use crate::session::{Session, SessionOptions};
+use crate::storage::run::RunFile;
+use crate::storage::Edit;
+
+const PARTITIONS: &[&str] = &["", "a", "ab", "abc", "abcd", "b", "ba", "Z", "é", "\u{e000}", "\u{10000}"];
+const ROWS: &[&str] = &["", "0", "00", "000", "0001", "001", "01", "1", "10", "2", "x", "xé"];
+
+/// Entities of every kind of partition, in random order.
+fn export(dice: &mut Dice, entities: usize) -> String {
+    let mut text = String::new();
+    for i in 0..entities {
+        let partition = dice.pick(PARTITIONS);
+        let row = if dice.below(2) == 0 { dice.pick(ROWS).to_owned() } else { format!("{}{:04}", dice.pick(ROWS), dice.below(5000)) };
+        let mut properties = vec![format!("\"PartitionKey\":\"{partition}\",\"RowKey\":\"{row}\"")];
+        if dice.below(3) > 0 {
+            properties.push(format!("\"A\":{}", dice.below(20)));
+        }
+        match dice.below(4) {
+            0 => properties.push(format!("\"B\":{}", dice.below(20))),
+            1 => properties.push(format!("\"B\":\"{}\"", dice.below(20))),
+            2 => properties.push(format!("\"B\":{}.5", dice.below(20))),
+            _ => {}
+        }
+        if dice.below(3) > 0 {
+            properties.push(format!("\"S\":\"{}\"", dice.pick(ROWS)));
+        }
+        if dice.below(5) == 0 {
+            properties.push(format!("\"G@odata.type\":\"Edm.Guid\",\"G\":\"00000000-0000-0000-0000-00000000000{}\"", i % 10));
+        }
+        text.push_str(&format!("{{{}}}\n", properties.join(",")));
+    }
+    text
+}
+
+fn literal(text: &str) -> String {
+    format!("'{text}'")
+}
+
+/// A random predicate over keys and properties.
+fn predicate(dice: &mut Dice, depth: usize) -> String {
+    if depth > 0 && dice.below(3) > 0 {
+        let (left, right) = (predicate(dice, depth - 1), predicate(dice, depth - 1));
+        return match dice.below(5) {
+            0 => format!("NOT ({left})"),
+            1 | 2 => format!("({left} AND {right})"),
+            _ => format!("({left} OR {right})"),
+        };
+    }
+    let (column, values) = match dice.below(5) {
+        0 | 1 => ("\"PartitionKey\"", PARTITIONS),
+        2 | 3 => ("\"RowKey\"", ROWS),
+        _ => ("\"S\"", ROWS),
+    };
+    let (one, other) = (literal(dice.pick(values)), literal(dice.pick(values)));
+    let operator = dice.pick(&["=", "=", "<>", "<", "<=", ">", ">="]);
+    match dice.below(14) {
+        0..=4 => format!("{column} {operator} {one}"),
+        5 => format!("{one} {operator} {column}"),
+        6 => format!("{column} BETWEEN {one} AND {other}"),
+        7 => format!("{column} NOT IN ({one}, {other})"),
+        8 => format!("{column} IN ({one}, {other}, NULL)"),
+        9 => format!("{column} LIKE '{}%'", dice.pick(values)),
+        10 => format!("starts_with({column}, {one})"),
+        11 => format!("{column} IS {}NULL", dice.pick(&["", "NOT "])),
+        12 => format!("(\"PartitionKey\", \"RowKey\") {operator} ({}, {})", literal(dice.pick(PARTITIONS)), literal(dice.pick(ROWS))),
+        _ => format!("\"A\" {operator} {}", dice.below(20)),
+    }
+}
+
+fn session(engine: &Engine, filter_pushdown: bool, pruning: bool) -> Session {
+    let scan = ScanOptions { filter_pushdown, pruning };
+    let options = SessionOptions { scan, target_partitions: Some(2), ..SessionOptions::default() };
+    Session::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a session")
+}
+
+/// Masks some rows of some files.
+fn mask(engine: &Engine, dice: &mut Dice) {
+    let snapshot = engine.store().snapshot();
+    let mut edits = Vec::new();
+    for table in snapshot.catalog.tables() {
+        for file in table.manifest.files() {
+            if dice.below(3) == 0 {
+                continue;
+            }
+            let masked: RoaringBitmap = (0..file.rows as u32).filter(|_| dice.below(4) == 0).collect();
+            let file = RunFile { mask: Some(Arc::new(masked)), ..RunFile::clone(file) };
+            edits.push(Edit::MaskRows { table: table.id, file: Box::new(file) });
+        }
+    }
+    engine.store().commit(&edits).expect("commits");
+}
+
+fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, masked: bool) {
+    let mut dice = Dice(seed);
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    import(&engine, "T", &export(&mut dice, entities), file_bytes).expect("imports");
+    if masked {
+        mask(&engine, &mut dice);
+    }
+    let plain = session(&engine, false, false);
+    let clever = [session(&engine, true, true), session(&engine, false, true), session(&engine, true, false)];
+    let live = engine.store().snapshot().catalog.tables().map(|table| table.manifest.live_rows()).sum::<u64>();
+    assert_eq!(rows(&plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM T").expect("counts"), [live.to_string()], "seed {seed}");
+    for _ in 0..predicates {
+        let filter = predicate(&mut dice, 3);
+        let select = format!("SELECT \"PartitionKey\", \"RowKey\", \"A\", \"B\", \"B:Int32\", \"S\", \"Timestamp\" FROM T WHERE {filter}");
+        let mut expected = rows(&plain, &select).unwrap_or_else(|error| panic!("seed {seed}: {filter}: {error}"));
+        let ordered = format!("SELECT \"PartitionKey\", \"RowKey\" FROM T WHERE {filter} ORDER BY \"PartitionKey\" COLLATE_, \"RowKey\" COLLATE_");
+        let direction = dice.pick(&["", "DESC"]);
+        let limit = [String::new(), format!(" LIMIT {}", dice.below(30)), format!(" LIMIT {} OFFSET {}", dice.below(30), dice.below(9))];
+        let ordered = ordered.replace("COLLATE_", direction) + &limit[dice.below(3)];
+        let expected_order = rows(&plain, &ordered).unwrap_or_else(|error| panic!("seed {seed}: {ordered}: {error}"));
+        let count = format!("SELECT count(*), min(\"PartitionKey\"), max(\"RowKey\") FROM T WHERE {filter}");
+        let expected_count = rows(&plain, &count).unwrap_or_else(|error| panic!("seed {seed}: {count}: {error}"));
+        expected.sort();
+        for (which, session) in clever.iter().enumerate() {
+            let mut found = rows(session, &select).unwrap_or_else(|error| panic!("seed {seed}, {which}: {filter}: {error}"));
+            found.sort();
+            assert_eq!(found, expected, "seed {seed}, {which}: {filter}");
+            let found = rows(session, &ordered).unwrap_or_else(|error| panic!("seed {seed}, {which}: {ordered}: {error}"));
+            assert_eq!(found, expected_order, "seed {seed}, {which}: {ordered}");
+            let found = rows(session, &count).unwrap_or_else(|error| panic!("seed {seed}, {which}: {count}: {error}"));
+            assert_eq!(found, expected_count, "seed {seed}, {which}: {count}");
+        }
+    }
+}
+
+#[test]
+fn pruned_scans_return_what_plain_ones_do() {
+    for seed in 1..=6 {
+        compare(seed, 600, 3_000, 25, false);
+    }
+}
+
+#[test]
+fn pruned_scans_return_what_plain_ones_do_with_masks() {
+    for seed in 101..=106 {
+        compare(seed, 600, 3_000, 25, true);
+    }
+}
+
+#[test]
+fn pruned_scans_return_what_plain_ones_do_over_many_pages() {
+    compare(1001, 20_000, 1 << 20, 25, false);
+    compare(1002, 20_000, 1 << 20, 25, true);
+}

@@ -1,0 +1,20 @@
+//! Reading exports of entity tables into [`Rows`](crate::rows::Rows).
+//!
+//! A [`Source`] is a named stream of bytes or a file. [`decode`] reads it in one of the [`Format`]s: one thread at a
+//! time reads and cuts the input into batches, worker threads turn batches into rows, and the caller's sink gets the
+//! chunks in the order of the input. Memory is bounded by the number of threads. An entity that breaks a rule of the
+//! data model is reported with its place and skipped; input that cannot be read any further is an error that names the
+//! place.
+
+mod decode;
+mod error;
+mod format;
+mod ordered;
+mod parquet;
+mod service_json;
+mod source;
+
+pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
+pub use error::{Error, Place, Reject};
+pub use format::Format;
+pub use source::Source;

@@ -1,0 +1,163 @@
+//! Parquet with the keys as columns: our own files, and those of other tools.
+//!
+//! `PartitionKey` and `RowKey` are string columns without nulls; `Timestamp` is optional. Every other column is a
+//! property of its name, typed by the column: Boolean, integers of 8 and 16 bits and Int32 are Int32, UInt32 and Int64
+//! are Int64 (UInt64 too, where a value fits), Float is Double, strings are String, binaries Binary, 16 bytes with the
+//! UUID type Guid, timestamps of any unit and zone and dates DateTime. A timestamp without zone is UTC. Nanoseconds
+//! that are no whole tick of 100 ns are rounded down, INT96 timestamps to the microsecond. Null is absence. Columns of
+//! other types are refused by name, those beginning with `odata.` are not read.
+//!
+//! As in our own files, `P:Int64` is a column of those values of property `P` that have this type, and `P:tick` has the
+//! 100 ns digit below the microsecond of `P` (or `P:DateTime`). The column `(other)` is not read yet, and refused.
+
+mod columns;
+mod layout;
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::ParquetMetaData;
+
+use self::columns::BatchColumns;
+use self::layout::Layout;
+use super::decode::{Chunk, DecodeOptions, Progress};
+use super::error::{Error, Place, Reject};
+use super::ordered;
+use super::source::Source;
+use crate::rows::{PropertyNames, Rows};
+
+/// Rows read at once.
+const BATCH_ROWS_MAX: u64 = 8192;
+const BATCH_ROWS_MIN: u64 = 16;
+
+pub(super) fn decode<E: From<Error>>(
+    source: Source,
+    names: &Arc<PropertyNames>,
+    options: &DecodeOptions,
+    progress: &Progress,
+    sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
+) -> Result<(), E> {
+    let (input, file) = source.into_file()?;
+    let failed = |source| Error::Parquet { input: Arc::clone(&input), source };
+    let metadata = guarded(&input, || read_metadata(&file))?.map_err(failed)?;
+    let layout = Layout::of(&input, metadata.schema(), names)?;
+    let mut groups = RowGroups::of(metadata.metadata());
+    let batch_rows = batch_rows(metadata.metadata(), options.chunk_bytes);
+    let projection = ProjectionMask::roots(metadata.parquet_schema(), layout.columns_read());
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
+        .with_projection(projection)
+        .with_batch_size(batch_rows);
+    let mut reader = guarded(&input, || builder.build())?.map_err(failed)?;
+    let mut rows_read = 0;
+    let produce = || {
+        progress.add_bytes_read(groups.begun_at(rows_read));
+        let Some(batch) = guarded(&input, || reader.next())? else { return Ok(None) };
+        let batch = batch.map_err(|source| Error::Arrow { input: Arc::clone(&input), source })?;
+        let first_row = rows_read + 1;
+        rows_read += batch.num_rows() as u64;
+        Ok(Some((first_row, batch)))
+    };
+    let work =
+        |_: &mut (), (first_row, batch): (u64, RecordBatch)| decode_batch(&input, &layout, names, first_row, &batch);
+    ordered::run(options.threads, produce, || (), work, sink)
+}
+
+fn decode_batch(
+    input: &Arc<str>,
+    layout: &Layout,
+    names: &PropertyNames,
+    first_row: u64,
+    batch: &RecordBatch,
+) -> Result<Chunk, Error> {
+    let columns = BatchColumns::of(input, layout, batch)?;
+    let mut chunk = Chunk { rows: Rows::with_capacity(batch.num_rows(), 0), ..Chunk::default() };
+    for i in 0..batch.num_rows() {
+        if let Err(reason) = columns.append(i, &mut chunk.rows, names) {
+            let place = Place::Row(first_row + i as u64);
+            chunk.reject(|| Reject { input: Arc::clone(input), place, reason });
+        }
+    }
+    chunk.rows.sort();
+    Ok(chunk)
+}
+
+/// Turns a panic of the Parquet reader into an error: it does not check everything that a damaged file may say.
+fn guarded<T>(input: &Arc<str>, read: impl FnOnce() -> T) -> Result<T, Error> {
+    // What a panic leaves behind is dropped unused, since the error ends the decoding.
+    catch_unwind(AssertUnwindSafe(read)).map_err(|panic| {
+        let reason = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(reason), _) => reason.clone(),
+            (_, Some(reason)) => (*reason).to_owned(),
+            _ => "it cannot be read".to_owned(),
+        };
+        Error::DamagedParquet { input: Arc::clone(input), reason }
+    })
+}
+
+/// Reads the footer. INT96 timestamps are taken as microseconds, since nanoseconds reach from 1677 to 2262 only.
+fn read_metadata(file: &File) -> parquet::errors::Result<ArrowReaderMetadata> {
+    let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
+    let leaves = metadata.parquet_schema();
+    let is_int96 = |name: &str| {
+        let leaf = leaves.columns().iter().find(|leaf| leaf.path().parts() == [name]);
+        leaf.is_some_and(|leaf| leaf.physical_type() == PhysicalType::INT96)
+    };
+    let fields = metadata.schema().fields();
+    if !fields.iter().any(|field| is_int96(field.name())) {
+        return Ok(metadata);
+    }
+    let fields: Vec<Field> = fields
+        .iter()
+        .map(|field| match is_int96(field.name()) {
+            true => field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None)),
+            false => field.as_ref().clone(),
+        })
+        .collect();
+    ArrowReaderMetadata::load(file, ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields))))
+}
+
+/// Rows of about `chunk_bytes`, by the sizes in the footer.
+fn batch_rows(metadata: &ParquetMetaData, chunk_bytes: usize) -> usize {
+    let row_bytes = |group: &parquet::file::metadata::RowGroupMetaData| {
+        u64::try_from(group.total_byte_size()).unwrap_or(0) / u64::try_from(group.num_rows()).unwrap_or(0).max(1)
+    };
+    let row_bytes_max = metadata.row_groups().iter().map(row_bytes).max().unwrap_or(0).max(1);
+    (chunk_bytes as u64 / row_bytes_max).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX) as usize
+}
+
+/// The sizes of row groups, to tell how much of the file was begun.
+struct RowGroups {
+    /// First row and compressed bytes of the groups not yet begun, the next one last.
+    ahead: Vec<(u64, u64)>,
+}
+
+impl RowGroups {
+    fn of(metadata: &ParquetMetaData) -> Self {
+        let mut first = 0;
+        let mut ahead = Vec::with_capacity(metadata.num_row_groups());
+        for group in metadata.row_groups() {
+            ahead.push((first, u64::try_from(group.compressed_size()).unwrap_or(0)));
+            first += u64::try_from(group.num_rows()).unwrap_or(0);
+        }
+        ahead.reverse();
+        Self { ahead }
+    }
+
+    /// Bytes of the groups that begin at or before `row` and were not counted before.
+    fn begun_at(&mut self, row: u64) -> u64 {
+        let mut bytes = 0;
+        while let Some((_, group_bytes)) = self.ahead.pop_if(|(first, _)| *first <= row) {
+            bytes += group_bytes;
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Reading values out of the columns of a batch.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, Float64Array,
+    Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimeUnit, UInt64Type};
+
+use super::layout::Layout;
+use crate::formats::error::Error;
+use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
+use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+
+/// The columns of one batch, downcast once.
+pub(super) struct BatchColumns<'a> {
+    partition: Texts,
+    row: Texts,
+    timestamp: Option<Dates>,
+    properties: Vec<(PropertyId, &'a str, Values)>,
+}
+
+impl<'a> BatchColumns<'a> {
+    pub(super) fn of(input: &Arc<str>, layout: &'a Layout, batch: &RecordBatch) -> Result<Self, Error> {
+        let failed = |source| Error::Arrow { input: Arc::clone(input), source };
+        let texts = |at: usize| Texts::of(batch.column(at)).map_err(failed);
+        let dates = |at: usize, tick: Option<usize>| {
+            Dates::of(batch.column(at), tick.map(|tick| batch.column(tick))).map_err(failed)
+        };
+        let timestamp = layout.timestamp.map(|dated| dates(dated.column, dated.tick)).transpose()?;
+        let mut properties = Vec::with_capacity(layout.properties.len());
+        for property in &layout.properties {
+            let values = match property.edm_type {
+                EdmType::DateTime => Values::Dates(dates(property.column, property.tick)?),
+                edm_type => Values::of(batch.column(property.column), edm_type).map_err(failed)?,
+            };
+            properties.push((property.id, property.name.as_str(), values));
+        }
+        Ok(Self { partition: texts(layout.partition)?, row: texts(layout.row)?, timestamp, properties })
+    }
+
+    /// Appends row `i` to `rows`, or says why not.
+    pub(super) fn append(&self, i: usize, rows: &mut Rows, names: &PropertyNames) -> Result<(), String> {
+        let mut builder = rows.builder(names);
+        builder.begin();
+        for (id, name, values) in &self.properties {
+            if let Some(value) = values.get(i).map_err(|reason| format!("property {name}: {reason}"))? {
+                check(name, value)?;
+                builder.set(*id, value);
+            }
+        }
+        let partition = self.partition.get(i).ok_or("PartitionKey is null")?;
+        let row = self.row.get(i).ok_or("RowKey is null")?;
+        let timestamp = match &self.timestamp {
+            Some(dates) => dates.get(i).map_err(|reason| format!("Timestamp: {reason}"))?,
+            None => None,
+        };
+        if let Some(timestamp) = timestamp {
+            timestamp.validate("Timestamp").map_err(|rejected| rejected.to_string())?;
+        }
+        builder.finish(partition, row, timestamp).map_err(|rejected| rejected.to_string())
+    }
+}
+
+/// Refuses values over the service's limits; values surely within them are not copied.
+fn check(property: &str, value: ValueRef<'_>) -> Result<(), String> {
+    let checked = match value {
+        ValueRef::String(text) if text.len() > STRING_UTF16_UNITS_MAX => value.to_value().validate(property),
+        ValueRef::Binary(bytes) if bytes.len() > BINARY_BYTES_MAX => value.to_value().validate(property),
+        ValueRef::DateTime(at) => Value::DateTime(at).validate(property),
+        _ => Ok(()),
+    };
+    checked.map_err(|rejected| rejected.to_string())
+}
+
+type ArrowResult<T> = Result<T, arrow::error::ArrowError>;
+
+enum Values {
+    Boolean(BooleanArray),
+    Int32(Int32Array),
+    Int64(Int64Array),
+    UInt64(UInt64Array),
+    Double(Float64Array),
+    Texts(Texts),
+    Binary(BinaryArray),
+    LargeBinary(LargeBinaryArray),
+    BinaryView(BinaryViewArray),
+    FixedBinary(FixedSizeBinaryArray),
+    Guid(FixedSizeBinaryArray),
+    Dates(Dates),
+}
+
+impl Values {
+    fn of(column: &ArrayRef, edm_type: EdmType) -> ArrowResult<Values> {
+        Ok(match (edm_type, column.data_type()) {
+            (EdmType::Boolean, _) => Values::Boolean(column.as_boolean().clone()),
+            (EdmType::Int32, _) => Values::Int32(cast(column, &DataType::Int32)?.as_primitive::<Int32Type>().clone()),
+            (EdmType::Int64, DataType::UInt64) => Values::UInt64(column.as_primitive::<UInt64Type>().clone()),
+            (EdmType::Int64, _) => Values::Int64(cast(column, &DataType::Int64)?.as_primitive::<Int64Type>().clone()),
+            (EdmType::Double, _) => {
+                Values::Double(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+            }
+            (EdmType::Guid, _) => Values::Guid(column.as_fixed_size_binary().clone()),
+            (EdmType::Binary, DataType::FixedSizeBinary(_)) => {
+                Values::FixedBinary(column.as_fixed_size_binary().clone())
+            }
+            (EdmType::Binary, DataType::LargeBinary) => Values::LargeBinary(column.as_binary::<i64>().clone()),
+            (EdmType::Binary, DataType::BinaryView) => Values::BinaryView(column.as_binary_view().clone()),
+            (EdmType::Binary, _) => Values::Binary(column.as_binary::<i32>().clone()),
+            (EdmType::DateTime, _) => Values::Dates(Dates::of(column, None)?),
+            (EdmType::String, _) => Values::Texts(Texts::of(column)?),
+        })
+    }
+
+    fn get(&self, i: usize) -> Result<Option<ValueRef<'_>>, String> {
+        Ok(match self {
+            Values::Boolean(values) => values.is_valid(i).then(|| ValueRef::Boolean(values.value(i))),
+            Values::Int32(values) => values.is_valid(i).then(|| ValueRef::Int32(values.value(i))),
+            Values::Int64(values) => values.is_valid(i).then(|| ValueRef::Int64(values.value(i))),
+            Values::UInt64(values) if values.is_valid(i) => match i64::try_from(values.value(i)) {
+                Ok(value) => Some(ValueRef::Int64(value)),
+                Err(_) => return Err(format!("{} is beyond the range of Int64", values.value(i))),
+            },
+            Values::UInt64(_) => None,
+            Values::Double(values) => values.is_valid(i).then(|| ValueRef::Double(values.value(i))),
+            Values::Texts(values) => values.get(i).map(ValueRef::String),
+            Values::Binary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
+            Values::LargeBinary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
+            Values::BinaryView(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
+            Values::FixedBinary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
+            Values::Guid(values) if values.is_valid(i) => {
+                Some(ValueRef::Guid(uuid::Uuid::from_slice(values.value(i)).map_err(|error| error.to_string())?))
+            }
+            Values::Guid(_) => None,
+            Values::Dates(values) => values.get(i)?.map(ValueRef::DateTime),
+        })
+    }
+}
+
+enum Texts {
+    Small(StringArray),
+    Large(LargeStringArray),
+    View(StringViewArray),
+}
+
+impl Texts {
+    fn of(column: &ArrayRef) -> ArrowResult<Texts> {
+        Ok(match column.data_type() {
+            DataType::LargeUtf8 => Texts::Large(column.as_string::<i64>().clone()),
+            DataType::Utf8View => Texts::View(column.as_string_view().clone()),
+            DataType::Utf8 => Texts::Small(column.as_string::<i32>().clone()),
+            // Dictionaries; texts that share a dictionary may be longer in sum than small offsets reach.
+            _ => Texts::Large(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
+        })
+    }
+
+    fn get(&self, i: usize) -> Option<&str> {
+        match self {
+            Texts::Small(texts) => texts.is_valid(i).then(|| texts.value(i)),
+            Texts::Large(texts) => texts.is_valid(i).then(|| texts.value(i)),
+            Texts::View(texts) => texts.is_valid(i).then(|| texts.value(i)),
+        }
+    }
+}
+
+/// Dates as counts of a unit.
+struct Dates {
+    counts: Int64Array,
+    unit: Unit,
+    ticks: Option<Int32Array>,
+}
+
+enum Unit {
+    /// So many ticks of 100 ns.
+    Ticks(i64),
+    Nanoseconds,
+}
+
+impl Dates {
+    fn of(column: &ArrayRef, ticks: Option<&ArrayRef>) -> ArrowResult<Dates> {
+        let unit = match column.data_type() {
+            DataType::Timestamp(TimeUnit::Second, _) => Unit::Ticks(10_000_000),
+            DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => Unit::Ticks(10_000),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Unit::Ticks(10),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Unit::Nanoseconds,
+            _ => Unit::Ticks(86_400 * 10_000_000),
+        };
+        let counts = match column.data_type() {
+            DataType::Date32 => cast(&cast(column, &DataType::Int32)?, &DataType::Int64)?,
+            _ => cast(column, &DataType::Int64)?,
+        };
+        let ticks = match ticks {
+            Some(ticks) => Some(cast(ticks, &DataType::Int32)?.as_primitive::<Int32Type>().clone()),
+            None => None,
+        };
+        Ok(Dates { counts: counts.as_primitive::<Int64Type>().clone(), unit, ticks })
+    }
+
+    fn get(&self, i: usize) -> Result<Option<DateTime>, String> {
+        if self.counts.is_null(i) {
+            return Ok(None);
+        }
+        let count = self.counts.value(i);
+        let tick = match &self.ticks {
+            Some(ticks) if ticks.is_valid(i) => ticks.value(i),
+            _ => 0,
+        };
+        if !(0..10).contains(&tick) {
+            return Err(format!("{tick} ticks below a microsecond; there are 0 to 9"));
+        }
+        let whole = match self.unit {
+            Unit::Ticks(unit) => count.checked_mul(unit),
+            Unit::Nanoseconds => Some(count.div_euclid(100)),
+        };
+        match whole.and_then(|whole| whole.checked_add(i64::from(tick))) {
+            Some(ticks) => Ok(Some(DateTime::from_ticks(ticks))),
+            None => Err("a DateTime lies between 1601-01-01 and 9999-12-31, this is far outside".to_owned()),
+        }
+    }
+}

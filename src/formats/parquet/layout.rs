@@ -1,0 +1,162 @@
+//! What the columns of a Parquet file stand for.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::formats::error::Error;
+use crate::model::EdmType;
+use crate::rows::{NameCache, PropertyId, PropertyNames};
+
+/// The columns of a file, by their places among the columns read.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Places in the file of the columns that are read.
+    read: Vec<usize>,
+    pub(super) partition: usize,
+    pub(super) row: usize,
+    pub(super) timestamp: Option<Dated>,
+    pub(super) properties: Vec<Property>,
+}
+
+/// A column of dates and the one of its ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dated {
+    pub(super) column: usize,
+    pub(super) tick: Option<usize>,
+}
+
+/// A column of property values.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Property {
+    pub(super) id: PropertyId,
+    pub(super) name: String,
+    pub(super) edm_type: EdmType,
+    pub(super) column: usize,
+    pub(super) tick: Option<usize>,
+}
+
+impl Layout {
+    pub(super) fn of(input: &Arc<str>, schema: &Schema, names: &Arc<PropertyNames>) -> Result<Layout, Error> {
+        let refuse = |column: &str, reason: String| Error::Column {
+            input: Arc::clone(input),
+            column: column.to_owned(),
+            reason,
+        };
+        let mut cache = NameCache::new(names);
+        let mut read = Vec::new();
+        let mut seen = HashSet::new();
+        let mut keys: HashMap<&str, usize> = HashMap::new();
+        let mut ticks: HashMap<&str, (usize, &str)> = HashMap::new();
+        let mut properties = Vec::new();
+        for (at, field) in schema.fields().iter().enumerate() {
+            let name = field.name().as_str();
+            if name.starts_with("odata.") {
+                continue;
+            }
+            if name == "(other)" {
+                return Err(refuse(name, "properties that share one column cannot be imported yet".to_owned()));
+            }
+            if !seen.insert(name) {
+                return Err(refuse(name, "the column occurs twice".to_owned()));
+            }
+            let column = read.len();
+            read.push(at);
+            match (name, name.split_once(':')) {
+                ("PartitionKey" | "RowKey", _) => {
+                    if !is_text(field.data_type()) {
+                        return Err(refuse(
+                            name,
+                            format!("the column must hold strings, it holds {}", field.data_type()),
+                        ));
+                    }
+                    keys.insert(name, column);
+                }
+                ("Timestamp", _) => {
+                    if edm_type(field) != Some(EdmType::DateTime) {
+                        return Err(refuse(
+                            name,
+                            format!("the column must hold timestamps, it holds {}", field.data_type()),
+                        ));
+                    }
+                    keys.insert(name, column);
+                }
+                (_, Some((property, "tick"))) => {
+                    if !field.data_type().is_integer() {
+                        return Err(refuse(
+                            name,
+                            format!("the column must hold integers, it holds {}", field.data_type()),
+                        ));
+                    }
+                    ticks.insert(property, (column, name));
+                }
+                (_, typed) => {
+                    let (property, wanted) = match typed {
+                        Some((property, type_name)) => match EdmType::ALL.into_iter().find(|t| t.name() == type_name) {
+                            Some(edm_type) => (property, Some(edm_type)),
+                            None => return Err(refuse(name, format!("\"{type_name}\" is no type of the service"))),
+                        },
+                        None => (name, None),
+                    };
+                    let edm_type = property_type(field, wanted).map_err(|reason| refuse(name, reason))?;
+                    let id = cache.intern(property).map_err(|rejected| refuse(name, rejected.to_string()))?;
+                    properties.push(Property { id, name: property.to_owned(), edm_type, column, tick: None });
+                }
+            }
+        }
+        let missing = |name| refuse(name, "the column is missing; keys are columns of their own".to_owned());
+        let partition = *keys.get("PartitionKey").ok_or_else(|| missing("PartitionKey"))?;
+        let row = *keys.get("RowKey").ok_or_else(|| missing("RowKey"))?;
+        let timestamp =
+            keys.get("Timestamp").map(|&column| Dated { column, tick: ticks.remove("Timestamp").map(|t| t.0) });
+        for property in properties.iter_mut().filter(|property| property.edm_type == EdmType::DateTime) {
+            property.tick = ticks.remove(property.name.as_str()).map(|t| t.0);
+        }
+        if let Some((_, name)) = ticks.values().next() {
+            return Err(refuse(name, "there is no column of dates that these ticks belong to".to_owned()));
+        }
+        Ok(Layout { read, partition, row, timestamp, properties })
+    }
+
+    /// Places in the file of the columns that are read.
+    pub(super) fn columns_read(&self) -> impl Iterator<Item = usize> + '_ {
+        self.read.iter().copied()
+    }
+}
+
+/// The type of a property's column, which must be `wanted` if its name says so.
+fn property_type(field: &Field, wanted: Option<EdmType>) -> Result<EdmType, String> {
+    let found = edm_type(field).ok_or_else(|| format!("values of type {} cannot be imported", field.data_type()))?;
+    match wanted {
+        Some(EdmType::Guid) if *field.data_type() == DataType::FixedSizeBinary(16) => Ok(EdmType::Guid),
+        Some(wanted) if wanted != found => {
+            Err(format!("the name says {wanted}, the column holds {}", field.data_type()))
+        }
+        _ => Ok(found),
+    }
+}
+
+fn edm_type(field: &Field) -> Option<EdmType> {
+    Some(match field.data_type() {
+        DataType::Boolean => EdmType::Boolean,
+        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => EdmType::Int32,
+        DataType::UInt32 | DataType::Int64 | DataType::UInt64 => EdmType::Int64,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => EdmType::Double,
+        DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => EdmType::DateTime,
+        DataType::FixedSizeBinary(16) if field.extension_type_name() == Some("arrow.uuid") => EdmType::Guid,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            EdmType::Binary
+        }
+        data_type if is_text(data_type) => EdmType::String,
+        _ => return None,
+    })
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}

@@ -1,0 +1,327 @@
+//! Decoding the text of one entity into rows.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::keys::{KeyCache, KeyKind};
+use super::parser::{Number, Parser};
+use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
+use crate::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
+
+/// Why an entity was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is JSON, and breaks a rule.
+    Refused(String),
+    /// It is no JSON, from byte `at` of its text on.
+    Syntax { at: usize, reason: String },
+}
+
+impl From<Rejected> for Fault {
+    fn from(rejected: Rejected) -> Self {
+        Fault::Refused(rejected.to_string())
+    }
+}
+
+/// Decodes entities, on one thread.
+#[derive(Debug)]
+pub(super) struct EntityDecoder {
+    keys: KeyCache,
+    values: Values,
+    /// True once annotations came behind their properties; then all of an entity are read before its properties.
+    annotations_follow: bool,
+    scratch: String,
+}
+
+/// The annotation of a property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Declared {
+    Type(EdmType),
+    /// No type of the data model; an error only if there is a value.
+    Unknown(String),
+}
+
+/// How far one pass over an entity came.
+enum Pass {
+    Done,
+    /// Annotations are left over that belong to nothing behind them.
+    AnnotationsLeft,
+}
+
+impl EntityDecoder {
+    pub(super) fn new(names: &Arc<PropertyNames>) -> Self {
+        Self {
+            keys: KeyCache::new(names),
+            values: Values::default(),
+            annotations_follow: false,
+            scratch: String::new(),
+        }
+    }
+
+    /// Appends the entity of `text` to `rows`; on a fault nothing is appended.
+    pub(super) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+        if !self.annotations_follow {
+            self.values.declared.clear();
+            match self.pass(text, rows, false) {
+                Ok(Pass::Done) => return Ok(()),
+                Ok(Pass::AnnotationsLeft) => self.annotations_follow = true,
+                // A value can break a rule only because its type was not known yet.
+                Err(Fault::Refused(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        self.read_annotations(text)?;
+        self.pass(text, rows, true).map(|_| ())
+    }
+
+    /// Reads the whole entity. With `all_declared` the annotations were read before, otherwise as they come.
+    fn pass(&mut self, text: &str, rows: &mut Rows, all_declared: bool) -> Result<Pass, Fault> {
+        let names = Arc::clone(self.keys.names());
+        let mut builder = rows.builder(&names);
+        builder.begin();
+        let mut parser = Parser::new(text);
+        let mut system = System::default();
+        let mut more = begin_object(&mut parser)?;
+        while more {
+            match begin_member(&mut self.keys, &mut parser)? {
+                KeyKind::Property(id) => {
+                    let declared = self.values.declared_type(id, all_declared);
+                    self.values.set(&mut builder, &mut parser, id, declared, &self.keys)?;
+                }
+                KeyKind::TypeOf(id) if !all_declared => self.values.declare(id, &mut parser, &self.keys)?,
+                KeyKind::TypeOf(_) | KeyKind::Skipped => parser.skip_value(&mut self.scratch)?,
+                KeyKind::PartitionKey => {
+                    key_text(&mut system.partition, "PartitionKey", &mut parser, &mut self.scratch)?;
+                }
+                KeyKind::RowKey => key_text(&mut system.row, "RowKey", &mut parser, &mut self.scratch)?,
+                KeyKind::Timestamp => system.read_timestamp(&mut parser, &mut self.scratch)?,
+            }
+            more = end_member(&mut parser)?;
+        }
+        parser.expect_end()?;
+        if !all_declared && !self.values.declared.is_empty() {
+            return Ok(Pass::AnnotationsLeft);
+        }
+        let Some(partition) = &system.partition else { return Err(missing("PartitionKey")) };
+        let Some(row) = &system.row else { return Err(missing("RowKey")) };
+        builder.finish(partition, row, system.timestamp)?;
+        Ok(Pass::Done)
+    }
+
+    /// Reads only the annotations.
+    fn read_annotations(&mut self, text: &str) -> Result<(), Fault> {
+        self.values.declared.clear();
+        let mut parser = Parser::new(text);
+        let mut more = begin_object(&mut parser)?;
+        while more {
+            match begin_member(&mut self.keys, &mut parser)? {
+                KeyKind::TypeOf(id) => self.values.declare(id, &mut parser, &self.keys)?,
+                _ => parser.skip_value(&mut self.scratch)?,
+            }
+            more = end_member(&mut parser)?;
+        }
+        parser.expect_end()
+    }
+}
+
+/// Reads an opening brace; true if a member follows.
+fn begin_object(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+    parser.skip_space();
+    parser.expect(b'{')?;
+    parser.skip_space();
+    Ok(!parser.eat(b'}'))
+}
+
+/// Reads a key and its colon, up to the value.
+#[inline]
+fn begin_member(keys: &mut KeyCache, parser: &mut Parser<'_>) -> Result<KeyKind, Fault> {
+    let kind = keys.read(parser)?;
+    parser.skip_space();
+    parser.expect(b':')?;
+    parser.skip_space();
+    Ok(kind)
+}
+
+/// Reads what is behind a value; true if another member follows.
+#[inline]
+fn end_member(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+    parser.skip_space();
+    if parser.eat(b',') {
+        parser.skip_space();
+        return Ok(true);
+    }
+    if parser.eat(b'}') { Ok(false) } else { Err(parser.unexpected("\",\" or \"}\"")) }
+}
+
+fn missing(key: &str) -> Fault {
+    Fault::Refused(format!("the entity has no {key}"))
+}
+
+/// The system properties of an entity.
+#[derive(Default)]
+struct System<'a> {
+    partition: Option<Cow<'a, str>>,
+    row: Option<Cow<'a, str>>,
+    has_timestamp: bool,
+    timestamp: Option<DateTime>,
+}
+
+impl System<'_> {
+    fn read_timestamp(&mut self, parser: &mut Parser<'_>, scratch: &mut String) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.has_timestamp, true) {
+            return Err(twice("Timestamp"));
+        }
+        match parser.peek() {
+            Some(b'"') => {
+                let text = parser.string(scratch)?;
+                self.timestamp = Some(DateTime::parse(text).map_err(|rejected| rejected.named("Timestamp"))?);
+                Ok(())
+            }
+            Some(b'n') => parser.skip_value(scratch),
+            _ => Err(Fault::Refused("Timestamp is written as a string".to_owned())),
+        }
+    }
+}
+
+/// Reads PartitionKey or RowKey.
+fn key_text<'a>(
+    to: &mut Option<Cow<'a, str>>,
+    what: &str,
+    parser: &mut Parser<'a>,
+    scratch: &mut String,
+) -> Result<(), Fault> {
+    if to.is_some() {
+        return Err(twice(what));
+    }
+    if parser.peek() != Some(b'"') {
+        return Err(Fault::Refused(format!("{what} is a string and never null")));
+    }
+    *to = Some(match parser.plain_string() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(parser.string(scratch)?.to_owned()),
+    });
+    Ok(())
+}
+
+fn twice(what: &str) -> Fault {
+    Fault::Refused(format!("{what} occurs twice"))
+}
+
+/// Reads property values and their annotations.
+#[derive(Debug, Default)]
+struct Values {
+    /// Annotations not yet used.
+    declared: Vec<(PropertyId, Declared)>,
+    scratch: String,
+}
+
+impl Values {
+    /// Reads an annotation.
+    fn declare(&mut self, id: PropertyId, parser: &mut Parser<'_>, keys: &KeyCache) -> Result<(), Fault> {
+        if parser.peek() != Some(b'"') {
+            return Err(Fault::Refused(format!("the type of property {} is not a string", keys.name(id))));
+        }
+        let name = parser.string(&mut self.scratch)?;
+        let declared = match EdmType::parse(name) {
+            Some(edm_type) => Declared::Type(edm_type),
+            None => Declared::Unknown(name.to_owned()),
+        };
+        if self.declared.iter().any(|(other, _)| *other == id) {
+            return Err(twice(&format!("the type of property {}", keys.name(id))));
+        }
+        self.declared.push((id, declared));
+        Ok(())
+    }
+
+    /// The annotation of a property; unless `keep`, it is used up.
+    fn declared_type(&mut self, id: PropertyId, keep: bool) -> Option<Declared> {
+        let at = self.declared.iter().rposition(|(other, _)| *other == id)?;
+        if keep { Some(self.declared[at].1.clone()) } else { Some(self.declared.swap_remove(at).1) }
+    }
+
+    /// Reads the value of a property and sets it.
+    #[inline]
+    fn set(
+        &mut self,
+        builder: &mut RowBuilder<'_>,
+        parser: &mut Parser<'_>,
+        id: PropertyId,
+        declared: Option<Declared>,
+        keys: &KeyCache,
+    ) -> Result<(), Fault> {
+        let edm_type = match declared {
+            None => None,
+            Some(Declared::Type(edm_type)) => Some(edm_type),
+            Some(Declared::Unknown(name)) => {
+                if parser.peek() == Some(b'n') {
+                    return parser.skip_value(&mut self.scratch);
+                }
+                let shown: String = name.chars().take(40).collect();
+                let reason = format!("property {} has the type \"{}\"", keys.name(id), shown.escape_debug());
+                return Err(Fault::Refused(format!("{reason}, which is none of the service's")));
+            }
+        };
+        let named = |rejected: Rejected| Fault::from(rejected.named(format!("property {}", keys.name(id))));
+        match parser.peek() {
+            Some(b'"') => {
+                let text = parser.string(&mut self.scratch)?;
+                match edm_type {
+                    None | Some(EdmType::String) => {
+                        if text.len() > STRING_UTF16_UNITS_MAX {
+                            Value::String(text.to_owned()).validate(&keys.name(id))?;
+                        }
+                        builder.set(id, ValueRef::String(text));
+                    }
+                    Some(edm_type) => {
+                        let value = Value::from_text(edm_type, text).map_err(named)?;
+                        if matches!(&value, Value::Binary(bytes) if bytes.len() > BINARY_BYTES_MAX) {
+                            value.validate(&keys.name(id))?;
+                        }
+                        builder.set(id, ValueRef::from(&value));
+                    }
+                }
+                Ok(())
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let number = parser.number()?;
+                let value = match edm_type {
+                    None => unannotated_number(number).map_err(named)?,
+                    Some(edm_type) if edm_type.is_numeric() => {
+                        Value::from_text(edm_type, number.text).map_err(named)?
+                    }
+                    Some(edm_type) => return Err(wrong_form(&keys.name(id), edm_type, "a number")),
+                };
+                builder.set(id, ValueRef::from(&value));
+                Ok(())
+            }
+            Some(b'{') => Err(nested(&keys.name(id), "an object")),
+            Some(b'[') => Err(nested(&keys.name(id), "an array")),
+            _ => {
+                let Some(value) = parser.literal()? else { return Ok(()) };
+                if let Some(edm_type) = edm_type.filter(|edm_type| *edm_type != EdmType::Boolean) {
+                    return Err(wrong_form(&keys.name(id), edm_type, "a boolean"));
+                }
+                builder.set(id, ValueRef::Boolean(value));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Int32 if it is an integer in range, else Int64 if it is one in range, else Double.
+fn unannotated_number(number: Number<'_>) -> Result<Value, Rejected> {
+    if number.is_integer
+        && let Ok(value) = number.text.parse::<i64>()
+    {
+        return Ok(i32::try_from(value).map_or(Value::Int64(value), Value::Int32));
+    }
+    Value::from_text(EdmType::Double, number.text)
+}
+
+fn wrong_form(property: &str, edm_type: EdmType, form: &str) -> Fault {
+    Fault::Refused(format!("property {property} is annotated as Edm.{edm_type} and has {form}"))
+}
+
+fn nested(property: &str, what: &str) -> Fault {
+    Fault::Refused(format!("property {property} has {what}; values of entities are not nested"))
+}

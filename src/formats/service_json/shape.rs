@@ -1,0 +1,97 @@
+//! Telling lines (NDJSON) from the other shapes.
+
+use super::object_scan::ObjectScan;
+
+/// True if the beginning of an input looks like one entity a line: the first line is one object, it is not a page, and
+/// no line is a lone bracket (as in indented JSON). `complete` says that this is the whole input, so its last line
+/// counts as well.
+pub(super) fn looks_like_lines(beginning: &[u8], complete: bool) -> bool {
+    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
+    let Some(end) = text.iter().rposition(|&b| b == b'\n').map(|at| at + 1).or(complete.then_some(text.len())) else {
+        return false;
+    };
+    let text = if complete { text } else { &text[..end] };
+    let mut lines = text.split(|&b| b == b'\n').map(trim_line).filter(|line| !line.is_empty());
+    let Some(first) = lines.next() else { return false };
+    first.first() == Some(&b'{')
+        && ObjectScan::default().advance(first) == Some(first.len())
+        && !is_page(first)
+        && !lines.any(|line| matches!(line, b"{" | b"}" | b"[" | b"]"))
+}
+
+/// A line without white space around it and without a comma at its end.
+pub(super) fn trim_line(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    match line.split_last() {
+        Some((b',', before)) => before.trim_ascii_end(),
+        _ => line,
+    }
+}
+
+/// True if an object has a property `value` with an array.
+fn is_page(object: &[u8]) -> bool {
+    let mut head = HeadScan::default();
+    object.iter().any(|&byte| head.step(byte) == Some(HeadEvent::Value))
+}
+
+/// What a byte of an object outside arrays means for its shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeadEvent {
+    /// The array of the property `value` begins: the object is a page. The scan goes on behind the array's end.
+    Value,
+    /// The object ends.
+    End,
+}
+
+/// Reads an object byte by byte, from its opening brace, to see whether it is a page.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HeadScan {
+    depth: u64,
+    in_string: bool,
+    escaping: bool,
+    /// True from a key's colon to the comma behind its value.
+    in_value: bool,
+    /// The key read last, as far as it matters.
+    key: Vec<u8>,
+}
+
+impl HeadScan {
+    pub(super) fn step(&mut self, byte: u8) -> Option<HeadEvent> {
+        if self.in_string {
+            let reading_key = self.depth == 1 && !self.in_value;
+            match byte {
+                _ if self.escaping => self.escaping = false,
+                b'\\' => self.escaping = true,
+                b'"' => {
+                    self.in_string = false;
+                    return None;
+                }
+                _ => {}
+            }
+            if reading_key && self.key.len() <= b"value".len() {
+                self.key.push(byte);
+            }
+            return None;
+        }
+        match byte {
+            b'"' => {
+                self.in_string = true;
+                if self.depth == 1 && !self.in_value {
+                    self.key.clear();
+                }
+            }
+            b':' if self.depth == 1 => self.in_value = true,
+            b',' if self.depth == 1 => self.in_value = false,
+            b'[' if self.depth == 1 && self.in_value && self.key == b"value" => return Some(HeadEvent::Value),
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    return Some(HeadEvent::End);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+}

@@ -1,0 +1,172 @@
+//! The arguments as written.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::failure::Failure;
+use super::output::Form;
+use crate::formats::Format;
+use crate::frontend::embedded::OnReject;
+use crate::model::{Rejected, TableName};
+
+/// Where the data lies unless something else is said.
+const DATA_DEFAULT: &str = "./rowkey-data";
+/// A database that is gone when the process ends.
+pub(super) const DATA_MEMORY: &str = ":memory:";
+const DATA_VARIABLE: &str = "ROWKEY_DATA";
+
+/// Asks entity tables in SQL, and shows how each question is read.
+#[derive(Debug, Parser)]
+#[command(name = "rowkey", version, about, disable_help_subcommand = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+impl Arguments {
+    /// Reads the process's own. Prints help, or what is wrong with them, and ends the process if they ask for nothing that
+    /// can be done.
+    pub fn from_process() -> Self {
+        Self::parse()
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    Sql(SqlArguments),
+    Import(ImportArguments),
+    Check(CheckArguments),
+}
+
+/// Ask in SQL
+///
+/// Statements are taken from the argument, from a file, or from standard input, run in order, and the first error ends it.
+/// With --sample and without a query, one question is asked in four ways to show the four access paths.
+#[derive(Debug, Args)]
+pub(super) struct SqlArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+
+    /// Add the sample tables; without --data nothing is kept
+    #[arg(long)]
+    pub(super) sample: bool,
+
+    /// How to print results [default: table]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(super) output: Option<Form>,
+
+    /// Statements, separated by semicolons
+    #[arg(value_name = "QUERY", conflicts_with = "file")]
+    pub(super) query: Option<String>,
+
+    /// Read the statements from a file (- is standard input)
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+}
+
+/// Import exports of a table
+///
+/// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
+/// table as it was.
+#[derive(Debug, Args)]
+pub(super) struct ImportArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+
+    /// The table to import into; it is created if there is none
+    #[arg(long, value_name = "NAME", value_parser = table_name)]
+    pub(super) table: TableName,
+
+    /// The format of the input; otherwise told from each input's first bytes
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    pub(super) format: Option<Format>,
+
+    /// What to do with an entity that breaks a rule of the data model
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
+    pub(super) on_error: OnError,
+
+    /// A file, a folder (its .json, .ndjson, .jsonl and .parquet files), a glob, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub(super) paths: Vec<PathBuf>,
+}
+
+/// Check the stored files: checksums, bounds, order, uniqueness and counts
+#[derive(Debug, Args)]
+pub(super) struct CheckArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DataArguments {
+    /// The data folder, or :memory: to keep nothing [env: ROWKEY_DATA] [default: ./rowkey-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<String>,
+}
+
+impl DataArguments {
+    /// The location to open: as given, else from the environment, else the default.
+    pub(super) fn location(&self) -> Result<String, Failure> {
+        self.location_within(env::var_os(DATA_VARIABLE))
+    }
+
+    /// The location for sample data: as given, else memory. The environment does not count: whoever set it for their own
+    /// data does not want samples among them.
+    pub(super) fn location_of_sample(&self) -> String {
+        self.data.clone().unwrap_or_else(|| DATA_MEMORY.to_owned())
+    }
+
+    fn location_within(&self, variable: Option<OsString>) -> Result<String, Failure> {
+        let location = match (&self.data, variable) {
+            (Some(data), _) => data.clone(),
+            (None, Some(variable)) if !variable.is_empty() => variable.into_string().map_err(|variable| {
+                Failure::usage(
+                    format!("{DATA_VARIABLE} is not UTF-8: {}", variable.display()),
+                    "name the folder with --data DIR",
+                )
+            })?,
+            (None, _) => DATA_DEFAULT.to_owned(),
+        };
+        if location.is_empty() {
+            return Err(Failure::usage(
+                "--data names no folder",
+                "for example --data ./rowkey-data, or --data :memory:",
+            ));
+        }
+        Ok(location)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnError {
+    /// End the import; the table stays as it was
+    Stop,
+    /// Leave the entity out and report it
+    Skip,
+}
+
+impl OnError {
+    pub(super) fn on_reject(self) -> OnReject {
+        match self {
+            OnError::Stop => OnReject::Stop,
+            OnError::Skip => OnReject::Skip,
+        }
+    }
+}
+
+fn table_name(text: &str) -> Result<TableName, Rejected> {
+    TableName::parse(text)
+}
+
+/// Takes the names of the formats, and lists them in the help.
+fn format_parser() -> impl clap::builder::TypedValueParser<Value = Format> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .try_map(|name| Format::parse(&name).ok_or_else(|| format!("there is no format {name}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::*;
+
+fn parse(arguments: &[&str]) -> Command {
+    Arguments::try_parse_from([&["rowkey"], arguments].concat()).unwrap().command
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    Arguments::try_parse_from([&["rowkey"], arguments].concat()).unwrap_err().to_string()
+}
+
+fn data(data: Option<&str>) -> DataArguments {
+    DataArguments { data: data.map(str::to_owned) }
+}
+
+#[test]
+fn the_definition_is_sound() {
+    <Arguments as clap::CommandFactory>::command().debug_assert();
+}
+
+#[test]
+fn a_query() {
+    let Command::Sql(sql) = parse(&["sql", "SELECT 1"]) else { panic!("not sql") };
+    assert_eq!((sql.query.as_deref(), sql.file, sql.sample, sql.output), (Some("SELECT 1"), None, false, None));
+
+    let Command::Sql(sql) = parse(&["sql", "--data", "d", "--sample", "--output", "csv", "-f", "a.sql"]) else {
+        panic!("not sql")
+    };
+    assert_eq!((sql.query, sql.file, sql.sample), (None, Some(PathBuf::from("a.sql")), true));
+    assert_eq!((sql.output, sql.data.data.as_deref()), (Some(Form::Csv), Some("d")));
+
+    assert!(refusal(&["sql", "-f", "a.sql", "SELECT 1"]).contains("cannot be used with"));
+    assert!(refusal(&["sql", "--output", "xml", "SELECT 1"]).contains("[possible values: table, csv, json]"));
+}
+
+#[test]
+fn an_import() {
+    let Command::Import(import) = parse(&["import", "--table", "Devices", "a.json", "b/*.json", "-"]) else {
+        panic!("not import")
+    };
+    assert_eq!(import.table.as_str(), "Devices");
+    assert_eq!((import.format, import.on_error), (None, OnError::Skip));
+    assert_eq!(import.paths, ["a.json", "b/*.json", "-"].map(PathBuf::from));
+
+    let Command::Import(import) =
+        parse(&["import", "--format", "parquet", "--on-error", "stop", "--table", "Devices", "x"])
+    else {
+        panic!("not import")
+    };
+    assert_eq!((import.format, import.on_error), (Some(Format::Parquet), OnError::Stop));
+
+    assert!(refusal(&["import", "x.json"]).contains("--table <NAME>"));
+    assert!(refusal(&["import", "--table", "Devices"]).contains("<PATH>"));
+    assert!(refusal(&["import", "--table", "no-such", "x"]).contains("no-such"));
+    assert!(refusal(&["import", "--table", "Devices", "--format", "xml", "x"]).contains("json, parquet"));
+}
+
+#[test]
+fn unknown_commands_are_refused() {
+    assert!(refusal(&["chekc"]).contains("check"));
+    assert!(Arguments::try_parse_from(["rowkey"]).is_err());
+}
+
+#[test]
+fn where_the_data_lies() {
+    let from = |given: Option<&str>, variable: Option<&str>| data(given).location_within(variable.map(OsString::from));
+    assert_eq!(from(None, None).unwrap(), "./rowkey-data");
+    assert_eq!(from(None, Some("")).unwrap(), "./rowkey-data");
+    assert_eq!(from(None, Some("/data")).unwrap(), "/data");
+    assert_eq!(from(Some(":memory:"), Some("/data")).unwrap(), ":memory:");
+    assert!(from(Some(""), None).is_err());
+    assert_eq!(data(None).location_of_sample(), ":memory:");
+    assert_eq!(data(Some("d")).location_of_sample(), "d");
+}

@@ -1,0 +1,70 @@
+//! `rowkey check`: looks for damage in what is stored.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::arguments::{CheckArguments, DATA_MEMORY};
+use super::failure::{Failure, Outcome};
+use super::text::counted;
+use crate::frontend::embedded::CheckReport;
+
+pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
+    let location = arguments.data.location()?;
+    if location == DATA_MEMORY {
+        return Err(Failure::usage(
+            "there is nothing to check: :memory: keeps nothing",
+            "name a folder with --data DIR",
+        ));
+    }
+    // Opening would make the folder, and a folder just made has nothing wrong with it.
+    if !location.contains("://") && !Path::new(&location).exists() {
+        return Err(Failure::plain(
+            format!("there is no data folder {location}"),
+            "name the folder with --data DIR or in ROWKEY_DATA",
+        ));
+    }
+    let report = super::open(&location).await?.check().await?;
+    let mut out = io::stdout().lock();
+    print(&report, &location, &mut out)?;
+    out.flush()?;
+    Ok(if report.findings.is_empty() { Outcome::Well } else { Outcome::Found })
+}
+
+fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Result<()> {
+    for finding in &report.findings {
+        writeln!(out, "{}: {}", finding.path, finding.problem)?;
+    }
+    let found = match report.findings.len() as u64 {
+        0 => "nothing is wrong".to_owned(),
+        count => counted(count, "problem", "problems"),
+    };
+    writeln!(
+        out,
+        "checked {location}: {}, {}, {}: {found}",
+        counted(report.tables, "table", "tables"),
+        counted(report.files, "file", "files"),
+        counted(report.entities, "entity", "entities"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::embedded::Finding;
+
+    fn printed(findings: Vec<Finding>) -> String {
+        let mut out = Vec::new();
+        print(&CheckReport { tables: 1, files: 12, entities: 1234567, findings }, "./data", &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn findings_come_first() {
+        assert_eq!(printed(vec![]), "checked ./data: 1 table, 12 files, 1,234,567 entities: nothing is wrong\n");
+        let finding = Finding { path: "runs/1.parquet".to_owned(), problem: "the checksum differs".to_owned() };
+        assert_eq!(
+            printed(vec![finding]),
+            "runs/1.parquet: the checksum differs\nchecked ./data: 1 table, 12 files, 1,234,567 entities: 1 problem\n"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! From the paths of the command line to the files they name.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::failure::Failure;
+
+/// Extensions of the files that are taken from a folder.
+const EXTENSIONS: [&str; 4] = ["json", "ndjson", "jsonl", "parquet"];
+
+const HOW_TO_NAME: &str = "PATH is a file, a folder, a glob such as 'pages/*.json', or - for standard input";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Input {
+    Standard,
+    File(PathBuf),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// In the order of the command line, those of a folder or a glob in the order of their names.
+    pub(super) found: Vec<Input>,
+    /// What lies in a folder and is no export by its name.
+    pub(super) skipped: Vec<PathBuf>,
+    /// The length of all inputs, if it is known of each.
+    pub(super) bytes_total: Option<u64>,
+}
+
+/// Finds what the paths name. A path that names nothing is an error.
+pub(super) fn find(paths: &[PathBuf]) -> Result<Inputs, Failure> {
+    let mut inputs = Inputs { bytes_total: Some(0), ..Inputs::default() };
+    for path in paths {
+        if path == Path::new("-") {
+            if inputs.found.contains(&Input::Standard) {
+                return Err(Failure::usage("standard input (-) is given twice", HOW_TO_NAME));
+            }
+            inputs.found.push(Input::Standard);
+            inputs.bytes_total = None;
+            continue;
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => inputs.add_named_folder(path)?,
+            Ok(metadata) => inputs.add_file(path.clone(), &metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => inputs.add_glob(path)?,
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+    }
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add_file(&mut self, path: PathBuf, metadata: &fs::Metadata) {
+        let bytes = metadata.is_file().then_some(metadata.len());
+        self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+        self.found.push(Input::File(path));
+    }
+
+    fn add_named_folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let before = self.found.len();
+        self.add_folder(folder)?;
+        if self.found.len() > before {
+            return Ok(());
+        }
+        Err(Failure::plain(
+            format!("{}: the folder holds no .json, .ndjson, .jsonl or .parquet file", folder.display()),
+            "a file of another name can be given by itself",
+        ))
+    }
+
+    /// The files of a folder and of the folders in it. Links to folders are not followed: they may lead back.
+    fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.map_err(|error| unreadable(folder, &error))?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let metadata = match fs::metadata(&path) {
+                Ok(metadata) => metadata,
+                // A link that leads nowhere.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.skipped.push(path);
+                    continue;
+                }
+                Err(error) => return Err(unreadable(&path, &error)),
+            };
+            let is_link = entry.file_type().map_err(|error| unreadable(&path, &error))?.is_symlink();
+            if metadata.is_dir() && !is_link {
+                self.add_folder(&path)?;
+            } else if metadata.is_file() && is_export(&path) {
+                self.add_file(path, &metadata);
+            } else {
+                self.skipped.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_glob(&mut self, pattern: &Path) -> Result<(), Failure> {
+        let shown = pattern.display();
+        let Some(text) = pattern.to_str().filter(|text| text.contains(['*', '?', '['])) else {
+            return Err(Failure::plain(format!("{shown}: there is no such file or folder"), HOW_TO_NAME));
+        };
+        let matches = glob::glob(text)
+            .map_err(|error| Failure::usage(format!("{shown}: not a glob: {}", error.msg), HOW_TO_NAME))?;
+        let mut any = false;
+        for path in matches {
+            let path = path.map_err(|error| unreadable(error.path(), error.error()))?;
+            let metadata = fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
+            any = true;
+            if metadata.is_dir() {
+                self.add_named_folder(&path)?;
+            } else {
+                self.add_file(path, &metadata);
+            }
+        }
+        if any {
+            return Ok(());
+        }
+        Err(Failure::plain(format!("{shown}: no file has a name like this"), HOW_TO_NAME))
+    }
+}
+
+fn is_export(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::plain(format!("{}: cannot read it: {error}", path.display()), HOW_TO_NAME)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! The command line.
+//!
+//! Results go to standard output and everything else to standard error. The exit status is 0 only when all went well: 1 after
+//! an error, a finding of `check` or a reject under `--on-error stop`; 2 when the arguments make no sense; 141 when whoever
+//! read standard output went away before the end (as for a program ended by SIGPIPE), without a message.
+
+mod arguments;
+mod check;
+mod failure;
+mod import;
+mod output;
+mod sql;
+mod text;
+mod tour;
+
+use std::process::ExitCode;
+
+pub use arguments::Arguments;
+
+use arguments::Command;
+use failure::{Failure, Outcome};
+
+use crate::frontend::embedded::Database;
+use crate::session::ErrorKind;
+
+/// Does what the command line asks and says what went wrong, if anything did.
+pub async fn run(arguments: Arguments) -> ExitCode {
+    let outcome = match arguments.command {
+        Command::Sql(arguments) => sql::run(arguments).await,
+        Command::Import(arguments) => import::run(arguments).await,
+        Command::Check(arguments) => check::run(arguments).await,
+    };
+    match outcome {
+        Ok(Outcome::Well) => ExitCode::SUCCESS,
+        Ok(Outcome::Found) => ExitCode::FAILURE,
+        Err(failure) => {
+            failure.tell();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Opens the database, with a way out when another process owns the folder.
+async fn open(location: &str) -> Result<Database, Failure> {
+    Database::open(location).await.map_err(|error| match error.kind() {
+        ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
+            Failure::plain(error, "another data folder can be named with --data DIR")
+        }
+        _ => Failure::Engine(error),
+    })
+}

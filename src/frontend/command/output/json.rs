@@ -1,0 +1,115 @@
+//! Results as JSON.
+
+use std::io::Write;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+
+use super::value::write_json_string;
+use super::{Error, ResultWriter, columns_of, open_columns, value_error};
+
+/// Writes an array of objects, one to a line.
+pub(super) struct JsonWriter {
+    names: Vec<String>,
+    /// The names as JSON strings, each with its colon.
+    labels: Vec<String>,
+    rows: u64,
+}
+
+impl JsonWriter {
+    pub(super) fn new(schema: &SchemaRef) -> Result<Self, Error> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let mut sorted: Vec<&String> = names.iter().collect();
+        sorted.sort();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::ColumnTwice { column: twice[0].clone() });
+        }
+        let labels = names.iter().map(|name| {
+            let mut label = String::new();
+            write_json_string(name, &mut label)?;
+            label.push(':');
+            Ok(label)
+        });
+        let labels = labels.collect::<Result<_, ArrowError>>().map_err(|source| value_error("", source))?;
+        Ok(Self { names, labels, rows: 0 })
+    }
+}
+
+impl ResultWriter for JsonWriter {
+    fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error> {
+        let arrays = columns_of(batch)?;
+        let columns = open_columns(batch, &arrays)?;
+        let mut line = String::new();
+        for row in 0..batch.num_rows() {
+            line.clear();
+            line.push_str(if self.rows == 0 { "[\n{" } else { ",\n{" });
+            for (at, column) in columns.iter().enumerate() {
+                line.push_str(if at == 0 { "" } else { "," });
+                line.push_str(&self.labels[at]);
+                column.write_json(row, &mut line).map_err(|source| value_error(&self.names[at], source))?;
+            }
+            line.push('}');
+            out.write_all(line.as_bytes())?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<(), Error> {
+        Ok(out.write_all(if self.rows == 0 { b"[]\n" } else { b"\n]\n" })?)
+    }
+
+    /// The array stays open, so that nobody takes it for a whole result.
+    fn abandon(&mut self, out: &mut dyn Write) -> Result<(), Error> {
+        Ok(out.write_all(if self.rows == 0 { b"" } else { b"\n" })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{printed, texts};
+    use super::super::{Form, samples};
+    use super::*;
+
+    #[test]
+    fn an_array_of_objects() {
+        assert_eq!(
+            printed(Form::Json, &[samples::entity(), texts(&[])]),
+            concat!(
+                "[\n{\"PartitionKey\":\"a\",\"Count\":1,\"Big\":9223372036854775807,\"Ratio\":0.1,\"On\":true,",
+                "\"At\":\"1601-01-01T00:00:00Z\",\"Data\":\"AP8=\",\"Id\":\"00112233-4455-6677-8899-aabbccddeeff\"},\n",
+                "{\"PartitionKey\":\"b\",\"Count\":null,\"Big\":null,\"Ratio\":\"NaN\",\"On\":false,",
+                "\"At\":\"9999-12-31T23:59:59.999999Z\",\"Data\":\"\",\"Id\":null}\n]\n"
+            )
+        );
+        assert_eq!(printed(Form::Json, &[texts(&[("a", &[])])]), "[]\n");
+    }
+
+    #[test]
+    fn it_reads_back() {
+        let nasty = ["\"", "\\", "\n\t\u{1}", "é日🙂", "</script>"].map(Some);
+        let text = printed(Form::Json, &[texts(&[("na\"me", &nasty)])]);
+        let rows: Vec<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(&text).unwrap();
+        let values: Vec<_> = rows.iter().map(|row| row["na\"me"].as_str()).collect();
+        assert_eq!(values, nasty);
+    }
+
+    #[test]
+    fn names_must_differ() {
+        let batch = texts(&[("a", &[]), ("b", &[]), ("a", &[])]);
+        let error = JsonWriter::new(&batch.schema()).err().unwrap();
+        assert!(error.to_string().contains("\"a\""), "{error}");
+        assert!(error.hint().is_some());
+    }
+
+    #[test]
+    fn an_interrupted_result_is_no_array() {
+        let batch = texts(&[("a", &[Some("1")])]);
+        let mut writer = JsonWriter::new(&batch.schema()).unwrap();
+        let mut out = Vec::new();
+        writer.batch(&batch, &mut out).unwrap();
+        writer.abandon(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "[\n{\"a\":\"1\"}\n");
+    }
+}

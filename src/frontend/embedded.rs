@@ -1,0 +1,172 @@
+//! The in-process API; everything else is built on it.
+
+use std::ops::{Bound, RangeBounds};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::stream::{BoxStream, Stream};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::formats::Source;
+use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
+use crate::storage;
+
+pub use crate::storage::{CheckReport, Finding};
+pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
+use crate::engine::Engine;
+use crate::session::{Answer, Error, Result, split_statements};
+
+/// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
+#[derive(Debug, Clone)]
+pub struct Database {
+    engine: Arc<Engine>,
+}
+
+impl Database {
+    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
+    ///
+    /// One process owns a data folder at a time; another one is told so.
+    pub async fn open(location: &str) -> Result<Self> {
+        Self::open_with(location, Options::new()?).await
+    }
+
+    /// The same with other options than the default ones.
+    pub async fn open_with(location: &str, options: Options) -> Result<Self> {
+        Ok(Self { engine: Arc::new(Engine::open(location, options).await?) })
+    }
+
+    /// Runs one statement.
+    pub async fn sql(&self, statement: &str) -> Result<Answer> {
+        self.engine.session().sql(statement, &[]).await
+    }
+
+    /// Runs one statement with values for `$1`, `$2` and so on.
+    pub async fn sql_with(&self, statement: &str, parameters: Vec<Value>) -> Result<Answer> {
+        self.engine.session().sql(statement, &parameters).await
+    }
+
+    /// Cuts a text into its statements, at semicolons outside quotes and comments.
+    pub fn split_statements(text: &str) -> Result<Vec<String>> {
+        split_statements(text)
+    }
+
+    /// A table by its name, whatever the case.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        let snapshot = self.engine.store().snapshot();
+        let found = TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(self.engine.account(), &name).cloned());
+        match found {
+            Some(table) => Ok(Table { engine: Arc::clone(&self.engine), id: table.id }),
+            None => {
+                let names = self.tables();
+                let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
+                Err(Error::no_such_table(name, &candidates))
+            }
+        }
+    }
+
+    /// Names of all tables, as they were created, in the order of their creation.
+    pub fn tables(&self) -> Vec<String> {
+        let account = self.engine.account().as_str();
+        let snapshot = self.engine.store().snapshot();
+        snapshot.catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone()).collect()
+    }
+
+    /// Imports exports into a table, which is made if there is none; see [`ImportReport`]. Entities are upserted by key. All of it
+    /// becomes visible at once at the end, or nothing. Blocks: call it on a thread that may.
+    pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
+        self.engine.import(table, sources, options)
+    }
+
+    /// Verifies every file of every table against the manifest.
+    pub async fn check(&self) -> Result<CheckReport> {
+        let snapshot = self.engine.store().snapshot();
+        Ok(storage::check(self.engine.store().files(), &snapshot.catalog).await)
+    }
+}
+
+/// A table of a [`Database`]. Every call looks at the newest snapshot.
+#[derive(Debug, Clone)]
+pub struct Table {
+    engine: Arc<Engine>,
+    id: u64,
+}
+
+impl Table {
+    /// The entity with this key: a point query that never goes through the planner.
+    pub async fn get(&self, partition: &str, row: &str) -> Result<Option<Entity>> {
+        let table = self.stored()?;
+        let found = storage::get(self.engine.store().files(), &table, KeyRef { partition, row }).await?;
+        Ok(found.map(|entity| Entity::clone(&entity)))
+    }
+
+    /// The same without a copy of the cached entity.
+    pub async fn get_shared(&self, partition: &str, row: &str) -> Result<Option<Arc<Entity>>> {
+        let table = self.stored()?;
+        Ok(storage::get(self.engine.store().files(), &table, KeyRef { partition, row }).await?)
+    }
+
+    /// All entities of a partition, by RowKey.
+    pub fn partition(&self, partition: &str) -> EntityStream {
+        self.range(KeyRange::partition(partition))
+    }
+
+    /// Entities of a partition whose RowKey lies in a range, by RowKey: `table.rows("Sales", "000100".."000200")`.
+    pub fn rows<'a>(&self, partition: &str, rows: impl RangeBounds<&'a str>) -> EntityStream {
+        let lower = match rows.start_bound() {
+            Bound::Included(row) => Cut::Before((*row).to_owned()),
+            Bound::Excluded(row) => Cut::After((*row).to_owned()),
+            Bound::Unbounded => Cut::Start,
+        };
+        let upper = match rows.end_bound() {
+            Bound::Included(row) => Cut::After((*row).to_owned()),
+            Bound::Excluded(row) => Cut::Before((*row).to_owned()),
+            Bound::Unbounded => Cut::End,
+        };
+        match Interval::new(lower, upper) {
+            Some(rows) => self.range(KeyRange::rows(partition, &rows)),
+            None => EntityStream { entities: stream::empty().boxed() },
+        }
+    }
+
+    /// Entities of a range of keys, in key order, as they were when the stream was made.
+    pub fn range(&self, range: KeyRange) -> EntityStream {
+        let batches = self.stored().and_then(|table| {
+            Ok(storage::range(Arc::clone(self.engine.store().files()), &table, range)?)
+        });
+        let entities = match batches {
+            Ok(batches) => batches
+                .map_ok(|batch| stream::iter(batch.into_iter().map(Ok)))
+                .try_flatten()
+                .map_err(|error: storage::Error| Error::from(error))
+                .boxed(),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        };
+        EntityStream { entities }
+    }
+
+    fn stored(&self) -> Result<Arc<storage::Table>> {
+        let snapshot = self.engine.store().snapshot();
+        let table = snapshot.table(self.id).cloned();
+        table.ok_or_else(|| Error::new(crate::session::ErrorKind::NotFound, "the table was dropped meanwhile"))
+    }
+}
+
+/// Entities in key order; a batch at a time is in memory.
+pub struct EntityStream {
+    entities: BoxStream<'static, Result<Entity>>,
+}
+
+impl Stream for EntityStream {
+    type Item = Result<Entity>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.entities.poll_next_unpin(context)
+    }
+}
+
+impl std::fmt::Debug for EntityStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EntityStream")
+    }
+}

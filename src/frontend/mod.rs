@@ -1,0 +1,7 @@
+//! The doors: the embedded API and the command line.
+
+pub mod command;
+mod embedded;
+pub mod sample;
+
+pub use embedded::{Database, EntityStream, Table};

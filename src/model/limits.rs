@@ -1,0 +1,27 @@
+//! The service's limits on keys, names, values and entities.
+
+/// Shortest and longest name of an account, in characters.
+pub const ACCOUNT_NAME_CHARS_MIN: usize = 3;
+pub const ACCOUNT_NAME_CHARS_MAX: usize = 24;
+
+/// Shortest and longest name of a table, in characters.
+pub const TABLE_NAME_CHARS_MIN: usize = 3;
+pub const TABLE_NAME_CHARS_MAX: usize = 63;
+
+/// Longest PartitionKey or RowKey, in UTF-16 code units.
+pub const KEY_UTF16_UNITS_MAX: usize = 1024;
+
+/// Most properties an entity may have beside PartitionKey, RowKey and Timestamp.
+pub const PROPERTIES_MAX: usize = 252;
+
+/// Longest property name, in characters.
+pub const PROPERTY_NAME_CHARS_MAX: usize = 255;
+
+/// Longest String value, in UTF-16 code units (64 KiB of UTF-16).
+pub const STRING_UTF16_UNITS_MAX: usize = 32 * 1024;
+
+/// Longest Binary value, in bytes.
+pub const BINARY_BYTES_MAX: usize = 64 * 1024;
+
+/// Largest entity, in bytes, by the service's size formula ([`crate::model::Entity::size_bytes`]).
+pub const ENTITY_BYTES_MAX: usize = 1024 * 1024;

@@ -1,0 +1,20 @@
+//! DataFusion's view of the tables: what a scan claims, what it reads, in which order.
+//!
+//! [`EntityTable`] turns filters into an access plan and gives a plan node, [`EntityScanExec`], around the stock Parquet scan.
+//! [`ScanInKeyOrder`] lets it read in key order where a query wants that; [`AggregateFromSnapshot`] answers counts and key bounds
+//! without reading.
+
+mod adapter;
+mod columns;
+mod key_order;
+mod reader;
+mod scan_exec;
+mod shown;
+mod snapshot_aggregate;
+mod table;
+
+pub use columns::{ColumnSource, Shown, TableColumns};
+pub use key_order::{Direction, ScanInKeyOrder};
+pub use scan_exec::{EntityScanExec, Scan};
+pub use snapshot_aggregate::AggregateFromSnapshot;
+pub use table::{EntityTable, ScanOptions};

@@ -1,0 +1,265 @@
+//! The scan of one table in a physical plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
+use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+};
+
+use super::key_order::{Direction, reversed_scan};
+use crate::access::AccessPlan;
+use crate::storage::Table;
+use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
+
+/// What a scan was planned from; EXPLAIN tells it.
+#[derive(Debug)]
+pub struct Scan {
+    pub table: Arc<Table>,
+    pub access: AccessPlan,
+    /// All filters that the planner offered.
+    pub filters: Vec<Expr>,
+    /// The files that may hold a wanted key, in key order, each with the place of its range partition.
+    pub selected: Vec<(usize, Arc<RunFile>)>,
+    pub files: Arc<RunFiles>,
+}
+
+/// Reads the entities of one table that the access plan selects.
+///
+/// A leaf: the stock Parquet scan inside takes filters, projections and limits that the optimizer pushes down. Beyond it, this
+/// node knows its access path and can read in key order in both directions.
+#[derive(Debug, Clone)]
+pub struct EntityScanExec {
+    scan: Arc<Scan>,
+    parquet: Arc<DataSourceExec>,
+    order: Option<Direction>,
+    properties: Arc<PlanProperties>,
+}
+
+impl EntityScanExec {
+    pub fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {
+        let properties = Arc::clone(parquet.properties());
+        Self { scan, parquet, order: None, properties }
+    }
+
+    pub fn scan(&self) -> &Arc<Scan> {
+        &self.scan
+    }
+
+    /// Set if entities come out in key order.
+    pub fn order(&self) -> Option<Direction> {
+        self.order
+    }
+
+    /// The Parquet scan, whose metrics tell what was read.
+    pub fn parquet(&self) -> &Arc<DataSourceExec> {
+        &self.parquet
+    }
+
+    pub fn config(&self) -> Result<&FileScanConfig> {
+        match self.parquet.data_source().downcast_ref::<FileScanConfig>() {
+            Some(config) => Ok(config),
+            None => internal_err!("an entity scan reads Parquet files"),
+        }
+    }
+
+    /// The filter evaluated inside the Parquet scan.
+    pub fn pushed_filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.config().ok()?.file_source().filter()
+    }
+
+    /// The place of a table column in this node's output, if it comes out as it is.
+    pub fn output_of(&self, column: &str) -> Option<usize> {
+        let projection = self.config().ok()?.file_source().projection()?.clone();
+        projection.iter().position(|out| out.expr.downcast_ref::<Column>().is_some_and(|read| read.name() == column))
+    }
+
+    /// The table column that comes out at `index`, if it comes out as it is.
+    pub fn table_column(&self, index: usize) -> Option<String> {
+        let projection = self.config().ok()?.file_source().projection()?.clone();
+        let out = projection.iter().nth(index)?;
+        out.expr.downcast_ref::<Column>().map(|read| read.name().to_owned())
+    }
+
+    /// The same scan as one partition in key order, stopping after `fetch` rows.
+    pub fn in_key_order(&self, direction: Direction, fetch: Option<usize>) -> Result<Self> {
+        let config = self.config()?;
+        let files = config.file_groups.iter().flat_map(|group| group.files().iter().cloned());
+        // Parts of one file are whole again.
+        let mut whole = Vec::new();
+        for mut file in files {
+            file.range = None;
+            if whole.last().is_none_or(|last: &datafusion::datasource::listing::PartitionedFile| last.path() != file.path()) {
+                whole.push(file);
+            }
+        }
+        let limit = match (fetch, config.limit) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let config = FileScanConfigBuilder::from(config.clone())
+            .with_file_groups(vec![FileGroup::new(whole)])
+            .with_limit(limit)
+            .with_preserve_order(true)
+            .build();
+        Ok(Self { order: Some(direction), ..self.with_parquet(DataSourceExec::from_data_source(config)) }.with_order_properties())
+    }
+
+    fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
+        let properties = Arc::clone(parquet.properties());
+        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties }.with_order_properties()
+    }
+
+    fn with_order_properties(mut self) -> Self {
+        let Some(direction) = self.order else { return self };
+        let inner = self.parquet.properties();
+        let mut equivalences: EquivalenceProperties = inner.equivalence_properties().clone();
+        let options = direction.sort_options();
+        let columns = [PARTITION_KEY, ROW_KEY].into_iter().map_while(|name| {
+            let index = self.output_of(name)?;
+            let column = Column::new(self.schema().field(index).name(), index);
+            Some(PhysicalSortExpr::new(Arc::new(column), options))
+        });
+        let ordering: Vec<PhysicalSortExpr> = columns.collect();
+        if !ordering.is_empty() {
+            equivalences.add_ordering(ordering);
+        }
+        self.properties = Arc::new(PlanProperties::new(
+            equivalences,
+            Partitioning::UnknownPartitioning(1),
+            inner.emission_type,
+            inner.boundedness,
+        ));
+        self
+    }
+
+    /// Wraps what an operation on the Parquet scan gave.
+    fn rewrap(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(parquet) = plan.downcast_ref::<DataSourceExec>() else {
+            return internal_err!("a Parquet scan became {}", plan.name());
+        };
+        Ok(Arc::new(self.with_parquet(Arc::new(parquet.clone()))))
+    }
+}
+
+impl DisplayAs for EntityScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EntityScanExec: table={}, path={}", self.scan.table.name, self.scan.access.path.label())?;
+        if let Some(direction) = self.order {
+            write!(f, ", order={direction}")?;
+        }
+        if let Some(fetch) = self.fetch() {
+            write!(f, ", limit={fetch}")?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for EntityScanExec {
+    fn name(&self) -> &str {
+        "EntityScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.parquet.schema()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() { Ok(self) } else { internal_err!("an entity scan has no inputs") }
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() { Ok(self) } else { internal_err!("an entity scan has no inputs") }
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.parquet.apply_expressions(f)
+    }
+
+    fn repartitioned(&self, target_partitions: usize, config: &ConfigOptions) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if self.order.is_some() {
+            return Ok(None);
+        }
+        self.parquet.repartitioned(target_partitions, config)?.map(|plan| self.rewrap(plan)).transpose()
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        match self.order {
+            Some(Direction::Backward) => reversed_scan(self, context),
+            Some(Direction::Forward) | None => self.parquet.execute(partition, context),
+        }
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.parquet.metrics()
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        self.parquet.statistics_from_inputs(inputs, args)
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let plan = self.parquet.with_fetch(limit)?;
+        self.rewrap(plan).ok()
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.parquet.fetch()
+    }
+
+    fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        self.parquet.try_swapping_with_projection(projection)?.map(|plan| self.rewrap(plan)).transpose()
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        child_pushdown_result: ChildPushdownResult,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let mut pushed = self.parquet.handle_child_pushdown_result(phase, child_pushdown_result, config)?;
+        pushed.updated_node = pushed.updated_node.map(|plan| self.rewrap(plan)).transpose()?;
+        Ok(pushed)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        let parquet: Arc<dyn ExecutionPlan> = Arc::clone(&self.parquet) as _;
+        self.rewrap(parquet.reset_state()?)
+    }
+}
+
+/// The Parquet source inside a scan.
+pub(super) fn parquet_source(config: &FileScanConfig) -> Option<&ParquetSource> {
+    let source: &dyn FileSource = config.file_source().as_ref();
+    source.downcast_ref::<ParquetSource>()
+}

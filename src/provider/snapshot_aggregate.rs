@@ -1,0 +1,95 @@
+//! `count(*)` and the least and greatest key of a whole table, from the snapshot.
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::datasource::{DefaultTableSource, TableType};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+use super::table::EntityTable;
+use crate::storage::run::{PARTITION_KEY, ROW_KEY};
+
+/// Replaces an aggregate over a whole table by its values, if the manifest knows all of them.
+#[derive(Debug)]
+pub struct AggregateFromSnapshot;
+
+impl OptimizerRule for AggregateFromSnapshot {
+    fn name(&self) -> &str {
+        "aggregate_from_snapshot"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
+        let Some(values) = values(aggregate) else { return Ok(Transformed::no(plan)) };
+        let columns = aggregate.schema.iter();
+        let literals = values.into_iter().zip(columns).map(|(value, (qualifier, field))| {
+            let value = value.cast_to(field.data_type())?;
+            Ok(Expr::Literal(value, None).alias_qualified(qualifier.cloned(), field.name()))
+        });
+        let literals = literals.collect::<Result<Vec<_>>>()?;
+        Ok(Transformed::yes(LogicalPlanBuilder::empty(true).project(literals)?.build()?))
+    }
+}
+
+fn values(aggregate: &Aggregate) -> Option<Vec<ScalarValue>> {
+    if !aggregate.group_expr.is_empty() || aggregate.aggr_expr.is_empty() {
+        return None;
+    }
+    let scan = whole_table(aggregate.input.as_ref())?;
+    let source = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<DefaultTableSource>()?;
+    if source.table_provider.table_type() != TableType::Base {
+        return None;
+    }
+    let table = (source.table_provider.as_ref() as &dyn std::any::Any).downcast_ref::<EntityTable>()?;
+    aggregate.aggr_expr.iter().map(|expr| value(expr, table)).collect()
+}
+
+/// The scan below, if nothing between drops or makes rows.
+fn whole_table(plan: &LogicalPlan) -> Option<&TableScan> {
+    match plan {
+        LogicalPlan::TableScan(scan) if scan.filters.is_empty() && scan.fetch.is_none() => Some(scan),
+        LogicalPlan::SubqueryAlias(alias) => whole_table(&alias.input),
+        LogicalPlan::Projection(projection) if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) => {
+            whole_table(&projection.input)
+        }
+        _ => None,
+    }
+}
+
+fn value(expr: &Expr, table: &EntityTable) -> Option<ScalarValue> {
+    let function = match expr {
+        Expr::Alias(alias) => return value(&alias.expr, table),
+        Expr::AggregateFunction(function) => function,
+        _ => return None,
+    };
+    let AggregateFunction { func, params } = function;
+    if params.distinct || params.filter.is_some() || !params.order_by.is_empty() || params.null_treatment.is_some() {
+        return None;
+    }
+    let [argument] = params.args.as_slice() else { return None };
+    let manifest = &table.table().manifest;
+    match (func.name(), argument) {
+        ("count", Expr::Literal(literal, _)) if !literal.is_null() => Some(ScalarValue::Int64(Some(manifest.live_rows() as i64))),
+        ("count", Expr::Column(column)) if is_key(&column.name) => Some(ScalarValue::Int64(Some(manifest.live_rows() as i64))),
+        ("min", Expr::Column(column)) if column.name == PARTITION_KEY => {
+            Some(text(&manifest.key_bounds()?.0.partition))
+        }
+        ("max", Expr::Column(column)) if column.name == PARTITION_KEY => {
+            Some(text(&manifest.key_bounds()?.1.partition))
+        }
+        _ => None,
+    }
+}
+
+fn is_key(column: &str) -> bool {
+    column == PARTITION_KEY || column == ROW_KEY
+}
+
+fn text(key: &str) -> ScalarValue {
+    ScalarValue::Utf8View(Some(key.to_owned()))
+}

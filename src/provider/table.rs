@@ -1,0 +1,225 @@
+//! A table of one snapshot, as DataFusion sees it.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, Constraint, Constraints, DFSchema, Result, ScalarValue, Statistics};
+use datafusion::datasource::TableType;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::physical_plan::ExecutionPlan;
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
+use roaring::RoaringBitmap;
+
+use super::adapter::{EntityColumnAdapterFactory, with_views};
+use super::columns::TableColumns;
+use super::reader::{RunHandle, RunReaderFactory};
+use super::scan_exec::{EntityScanExec, Scan};
+use crate::access::plan_access;
+use crate::storage::Table;
+use crate::storage::run::{RunFile, RunFiles};
+
+/// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
+const PARALLEL_ROWS_MIN: u64 = 64 * 1024;
+
+/// How tables are scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// Filters are evaluated inside the Parquet scan, so that rows that fail them are not decoded further.
+    pub filter_pushdown: bool,
+    /// Files, row groups and pages are left out by their keys. Off, every scan reads everything and filters are evaluated
+    /// above it: the plain path that the clever one is checked against.
+    pub pruning: bool,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self { filter_pushdown: true, pruning: true }
+    }
+}
+
+/// A table at one sequence number of the log. It never changes; the next statement gets another one.
+#[derive(Debug)]
+pub struct EntityTable {
+    table: Arc<Table>,
+    columns: TableColumns,
+    files: Arc<RunFiles>,
+    options: ScanOptions,
+    constraints: Constraints,
+}
+
+impl EntityTable {
+    pub fn new(table: Arc<Table>, files: Arc<RunFiles>, options: ScanOptions) -> Self {
+        let columns = TableColumns::of(&table);
+        let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0, 1])]);
+        Self { table, columns, files, options, constraints }
+    }
+
+    /// The table as it is stored.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    pub fn columns(&self) -> &TableColumns {
+        &self.columns
+    }
+
+    fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
+        let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
+            .with_extension(RunHandle(Arc::clone(run)))
+            .with_arrow_schema(with_views(&run.layout().schema()));
+        if let Some(mask) = &run.mask {
+            file = file.with_extension(parquet_row_selection(live_rows(run.rows, mask)));
+        }
+        file.statistics = Some(Arc::new(self.statistics(run)));
+        file
+    }
+
+    /// Bounds of the keys, for pruning by filters that come at run time. Never exact: DataFusion would take an exact bound for
+    /// data, and rows may be masked or filtered.
+    fn statistics(&self, run: &RunFile) -> Statistics {
+        let mut statistics = Statistics::new_unknown(self.columns.schema())
+            .with_num_rows(Precision::Inexact(run.live_rows() as usize))
+            .with_total_byte_size(Precision::Inexact(run.bytes as usize));
+        let bound = |text: &str| Precision::Inexact(ScalarValue::Utf8View(Some(text.to_owned())));
+        let key = |min: &str, max: &str| ColumnStatistics::new_unknown().with_min_value(bound(min)).with_max_value(bound(max));
+        if let [partition, row, ..] = statistics.column_statistics.as_mut_slice() {
+            *partition = key(&run.first.partition, &run.last.partition);
+            if run.partitions == 1 {
+                *row = key(&run.first.row, &run.last.row);
+            }
+        }
+        statistics
+    }
+}
+
+#[async_trait]
+impl TableProvider for EntityTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.columns.schema())
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    /// A filter that reads keys only, and that the access plan decides exactly, is claimed: the scan evaluates it itself
+    /// wherever the key set alone does not.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let claims = self.options.filter_pushdown && self.options.pruning;
+        let filters: Vec<Expr> = filters.iter().map(|&filter| filter.clone()).collect();
+        let exact = plan_access(&filters).exact;
+        let claim = |exact: bool| match exact && claims {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(exact.into_iter().map(claim).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let considered = if self.options.pruning { filters } else { &[] };
+        let access = plan_access(considered);
+        let selected: Vec<(usize, Arc<RunFile>)> =
+            self.table.manifest.files_in(&access.keys).map(|(range, file)| (range, Arc::clone(file))).collect();
+
+        let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
+            .with_pushdown_filters(self.options.filter_pushdown)
+            .with_enable_page_index(true)
+            .with_bloom_filter_on_read(false)
+            .with_parquet_file_reader_factory(Arc::new(RunReaderFactory::new(Arc::clone(&self.files))));
+        // Page bounds are coarser than keys, so the first and the last page of a range hold foreign rows, unless the files
+        // lie inside the key set altogether.
+        let covered = access.keys_exact
+            && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
+        let claimed = considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
+        if let Some(predicate) = conjunction(claimed).filter(|_| !covered) {
+            let schema = DFSchema::try_from(self.columns.schema().as_ref().clone())?;
+            source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
+        }
+
+        let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
+        let groups = match state.config().target_partitions() {
+            threads if threads > 1 && rows >= PARALLEL_ROWS_MIN => split(&selected, threads, |run| self.partitioned_file(run)),
+            _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],
+        };
+        let mut statistics = Statistics::new_unknown(self.columns.schema());
+        statistics.num_rows = Precision::Inexact(rows as usize);
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
+            .with_file_groups(groups)
+            .with_statistics(statistics)
+            .with_limit(limit)
+            .with_expr_adapter(Some(Arc::new(EntityColumnAdapterFactory { columns: self.columns.clone() })))
+            .with_projection_indices(projection.cloned())?
+            .build();
+        let scan = Scan {
+            table: Arc::clone(&self.table),
+            access,
+            filters: filters.to_vec(),
+            selected,
+            files: Arc::clone(&self.files),
+        };
+        Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
+    }
+}
+
+/// The rows of a file that its mask leaves.
+pub(super) fn live_rows(rows: u64, mask: &RoaringBitmap) -> RowSelection {
+    let mut selectors = Vec::new();
+    let mut at = 0;
+    for masked in mask.iter().map(u64::from) {
+        selectors.push(RowSelector::select((masked - at) as usize));
+        selectors.push(RowSelector::skip(1));
+        at = masked + 1;
+    }
+    selectors.push(RowSelector::select((rows - at) as usize));
+    selectors.retain(|selector| selector.row_count > 0);
+    RowSelection::from(selectors)
+}
+
+fn parquet_row_selection(selection: RowSelection) -> datafusion::datasource::physical_plan::parquet::ParquetRowSelection {
+    selection.into()
+}
+
+/// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both, each taking the row groups that
+/// begin in its part.
+fn split(
+    selected: &[(usize, Arc<RunFile>)],
+    groups: usize,
+    partitioned_file: impl Fn(&Arc<RunFile>) -> PartitionedFile,
+) -> Vec<FileGroup> {
+    let total: u64 = selected.iter().map(|(_, run)| run.bytes).sum();
+    let group_bytes = total.div_ceil(groups as u64).max(1);
+    let mut split: Vec<Vec<PartitionedFile>> = Vec::new();
+    let mut position = 0;
+    for (_, run) in selected {
+        let mut from = 0;
+        while from < run.bytes {
+            let group = (position / group_bytes) as usize;
+            let to = run.bytes.min(from + (group as u64 + 1) * group_bytes - position);
+            split.resize_with(split.len().max(group + 1), Vec::new);
+            let file = partitioned_file(run);
+            let whole = from == 0 && to == run.bytes;
+            split[group].push(if whole { file } else { file.with_range(from as i64, to as i64) });
+            position += to - from;
+            from = to;
+        }
+    }
+    split.into_iter().filter(|files| !files.is_empty()).map(FileGroup::new).collect()
+}

@@ -1,0 +1,86 @@
+//! Random entities for tests, from a seed that failing tests print.
+
+use super::{PropertyId, PropertyNames, Rows, ValueRef};
+use crate::model::{DateTime, EdmType, Value};
+
+/// SplitMix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    pub(crate) fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// Text with quotes, escapes, line ends, and characters of one to four bytes.
+    pub(crate) fn text(&mut self, chars_max: usize) -> String {
+        let alphabet =
+            ['a', 'b', 'Z', '0', ' ', '"', '\\', '\n', '\r', '\u{1}', '{', '}', '[', ',', 'é', '中', '😀', '\u{e000}'];
+        let chars = self.below(chars_max + 1);
+        (0..chars).map(|_| *self.pick(&alphabet)).collect()
+    }
+
+    /// A key part of few letters, so that equal ones and common beginnings are frequent.
+    pub(crate) fn key(&mut self, chars_max: usize) -> String {
+        let alphabet = ['a', 'b', 'B', ' ', '~', 'é', '\u{e000}', '😀'];
+        let chars = self.below(chars_max + 1);
+        (0..chars).map(|_| *self.pick(&alphabet)).collect()
+    }
+
+    pub(crate) fn value(&mut self) -> Value {
+        match *self.pick(&EdmType::ALL) {
+            EdmType::Binary => {
+                let bytes = self.below(40);
+                Value::Binary((0..bytes).map(|_| self.next() as u8).collect())
+            }
+            EdmType::Boolean => Value::Boolean(self.chance(2)),
+            EdmType::DateTime => {
+                let span = (DateTime::MAX.ticks() - DateTime::MIN.ticks()) as u64;
+                let ticks = DateTime::MIN.ticks() + (self.next() % (span + 1)) as i64;
+                Value::DateTime(*self.pick(&[DateTime::MIN, DateTime::MAX, DateTime::from_ticks(ticks)]))
+            }
+            EdmType::Double => {
+                let any = f64::from_bits(self.next());
+                Value::Double(*self.pick(&[
+                    0.0,
+                    -0.0,
+                    12.0,
+                    1e300,
+                    -5e-324,
+                    f64::NAN,
+                    f64::INFINITY,
+                    f64::NEG_INFINITY,
+                    any,
+                ]))
+            }
+            EdmType::Guid => Value::Guid(uuid::Uuid::from_u64_pair(self.next(), self.next())),
+            EdmType::Int32 => Value::Int32(*self.pick(&[0, -1, i32::MIN, i32::MAX, self.0 as i32])),
+            EdmType::Int64 => Value::Int64(*self.pick(&[0, i64::MIN, i64::MAX, (1 << 53) + 1, self.0 as i64])),
+            EdmType::String => Value::String(self.text(30)),
+        }
+    }
+}
+
+/// Appends an entity of one property `N`, which tells entities of one key apart.
+pub(crate) fn push(rows: &mut Rows, names: &PropertyNames, key: (&str, &str), timestamp: Option<DateTime>, n: i64) {
+    let id: PropertyId = names.intern("N");
+    let mut builder = rows.builder(names);
+    builder.begin();
+    builder.set(id, ValueRef::Int64(n));
+    builder.finish(key.0, key.1, timestamp).unwrap();
+}

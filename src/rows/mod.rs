@@ -1,0 +1,26 @@
+//! Entities on their way into a table: encoded one after another in an arena, sorted, spilled and merged.
+//!
+//! Decoders of exports write [`Rows`], the [`Sorter`] brings them into key order in bounded memory, and storage writes
+//! them to files. A row is never turned into a tree of values on the way: it is copied as bytes, compared by its key's
+//! bytes, and two rows with equal properties have equal bytes.
+
+mod arena;
+mod builder;
+mod error;
+mod merge;
+mod names;
+mod row_ref;
+mod sorter;
+mod spill;
+mod value_ref;
+
+pub use arena::Rows;
+pub use builder::RowBuilder;
+pub use error::{Error, Result};
+pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};
+pub use row_ref::{Properties, RowRef};
+pub use sorter::{Sorted, Sorter, SorterOptions};
+pub use value_ref::ValueRef;
+
+#[cfg(test)]
+pub(crate) mod generated;

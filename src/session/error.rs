@@ -1,0 +1,255 @@
+//! The public error.
+
+use std::fmt;
+
+use datafusion::common::{DataFusionError, SchemaError};
+
+use crate::model::{Rejected, TypedError};
+use crate::{files, storage};
+
+/// Result of everything public.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of trouble it is, by what the caller can do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// Something named does not exist: correct the name.
+    NotFound,
+    /// The statement or an argument is wrong: correct it.
+    Invalid,
+    /// A value breaks a rule or a limit of the data model: change the value.
+    Rejected,
+    /// Somebody else was first: look again and retry.
+    Conflict,
+    /// This version does not do that: ask in another way.
+    Unsupported,
+    /// Memory or disk space ran out: ask for less, or allow more.
+    Exhausted,
+    /// The data cannot be reached now: mend the cause and retry.
+    Unavailable,
+    /// A file is damaged: restore it. What does not need it still works.
+    Corrupt,
+    /// A write may or may not have happened: reopen to find out.
+    OutcomeUnknown,
+    /// A fault of this program: report it.
+    Internal,
+}
+
+/// An error with its kind, a message that names the culprit, and perhaps a hint.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, source: None }
+    }
+
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What may help, as a sentence.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<storage::Error> for Error {
+    fn from(error: storage::Error) -> Self {
+        let kind = match &error {
+            storage::Error::Files(error) => files_kind(error),
+            storage::Error::Rows(crate::rows::Error::Files(error)) => files_kind(error),
+            storage::Error::Rows(crate::rows::Error::Corrupt { .. }) | storage::Error::Corrupt { .. } => ErrorKind::Corrupt,
+            storage::Error::Log(error) => log_kind(error),
+            storage::Error::NoSuchTable(_) => ErrorKind::NotFound,
+            storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => ErrorKind::Conflict,
+            storage::Error::Rejected(_) => ErrorKind::Rejected,
+            storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
+        };
+        Self::new(kind, error.to_string()).with_source(error)
+    }
+}
+
+fn log_kind(error: &storage::LogError) -> ErrorKind {
+    match error {
+        storage::LogError::Files(error) => files_kind(error),
+        storage::LogError::Corrupt { .. } => ErrorKind::Corrupt,
+        storage::LogError::OutcomeUnknown { .. } => ErrorKind::OutcomeUnknown,
+        storage::LogError::Poisoned { .. } => ErrorKind::Unavailable,
+        _ => ErrorKind::Internal,
+    }
+}
+
+fn files_kind(error: &files::Error) -> ErrorKind {
+    match error {
+        files::Error::NoSpace { .. } => ErrorKind::Exhausted,
+        files::Error::ShortRead { .. } => ErrorKind::Corrupt,
+        files::Error::Unsupported { .. } => ErrorKind::Unsupported,
+        files::Error::BadPath { .. } => ErrorKind::Invalid,
+        files::Error::NotFound { .. }
+        | files::Error::AlreadyExists { .. }
+        | files::Error::Owned { .. }
+        | files::Error::ReadOnly { .. }
+        | files::Error::Io { .. }
+        | files::Error::Stopped { .. } => ErrorKind::Unavailable,
+    }
+}
+
+impl From<files::Error> for Error {
+    fn from(error: files::Error) -> Self {
+        Self::new(files_kind(&error), error.to_string()).with_source(error)
+    }
+}
+
+impl From<Rejected> for Error {
+    fn from(error: Rejected) -> Self {
+        Self::new(ErrorKind::Rejected, error.to_string()).with_source(error)
+    }
+}
+
+impl From<TypedError> for Error {
+    fn from(error: TypedError) -> Self {
+        Self::new(ErrorKind::Invalid, error.to_string()).with_source(error)
+    }
+}
+
+/// What comes back from the query engine. Our own errors travel through it as external ones and are unwrapped here, once.
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Self {
+        match error {
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
+            DataFusionError::Shared(shared) => match shared.as_ref() {
+                DataFusionError::External(inner) => match own(inner.as_ref()) {
+                    Some(own) => own,
+                    None => Self::new(ErrorKind::Internal, inner.to_string()),
+                },
+                DataFusionError::ResourcesExhausted(message) => exhausted(message),
+                other => Self::new(kind_of(other), message_of(other)),
+            },
+            DataFusionError::Collection(errors) => match errors.into_iter().next() {
+                Some(first) => Self::from(first),
+                None => Self::new(ErrorKind::Internal, "an error without a message"),
+            },
+            DataFusionError::External(inner) => match inner.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(inner) => match own(inner.as_ref()) {
+                    Some(own) => own,
+                    None => Self::new(ErrorKind::Internal, inner.to_string()),
+                },
+            },
+            DataFusionError::ParquetError(inner) => match *inner {
+                parquet::errors::ParquetError::External(inner) => Self::from(DataFusionError::External(inner)),
+                inner => Self::new(ErrorKind::Corrupt, format!("a run file cannot be read: {inner}")),
+            },
+            DataFusionError::ArrowError(inner, trace) => match *inner {
+                arrow::error::ArrowError::ExternalError(inner) => Self::from(DataFusionError::External(inner)),
+                inner => Self::new(ErrorKind::Invalid, message_of(&DataFusionError::ArrowError(Box::new(inner), trace))),
+            },
+            DataFusionError::SchemaError(error, _) => Self::from_schema(*error),
+            DataFusionError::ResourcesExhausted(message) => exhausted(&message),
+            error => Self::new(kind_of(&error), message_of(&error)),
+        }
+    }
+}
+
+fn exhausted(message: &str) -> Error {
+    Error::new(ErrorKind::Exhausted, format!("out of memory for queries: {message}"))
+        .with_hint("ask for fewer rows or columns, or allow more memory")
+}
+
+/// One of our errors inside another one.
+fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(files) = error.downcast_ref::<files::Error>() {
+            return Some(Error::new(files_kind(files), files.to_string()));
+        }
+        if let Some(storage::Error::Corrupt { .. }) = error.downcast_ref::<storage::Error>() {
+            return Some(Error::new(ErrorKind::Corrupt, error.to_string()));
+        }
+        if let Some(own) = error.downcast_ref::<Error>() {
+            return Some(Error { hint: own.hint.clone(), ..Error::new(own.kind, own.message.clone()) });
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn kind_of(error: &DataFusionError) -> ErrorKind {
+    match error {
+        DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
+        DataFusionError::Internal(_) => ErrorKind::Internal,
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => ErrorKind::Unavailable,
+        DataFusionError::ResourcesExhausted(_) => ErrorKind::Exhausted,
+        _ => ErrorKind::Invalid,
+    }
+}
+
+/// The message without the query engine's own prefixes.
+fn message_of(error: &DataFusionError) -> String {
+    let message = error.message();
+    message.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+impl Error {
+    fn from_schema(error: SchemaError) -> Self {
+        match error {
+            SchemaError::FieldNotFound { field, valid_fields } => {
+                let candidates: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
+                let error = Self::new(ErrorKind::NotFound, format!("column \"{}\" does not exist", field.name));
+                match suggestion(&field.name, &candidates) {
+                    Some(found) => error.with_hint(format!("there is a column \"{found}\" (names with capitals need double quotes)")),
+                    None => error,
+                }
+            }
+            SchemaError::AmbiguousReference { field } => {
+                Self::new(ErrorKind::Invalid, format!("column reference \"{}\" is ambiguous", field.name))
+            }
+            other => Self::new(ErrorKind::Invalid, other.to_string()),
+        }
+    }
+
+    /// An unknown table, with the nearest name there is.
+    pub fn no_such_table(name: &str, candidates: &[&str]) -> Self {
+        let error = Self::new(ErrorKind::NotFound, format!("table \"{name}\" does not exist"));
+        match suggestion(name, candidates) {
+            Some(found) => error.with_hint(format!("there is a table \"{found}\"")),
+            None => error,
+        }
+    }
+}
+
+/// The candidate most like `name`, if any is like it at all: the same letters in another case, or a few typing errors away.
+pub(crate) fn suggestion<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let folded = name.to_lowercase();
+    let distance = |candidate: &&&str| strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());
+    let nearest = candidates.iter().min_by_key(distance)?;
+    (distance(&nearest) * 3 <= folded.chars().count().max(3)).then_some(*nearest)
+}

@@ -1,0 +1,25 @@
+//! Running a plan for its counters.
+
+use std::sync::Arc;
+
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+
+use crate::session::error::{Error, Result};
+
+/// What running the whole plan gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ran {
+    pub rows: u64,
+}
+
+/// Runs a plan and throws its rows away.
+pub async fn run(plan: &Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Ran> {
+    let mut batches = execute_stream(Arc::clone(plan), context)?;
+    let mut rows = 0;
+    while let Some(batch) = batches.next().await {
+        rows += batch.map_err(Error::from)?.num_rows() as u64;
+    }
+    Ok(Ran { rows })
+}

@@ -1,0 +1,41 @@
+//! EXPLAIN: what a statement reads, and how.
+
+mod access_paths;
+mod analyze;
+mod json;
+mod read;
+mod text;
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, StringViewArray};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
+
+use super::error::Result;
+use super::statement::ExplainFormat;
+
+pub use access_paths::AccessPaths;
+
+/// A plan as rows of one column, `QUERY PLAN`. With `analyze` the plan is run and its rows are thrown away.
+pub async fn explain(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    analyze: bool,
+    verbose: bool,
+    format: ExplainFormat,
+) -> Result<SendableRecordBatchStream> {
+    let actual = if analyze { Some(analyze::run(plan, context).await?) } else { None };
+    let reads = read::reads(plan, analyze).await?;
+    let lines = match format {
+        ExplainFormat::Text => text::lines(plan, &reads, actual.as_ref(), verbose),
+        ExplainFormat::Json => vec![json::document(plan, &reads, actual.as_ref())],
+    };
+    let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8View, false)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(StringViewArray::from_iter_values(lines))])
+        .map_err(datafusion::common::DataFusionError::from)?;
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]))))
+}

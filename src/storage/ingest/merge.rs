@@ -1,0 +1,227 @@
+//! The merge of incoming rows with stored ones.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::cutter::Cutter;
+use super::existing::Existing;
+use super::writer::{RunWriterThread, Written, WriterOptions};
+use crate::model::DateTime;
+use crate::rows::{PropertyNames, RowRef, Rows};
+use crate::storage::catalog::{Edit, Table};
+use crate::storage::error::{Error, Result};
+use crate::storage::manifest::{Manifest, RangePartition};
+use crate::storage::run::RunFiles;
+
+/// How an ingest works.
+#[derive(Debug, Clone)]
+pub struct IngestOptions {
+    /// Encoded bytes of the entities of one file.
+    pub file_bytes: usize,
+    /// Given to entities that bring no Timestamp.
+    pub timestamp: DateTime,
+}
+
+/// What became of the incoming entities.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IngestReport {
+    pub inserted: u64,
+    pub replaced: u64,
+    /// Equal to the stored entity: nothing was written for them.
+    pub unchanged: u64,
+    /// The stored entity has a later Timestamp and stays.
+    pub older: u64,
+}
+
+/// Merges one ascending stream of entities into a table.
+pub struct Ingest {
+    files: Arc<RunFiles>,
+    names: Arc<PropertyNames>,
+    /// The table being merged into, as it would be without this ingest.
+    manifest: Manifest,
+    writer: RunWriterThread,
+    cutter: Cutter,
+    timestamp: DateTime,
+    existing: Existing,
+    /// The range partition being merged.
+    current: Option<usize>,
+    changed: bool,
+    /// Range partitions that are rewritten, ascending.
+    rewritten: Vec<usize>,
+    report: IngestReport,
+    pending: IngestReport,
+}
+
+impl Ingest {
+    /// Begins merging into `table`; `next_file_id` numbers the files written.
+    pub fn begin(
+        files: &Arc<RunFiles>,
+        names: &Arc<PropertyNames>,
+        table: &Arc<Table>,
+        next_file_id: u64,
+        options: &IngestOptions,
+    ) -> Self {
+        let writer = RunWriterThread::start(WriterOptions {
+            store: Arc::clone(files.store()),
+            names: Arc::clone(names),
+            table: Arc::clone(table),
+            next_file_id,
+            timestamp: options.timestamp,
+        });
+        Self {
+            files: Arc::clone(files),
+            names: Arc::clone(names),
+            manifest: table.manifest.clone(),
+            writer,
+            cutter: Cutter::new(options.file_bytes),
+            timestamp: options.timestamp,
+            existing: Existing::none(names),
+            current: None,
+            changed: false,
+            rewritten: Vec::new(),
+            report: IngestReport::default(),
+            pending: IngestReport::default(),
+        }
+    }
+
+    /// Takes the next rows, whose keys are greater than all before.
+    pub fn push(&mut self, rows: &Rows) -> Result<()> {
+        rows.iter().try_for_each(|row| self.push_row(row))
+    }
+
+    fn push_row(&mut self, row: RowRef<'_>) -> Result<()> {
+        let range = match self.current {
+            // Rows mostly stay in the range partition of the one before.
+            Some(current) if self.manifest.ranges().get(current + 1).is_none_or(|next| !next.start.admits(row.key())) => current,
+            _ => self.manifest.range_of(row.key()),
+        };
+        if self.current != Some(range) {
+            self.leave_range()?;
+            self.enter_range(range)?;
+        }
+        loop {
+            let order = match self.existing.peek() {
+                Some(stored) => stored.key_bytes().cmp(row.key_bytes()),
+                None => Ordering::Greater,
+            };
+            match order {
+                Ordering::Less => self.keep_stored()?,
+                Ordering::Greater => {
+                    self.pending.inserted += 1;
+                    self.changed = true;
+                    return emit(&mut self.cutter, &mut self.writer, self.current, row);
+                }
+                Ordering::Equal => return self.meet(row),
+            }
+        }
+    }
+
+    /// An incoming row and the stored one of the same key.
+    fn meet(&mut self, row: RowRef<'_>) -> Result<()> {
+        let Some(stored) = self.existing.peek() else { return Ok(()) };
+        let stored_at = stored.timestamp().unwrap_or(DateTime::MIN);
+        let at = row.timestamp();
+        if row.same_properties(stored) && at.is_none_or(|at| at == stored_at) {
+            self.pending.unchanged += 1;
+            return self.keep_stored();
+        }
+        if at.is_some_and(|at| at < stored_at) {
+            self.pending.older += 1;
+            return self.keep_stored();
+        }
+        self.pending.replaced += 1;
+        self.changed = true;
+        if at.is_none() && self.timestamp <= stored_at {
+            // A version is always later than the one it replaces, whatever the clock says.
+            let mut later = Rows::new();
+            let mut builder = later.builder(&self.names);
+            builder.begin();
+            row.properties().for_each(|(id, value)| builder.set(id, value));
+            let key = row.key();
+            builder.finish(key.partition, key.row, Some(DateTime::from_micros(stored_at.micros() + 1, 0)))?;
+            drop(builder);
+            later.iter().try_for_each(|row| emit(&mut self.cutter, &mut self.writer, self.current, row))?;
+        } else {
+            emit(&mut self.cutter, &mut self.writer, self.current, row)?;
+        }
+        self.existing.advance()
+    }
+
+    fn keep_stored(&mut self) -> Result<()> {
+        if let Some(stored) = self.existing.peek() {
+            emit(&mut self.cutter, &mut self.writer, self.current, stored)?;
+        }
+        self.existing.advance()
+    }
+
+    fn enter_range(&mut self, range: usize) -> Result<()> {
+        self.current = Some(range);
+        self.changed = false;
+        self.existing = match self.manifest.ranges()[range].files.as_slice() {
+            [] => Existing::none(&self.names),
+            [file] => Existing::open(&self.files, file, &self.names)?,
+            [first, ..] => return Err(Error::corrupt(&first.path, "its range partition has several files")),
+        };
+        Ok(())
+    }
+
+    /// Writes the rest of the current range partition, or forgets it if nothing in it changed.
+    fn leave_range(&mut self) -> Result<()> {
+        let Some(range) = self.current.take() else { return Ok(()) };
+        let pending = std::mem::take(&mut self.pending);
+        self.report.inserted += pending.inserted;
+        self.report.replaced += pending.replaced;
+        self.report.unchanged += pending.unchanged;
+        self.report.older += pending.older;
+        if self.changed {
+            self.current = Some(range);
+            while self.existing.peek().is_some() {
+                self.keep_stored()?;
+            }
+            self.current = None;
+            for cut in self.cutter.finish() {
+                self.writer.write(range, cut)?;
+            }
+            self.rewritten.push(range);
+        } else {
+            self.cutter.clear();
+        }
+        self.existing = Existing::none(&self.names);
+        Ok(())
+    }
+
+    /// Ends the stream; when this returns all files are durable, and nothing names them. The edits, applied together to the
+    /// table as it was at the beginning, make them its own.
+    pub fn finish(mut self, table: &Table) -> Result<(Vec<Edit>, IngestReport)> {
+        self.leave_range()?;
+        let Self { writer, rewritten, report, files, .. } = self;
+        let Written { mut ranges, columns } = writer.finish()?;
+        let mut edits = Vec::new();
+        if columns != table.columns {
+            edits.push(Edit::SetColumns { table: table.id, columns });
+        }
+        // From the last to the first, so that places stay what they were.
+        for &place in rewritten.iter().rev() {
+            let start = table.manifest.ranges()[place].start.clone();
+            let mut written = ranges.remove(&place).unwrap_or_default();
+            if written.is_empty() {
+                written.push(RangePartition { start, files: Vec::new() });
+            } else {
+                let first = written.remove(0).starting_at(start);
+                written.insert(0, first);
+            }
+            edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges: written });
+        }
+        // A range partition in which nothing changed may have filled a file before that was clear.
+        super::writer::remove_files(files.store(), ranges.into_values().flatten());
+        Ok((edits, report))
+    }
+}
+
+fn emit(cutter: &mut Cutter, writer: &mut RunWriterThread, range: Option<usize>, row: RowRef<'_>) -> Result<()> {
+    let Some(range) = range else { return Ok(()) };
+    for cut in cutter.push(row) {
+        writer.write(range, cut)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Group commit: many callers, one thread that writes.
+//!
+//! The thread takes all appends that wait, writes them with one write, makes them durable with one sync, runs what each of
+//! them wants done, in log order, and only then answers. While it syncs, the next group gathers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, JoinHandle, Thread};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::checkpoint::Checkpoints;
+use super::error::{Error, Result};
+use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
+use super::recovery::{self, Apply, Replayed};
+use super::segment::{HEADER_BYTES, RESERVED_BYTES};
+use super::writer::{Segments, Writer};
+use crate::files::{self, FileStore};
+
+/// What an append wants done once its record is durable; it gets the record's sequence number.
+type OnDurable = Box<dyn FnOnce(u64) + Send>;
+
+/// The log of one data folder, open for writing. The caller owns the folder.
+pub struct Log {
+    store: Arc<dyn FileStore>,
+    segments: Segments,
+    checkpoints: Checkpoints,
+    queue: Arc<Queue>,
+    committer: Option<JoinHandle<Result<()>>>,
+}
+
+impl Log {
+    /// Opens the log, or creates it if there is none and `from` is 0.
+    ///
+    /// Hands all records above `from`, the sequence number of the newest checkpoint (0 if there is none), to `apply` in
+    /// their order; cuts a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is changed;
+    /// what has been applied by then is to be thrown away.
+    /// New segments have `segment_bytes`, or more where a single record needs it.
+    pub async fn open(
+        store: Arc<dyn FileStore>,
+        segment_bytes: u64,
+        from: u64,
+        apply: &mut Apply<'_>,
+    ) -> Result<(Self, Replayed)> {
+        let segment_bytes = segment_bytes.max((HEADER_BYTES + FRAME_BYTES + RESERVED_BYTES) as u64);
+        let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, from, apply).await?;
+        let checkpoints = Checkpoints::list(store.as_ref()).await?;
+        let queue = Arc::new(Queue::new(writer.next() - 1));
+        let committer = {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new()
+                .name("rowkey-log".to_owned())
+                .spawn(move || run(&queue, writer))
+                .map_err(Error::Thread)?
+        };
+        Ok((Self { store, segments, checkpoints, queue, committer: Some(committer) }, replayed))
+    }
+
+    /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence numbers in the order of
+    /// these calls. `kind` is the caller's business, but not 0.
+    pub fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
+        self.append_entry(kind, payload.into(), None)
+    }
+
+    /// The same; `on_durable` runs on the log's thread when the record is durable, before the answer, and in log order: the
+    /// place to publish the new state. It should be quick and must not wait for the log.
+    pub fn append_then(
+        &self,
+        kind: u8,
+        payload: impl Into<Bytes>,
+        on_durable: impl FnOnce(u64) + Send + 'static,
+    ) -> Appended {
+        self.append_entry(kind, payload.into(), Some(Box::new(on_durable)))
+    }
+
+    fn append_entry(&self, kind: u8, payload: Bytes, on_durable: Option<OnDurable>) -> Appended {
+        let (done, answer) = oneshot::channel();
+        let entry = Entry { kind, payload, on_durable, done };
+        if kind == STAMP {
+            entry.answer(Err(Error::ReservedKind { kind }));
+        } else if entry.payload.len() > PAYLOAD_BYTES_MAX {
+            let bytes = entry.payload.len() as u64;
+            entry.answer(Err(Error::TooLong { bytes, bytes_max: PAYLOAD_BYTES_MAX as u64 }));
+        } else {
+            self.queue.push(entry);
+        }
+        Appended(answer)
+    }
+
+    /// The highest sequence number that is durable.
+    pub fn durable(&self) -> u64 {
+        self.queue.state().durable
+    }
+
+    /// Why the log takes no more writes, if it does not.
+    pub fn poisoned(&self) -> Option<Arc<str>> {
+        self.queue.state().poisoned.clone()
+    }
+
+    /// Makes a checkpoint of everything up to `sequence`, then frees what it replaces: segments that hold nothing above it
+    /// and older checkpoints. Blocks for the I/O; appends go on meanwhile.
+    pub fn checkpoint(&self, sequence: u64, content: &[u8]) -> Result<()> {
+        let durable = {
+            let state = self.queue.state();
+            if let Some(cause) = state.poisoned.clone() {
+                return Err(Error::Poisoned { cause });
+            }
+            state.durable
+        };
+        self.checkpoints.write(self.store.as_ref(), &self.segments, sequence, durable, content)
+    }
+
+    /// Writes what waits, attests all of it with a stamp, and stops.
+    pub fn close(mut self) -> Result<()> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.queue.close();
+        let Some(committer) = self.committer.take() else { return Ok(()) };
+        match committer.join() {
+            Ok(stopped) => stopped,
+            Err(_) => Err(Error::OutcomeUnknown { cause: Arc::from(PANICKED) }),
+        }
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("location", &self.store.location()).field("durable", &self.durable()).finish()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // Whoever wants to know how it went calls `close`; every append has its own answer.
+        let _ = self.stop();
+    }
+}
+
+const PANICKED: &str = "the thread that writes the log has panicked";
+
+/// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
+#[derive(Debug)]
+pub struct Appended(oneshot::Receiver<Result<u64>>);
+
+impl Appended {
+    /// Blocks this thread until the answer is there.
+    pub fn wait(self) -> Result<u64> {
+        let mut answer = pin!(self);
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
+                return answer;
+            }
+            thread::park();
+        }
+    }
+}
+
+impl Future for Appended {
+    type Output = Result<u64>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map(|answer| {
+            // An entry dropped without an answer was in the hands of a thread that panicked.
+            answer.unwrap_or_else(|_| Err(Error::OutcomeUnknown { cause: Arc::from(PANICKED) }))
+        })
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+struct Entry {
+    kind: u8,
+    payload: Bytes,
+    on_durable: Option<OnDurable>,
+    done: oneshot::Sender<Result<u64>>,
+}
+
+impl Entry {
+    fn answer(self, answer: Result<u64>) {
+        // The caller may have stopped listening; the record is durable or not all the same.
+        let _ = self.done.send(answer);
+    }
+}
+
+/// Appends on their way to the thread that writes.
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+struct QueueState {
+    waiting: VecDeque<Entry>,
+    closed: bool,
+    poisoned: Option<Arc<str>>,
+    durable: u64,
+}
+
+impl Queue {
+    fn new(durable: u64) -> Self {
+        let state = QueueState { waiting: VecDeque::new(), closed: false, poisoned: None, durable };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, entry: Entry) {
+        let cause = {
+            let mut state = self.state();
+            match &state.poisoned {
+                Some(cause) => Arc::clone(cause),
+                None => {
+                    state.waiting.push_back(entry);
+                    self.changed.notify_one();
+                    return;
+                }
+            }
+        };
+        entry.answer(Err(Error::Poisoned { cause }));
+    }
+
+    fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for appends and takes them all; none once the queue is closed and empty.
+    fn take(&self) -> Option<VecDeque<Entry>> {
+        let mut state = self.state();
+        loop {
+            if !state.waiting.is_empty() {
+                return Some(std::mem::take(&mut state.waiting));
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Refuses what waits and all that follows.
+    fn poison(&self, cause: &Arc<str>) {
+        let refused = {
+            let mut state = self.state();
+            state.poisoned.get_or_insert_with(|| Arc::clone(cause));
+            std::mem::take(&mut state.waiting)
+        };
+        for entry in refused {
+            entry.answer(Err(Error::Poisoned { cause: Arc::clone(cause) }));
+        }
+    }
+}
+
+/// Refuses all further appends when the thread ends, however it ends.
+struct PoisonAtEnd<'a>(&'a Queue);
+
+impl Drop for PoisonAtEnd<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.poison(&Arc::from(PANICKED));
+        }
+    }
+}
+
+fn run(queue: &Queue, mut writer: Writer) -> Result<()> {
+    let _guard = PoisonAtEnd(queue);
+    while let Some(group) = queue.take() {
+        if let Err(cause) = commit(queue, &mut writer, group) {
+            queue.poison(&cause);
+            return Err(Error::Poisoned { cause });
+        }
+    }
+    writer.stamp().map_err(Error::from)
+}
+
+/// Writes a group, in as many parts as it takes segments, and answers it. The error is why nothing more can be written.
+fn commit(queue: &Queue, writer: &mut Writer, mut group: VecDeque<Entry>) -> Result<(), Arc<str>> {
+    while let Some(first) = group.front() {
+        let mut count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
+        if count == 0 {
+            if let Err(error) = writer.roll(first.payload.len()) {
+                return Err(refuse(queue, group, 0, &error));
+            }
+            count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
+        }
+        let first_sequence = writer.next();
+        let records = group.iter().take(count).map(|entry| (entry.kind, entry.payload.as_ref()));
+        if let Err(error) = writer.write(records) {
+            return Err(refuse(queue, group, count, &error));
+        }
+        queue.state().durable = writer.next() - 1;
+        let mut written: Vec<Entry> = group.drain(..count).collect();
+        for (entry, sequence) in written.iter_mut().zip(first_sequence..) {
+            if let Some(on_durable) = entry.on_durable.take() {
+                on_durable(sequence);
+            }
+        }
+        for (entry, sequence) in written.into_iter().zip(first_sequence..) {
+            entry.answer(Ok(sequence));
+        }
+    }
+    Ok(())
+}
+
+/// Answers a group of which the first `begun` may have been written.
+fn refuse(queue: &Queue, group: VecDeque<Entry>, begun: usize, error: &files::Error) -> Arc<str> {
+    let cause: Arc<str> = Arc::from(error.to_string());
+    // Before the answers: who is told of an unknown outcome finds the log closed to writes.
+    queue.poison(&cause);
+    for (number, entry) in group.into_iter().enumerate() {
+        let cause = Arc::clone(&cause);
+        entry.answer(Err(if number < begun { Error::OutcomeUnknown { cause } } else { Error::Poisoned { cause } }));
+    }
+    cause
+}

@@ -1,0 +1,53 @@
+//! What can go wrong with the log.
+
+use std::sync::Arc;
+
+use crate::files;
+
+/// Result of an operation on the log.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the log.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Files(#[from] files::Error),
+
+    /// Something durable has changed or is gone. Nothing was changed by finding it.
+    #[error("{path} is damaged at byte {offset}: {reason}")]
+    Corrupt { path: String, offset: u64, reason: String },
+
+    /// A record is intact, but the one who replays it cannot use it.
+    #[error("{path} holds at byte {offset} record {sequence}, which cannot be applied: {source}")]
+    Apply { path: String, offset: u64, sequence: u64, source: Box<dyn std::error::Error + Send + Sync> },
+
+    /// A write failed earlier; this one was not begun.
+    #[error("the log takes no more writes until it is opened again, because one failed: {cause}")]
+    Poisoned { cause: Arc<str> },
+
+    /// The write failed half way: after the next opening its record may be there or not.
+    #[error("the outcome of the write is unknown until the log is opened again: {cause}")]
+    OutcomeUnknown { cause: Arc<str> },
+
+    #[error("a log record of {bytes} bytes is longer than {bytes_max} bytes")]
+    TooLong { bytes: u64, bytes_max: u64 },
+
+    #[error("log record kind {kind} is reserved")]
+    ReservedKind { kind: u8 },
+
+    /// A checkpoint that claims what the log does not have, or less than there is one for.
+    #[error(
+        "a checkpoint at sequence number {sequence} lies not between the newest one, at {newest}, and the end of the log, \
+         at {durable}"
+    )]
+    CheckpointMisplaced { sequence: u64, newest: u64, durable: u64 },
+
+    #[error("cannot start the thread that writes the log: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+impl Error {
+    pub(super) fn corrupt(path: impl Into<String>, offset: u64, reason: impl Into<String>) -> Self {
+        Error::Corrupt { path: path.into(), offset, reason: reason.into() }
+    }
+}

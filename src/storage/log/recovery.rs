@@ -1,0 +1,255 @@
+//! Reading the log back, and mending what a crash has left at its end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::error::{Error, Result};
+use super::record::{self, Decoded, Head, STAMP};
+use super::segment::{self, HEADER_BYTES};
+use super::writer::{End, Segments, Writer};
+use crate::files::{self, FileStore, paths};
+
+/// A record read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub sequence: u64,
+    pub kind: u8,
+    pub payload: Bytes,
+}
+
+/// Where an unfinished write was found at the end of the log, or where one had its only trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TornTail {
+    /// The segment, as the user would find it.
+    pub path: String,
+    pub offset: u64,
+    /// Bytes up to the last one that is not zero.
+    pub bytes: u64,
+    /// What is wrong at `offset`.
+    pub reason: String,
+    /// Where a copy was kept when the tail was cut; none if it was only read.
+    pub copy: Option<String>,
+}
+
+/// What replaying has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The last sequence number in the log, stamps included; 0 for an empty one.
+    pub last_sequence: u64,
+    /// Records handed out.
+    pub records: u64,
+    pub torn_tail: Option<TornTail>,
+}
+
+/// Takes one record in their order; its error ends the replay.
+pub type Apply<'a> = dyn FnMut(Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + 'a;
+
+/// Reads all records above the sequence number `from` of the newest checkpoint (0 if there is none), changing nothing.
+pub async fn replay(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Replayed> {
+    Ok(scan(store, from, apply).await?.replayed)
+}
+
+/// The last segment after a scan.
+struct Last {
+    first: u64,
+    content: Bytes,
+    /// Where its intact records end.
+    end: usize,
+    /// Where the records begin that no stamp attests.
+    unattested: usize,
+}
+
+struct Scan {
+    firsts: Vec<u64>,
+    /// None if there is no log yet.
+    last: Option<Last>,
+    replayed: Replayed,
+}
+
+async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Scan> {
+    let entries = store.list(paths::LOG).await?;
+    let firsts: Vec<u64> = entries.iter().filter_map(|entry| paths::parse_log_segment(&entry.path)).collect();
+    let mut replayed = Replayed { last_sequence: 0, records: 0, torn_tail: None };
+    if firsts.is_empty() && from == 0 {
+        return Ok(Scan { firsts, last: None, replayed });
+    }
+    // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need not be whole.
+    let wanted = from.saturating_add(1);
+    let Some(start) = firsts.partition_point(|first| *first <= wanted).checked_sub(1) else {
+        return Err(missing(store, wanted, firsts.first()));
+    };
+    let mut last = None;
+    let mut expected = firsts[start];
+    for (number, first) in firsts.iter().copied().enumerate().skip(start) {
+        if first > expected {
+            return Err(missing(store, expected, Some(&first)));
+        }
+        if first < expected {
+            let reason = format!("it begins with record {first}, and the segment before it ends with {}", expected - 1);
+            return Err(Error::corrupt(segment::named(store, first), 0, reason));
+        }
+        let content = segment::read(store, first).await?;
+        let walked = walk(store, first, content, from, apply, &mut replayed.records)?;
+        if let Some(reason) = walked.bad {
+            let path = segment::named(store, first);
+            let offset = walked.end as u64;
+            let attested = if let Some(next) = firsts.get(number + 1) {
+                Some(format!("record {} must be there, because segment {next} follows", walked.next))
+            } else if walked.next <= from {
+                Some(format!("record {} must be there, because a checkpoint covers it", walked.next))
+            } else {
+                let by = record::find_attesting(&walked.content, walked.end, walked.next);
+                by.map(|at| format!("record {} was durable, as byte {at} says", walked.next))
+            };
+            if let Some(attested) = attested {
+                return Err(Error::corrupt(path, offset, format!("{reason}; {attested}")));
+            }
+            let bytes = (written_end(&walked.content) - walked.end) as u64;
+            replayed.torn_tail = Some(TornTail { path, offset, bytes, reason, copy: None });
+        }
+        expected = walked.next;
+        last = Some(Last { first, content: walked.content, end: walked.end, unattested: walked.unattested });
+    }
+    if let Some(last) = last.as_ref().filter(|_| expected <= from) {
+        let reason = format!("it ends with record {}, and a checkpoint covers record {from}", expected - 1);
+        return Err(Error::corrupt(segment::named(store, last.first), last.end as u64, reason));
+    }
+    replayed.last_sequence = expected - 1;
+    Ok(Scan { firsts, last, replayed })
+}
+
+struct Walked {
+    content: Bytes,
+    end: usize,
+    unattested: usize,
+    /// The sequence number that belongs at `end`.
+    next: u64,
+    bad: Option<String>,
+}
+
+/// Goes through the records of one segment up to its end or the first that is bad.
+fn walk(
+    store: &dyn FileStore,
+    first: u64,
+    content: Bytes,
+    from: u64,
+    apply: &mut Apply<'_>,
+    records: &mut u64,
+) -> Result<Walked> {
+    let mut walked = Walked { content, end: HEADER_BYTES, unattested: HEADER_BYTES, next: first, bad: None };
+    loop {
+        let (head, payload, bytes) = match record::decode(&walked.content, walked.end) {
+            Decoded::Record { head, payload, bytes } => (head, payload, bytes),
+            Decoded::End => return Ok(walked),
+            Decoded::Bad { reason } => {
+                walked.bad = Some(reason);
+                return Ok(walked);
+            }
+        };
+        let Head { sequence, durable, kind } = head;
+        if sequence != walked.next || durable >= sequence {
+            let stands =
+                format!("record {sequence} (durable up to {durable}) stands where record {} belongs", walked.next);
+            walked.bad = Some(stands);
+            return Ok(walked);
+        }
+        if kind != STAMP && sequence > from {
+            let applied = apply(Record { sequence, kind, payload });
+            let path = || segment::named(store, first);
+            applied.map_err(|source| Error::Apply { path: path(), offset: walked.end as u64, sequence, source })?;
+            *records += 1;
+        }
+        if durable + 1 == sequence {
+            walked.unattested = walked.end;
+        }
+        walked.end += bytes;
+        walked.next += 1;
+    }
+}
+
+fn missing(store: &dyn FileStore, wanted: u64, next: Option<&u64>) -> Error {
+    match next {
+        Some(first) => {
+            let reason = format!("records {wanted} to {} are missing before this segment", first - 1);
+            Error::corrupt(segment::named(store, *first), 0, reason)
+        }
+        None => {
+            let path = format!("{}/{}", store.location(), paths::LOG);
+            Error::corrupt(path, 0, format!("there is no segment, and record {wanted} must be in one"))
+        }
+    }
+}
+
+/// The end of what is not zero.
+fn written_end(content: &[u8]) -> usize {
+    content.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1)
+}
+
+/// Reads the log, mends its end, and makes all of it durable and attested.
+pub(super) async fn recover(
+    store: Arc<dyn FileStore>,
+    segment_bytes: u64,
+    from: u64,
+    apply: &mut Apply<'_>,
+) -> Result<(Writer, Segments, Replayed)> {
+    let Scan { firsts, last, mut replayed } = scan(store.as_ref(), from, apply).await?;
+    let next = replayed.last_sequence + 1;
+    let (end, firsts) = match last {
+        None => {
+            let file = segment::create(&store, next, segment_bytes)?;
+            let end = End { file, file_bytes: segment_bytes, offset: HEADER_BYTES as u64, next, attested: true };
+            (end, vec![next])
+        }
+        Some(last) => {
+            if let Some(torn) = &mut replayed.torn_tail {
+                torn.copy = Some(keep_copy(store.as_ref(), &last).await?);
+            }
+            (mend(store.as_ref(), &last, next)?, firsts)
+        }
+    };
+    let segments = Segments::new(firsts);
+    if from > 0 {
+        // The checkpoint was found, but its name may not be durable; what it replaces must not go before it is.
+        store.sync_folder(paths::CHECKPOINT)?;
+    }
+    segments.retire(store.as_ref(), from)?;
+    let mut writer = Writer::new(store, segments.clone(), segment_bytes, end);
+    writer.stamp()?;
+    Ok((writer, segments, replayed))
+}
+
+/// Makes everything before the end durable and everything behind it zero.
+fn mend(store: &dyn FileStore, last: &Last, next: u64) -> Result<End, files::Error> {
+    let mut file = store.open_for_write(&paths::log_segment(last.first))?;
+    let (start, end, dirty) = (last.unattested, last.end, written_end(&last.content));
+    if dirty > start {
+        // Written again rather than only synced: after a sync has failed, what is read back may be in memory alone, and a
+        // further sync would not write it.
+        let mut content = last.content[start..end.max(dirty)].to_vec();
+        content[end - start..].fill(0);
+        file.write_at(start as u64, &content)?;
+    }
+    file.sync()?;
+    store.sync_folder(paths::LOG)?;
+    let ends_with_stamp = start < end && is_stamp(&last.content, start, end);
+    let attested = end == HEADER_BYTES || ends_with_stamp;
+    Ok(End { file, file_bytes: last.content.len() as u64, offset: end as u64, next, attested })
+}
+
+/// Whether a single record that is a stamp lies between.
+fn is_stamp(content: &Bytes, start: usize, end: usize) -> bool {
+    match record::decode(content, start) {
+        Decoded::Record { head, bytes, .. } => head.kind == STAMP && start + bytes == end,
+        Decoded::End | Decoded::Bad { .. } => false,
+    }
+}
+
+async fn keep_copy(store: &dyn FileStore, last: &Last) -> Result<String> {
+    let entries = store.list(paths::LOG).await?;
+    let copies = entries.iter().filter_map(|entry| paths::parse_torn_tail(&entry.path));
+    let number = copies.filter(|(first, _)| *first == last.first).map(|(_, copy)| copy + 1).max().unwrap_or(1);
+    let path = paths::torn_tail(last.first, number);
+    files::publish(store, &path, &last.content[last.end..written_end(&last.content)])?;
+    Ok(format!("{}/{path}", store.location()))
+}

@@ -1,0 +1,132 @@
+//! Writing records at the end of the log, one caller at a time.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::record::{self, FRAME_BYTES, Head, STAMP};
+use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
+use crate::files::{FileStore, Result, WriteFile, paths};
+
+/// First sequence numbers of the segments there are, oldest first; the last one is being written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Segments(Arc<Mutex<Vec<u64>>>);
+
+impl Segments {
+    pub(super) fn new(firsts: Vec<u64>) -> Self {
+        Self(Arc::new(Mutex::new(firsts)))
+    }
+
+    /// Adds the newest, which may replace an empty one that began with the same record.
+    fn add(&self, first: u64) {
+        let mut firsts = self.firsts();
+        if firsts.last() != Some(&first) {
+            firsts.push(first);
+        }
+    }
+
+    /// Removes the segments that hold nothing above `sequence`, oldest first, but never the one being written.
+    pub(super) fn retire(&self, store: &dyn FileStore, sequence: u64) -> Result<usize> {
+        let mut firsts = self.firsts();
+        let mut removed = 0;
+        while firsts.get(1).is_some_and(|next| *next <= sequence.saturating_add(1)) {
+            store.remove(&paths::log_segment(firsts[0]))?;
+            firsts.remove(0);
+            removed += 1;
+        }
+        if removed > 0 {
+            store.sync_folder(paths::LOG)?;
+        }
+        Ok(removed)
+    }
+
+    fn firsts(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of the log. After an error it must not be used again: what the file holds is unknown.
+#[derive(Debug)]
+pub(super) struct Writer {
+    store: Arc<dyn FileStore>,
+    segments: Segments,
+    segment_bytes: u64,
+    file: Box<dyn WriteFile>,
+    /// Length of the segment being written.
+    file_bytes: u64,
+    /// Where its next record goes.
+    offset: u64,
+    /// Sequence number of the next record; all before are durable.
+    next: u64,
+    /// Whether a stamp attests every record before it.
+    attested: bool,
+    buffer: Vec<u8>,
+}
+
+/// Where a writer begins.
+#[derive(Debug)]
+pub(super) struct End {
+    pub file: Box<dyn WriteFile>,
+    pub file_bytes: u64,
+    pub offset: u64,
+    pub next: u64,
+    pub attested: bool,
+}
+
+impl Writer {
+    pub(super) fn new(store: Arc<dyn FileStore>, segments: Segments, segment_bytes: u64, end: End) -> Self {
+        let End { file, file_bytes, offset, next, attested } = end;
+        Self { store, segments, segment_bytes, file, file_bytes, offset, next, attested, buffer: Vec::new() }
+    }
+
+    /// Sequence number of the next record.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How many of these payloads the current segment takes.
+    pub(super) fn fitting(&self, payload_bytes: impl Iterator<Item = usize>) -> usize {
+        let mut room = self.file_bytes.saturating_sub(self.offset + RESERVED_BYTES as u64);
+        payload_bytes
+            .take_while(|bytes| {
+                let left = room.checked_sub((FRAME_BYTES + bytes) as u64);
+                room = left.unwrap_or(room);
+                left.is_some()
+            })
+            .count()
+    }
+
+    /// Goes on in a new segment that takes at least this payload. The old one is durable: its successor attests it.
+    pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
+        let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
+        let bytes = needed.max(self.segment_bytes);
+        self.file = segment::create(&self.store, self.next, bytes)?;
+        self.segments.add(self.next);
+        self.file_bytes = bytes;
+        self.offset = HEADER_BYTES as u64;
+        self.attested = true;
+        Ok(())
+    }
+
+    /// Writes records that fit, with one write and one sync, and counts them durable.
+    pub(super) fn write<'a>(&mut self, records: impl Iterator<Item = (u8, &'a [u8])>) -> Result<()> {
+        self.buffer.clear();
+        let durable = self.next - 1;
+        let mut sequence = self.next;
+        for (kind, payload) in records {
+            record::encode(&mut self.buffer, Head { sequence, durable, kind }, payload);
+            self.attested = kind == STAMP;
+            sequence += 1;
+        }
+        self.file.write_at(self.offset, &self.buffer)?;
+        self.file.sync()?;
+        self.offset += self.buffer.len() as u64;
+        self.next = sequence;
+        // One large batch should not hold its memory for ever.
+        self.buffer.shrink_to(1 << 20);
+        Ok(())
+    }
+
+    /// Attests all records written so far, unless that has been done.
+    pub(super) fn stamp(&mut self) -> Result<()> {
+        if self.attested { Ok(()) } else { self.write(std::iter::once((STAMP, &[][..]))) }
+    }
+}

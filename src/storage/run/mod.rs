@@ -1,0 +1,23 @@
+//! Run files: sorted, immutable Parquet files of entities.
+//!
+//! A run file is plain Parquet that any tool reads as it is. Its columns are `PartitionKey`, `RowKey`, `Timestamp` (microseconds,
+//! floored) with `Timestamp:tick` (the 100 ns digit), then one column per property and type; `:` cannot occur in a
+//! property's name, so `Age:Int64` is never another property.
+
+mod column;
+mod layout;
+mod other;
+mod open;
+mod reader;
+mod run_file;
+mod statistics;
+mod to_rows;
+mod writer;
+
+pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP, utc_micros};
+pub use other::decode as decode_other;
+pub use open::{Block, OpenRun, RunFileReader, RunFiles};
+pub use reader::Columns;
+pub use run_file::{ColumnSummary, RunFile};
+pub use to_rows::EntityColumns;
+pub use writer::{WriteOptions, write_run};

@@ -1,0 +1,316 @@
+//! Run files open for reading, with what is cached of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, StringArray};
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::async_reader::{AsyncFileReader, MetadataFetch};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::layout::RunLayout;
+use super::run_file::RunFile;
+use crate::files::{FileStore, ReadFile};
+use crate::model::{Entity, KeyRange, KeyRef};
+use crate::storage::error::{Error, Result};
+
+/// A page of keys: rows of one row group whose PartitionKeys share a page, with bounds of their keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub row_group: usize,
+    /// Rows of the file, from 0.
+    pub rows: Range<u64>,
+    partition_min: Box<str>,
+    partition_max: Box<str>,
+    /// Least and greatest RowKey, of whichever partition.
+    row_min: Box<str>,
+    row_max: Box<str>,
+}
+
+impl Block {
+    /// No key of the block is below this one.
+    fn lower(&self) -> KeyRef<'_> {
+        KeyRef { partition: &self.partition_min, row: &self.row_min }
+    }
+
+    /// No key of the block is above this one.
+    fn upper(&self) -> KeyRef<'_> {
+        KeyRef { partition: &self.partition_max, row: &self.row_max }
+    }
+
+    /// False if no key of the block lies in `range`.
+    pub fn may_meet(&self, range: &KeyRange) -> bool {
+        range.lower().is_below(self.upper()) && !range.upper().is_below(self.lower())
+    }
+
+    fn may_hold(&self, key: KeyRef<'_>) -> bool {
+        self.lower() <= key && key <= self.upper()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let texts = [&self.partition_min, &self.partition_max, &self.row_min, &self.row_max];
+        size_of::<Block>() + texts.iter().map(|text| text.len()).sum::<usize>()
+    }
+}
+
+/// A run file with its metadata and page index at hand.
+#[derive(Debug)]
+pub struct OpenRun {
+    pub run: Arc<RunFile>,
+    pub layout: RunLayout,
+    file: Arc<dyn ReadFile>,
+    metadata: ArrowReaderMetadata,
+    blocks: Vec<Block>,
+}
+
+impl OpenRun {
+    async fn open(store: &dyn FileStore, run: &Arc<RunFile>) -> Result<Self> {
+        let file = store.open(&run.path).await?;
+        if file.bytes() != run.bytes {
+            let reason = format!("it has {} bytes, the manifest says {}", file.bytes(), run.bytes);
+            return Err(Error::corrupt(&run.path, reason));
+        }
+        let corrupt = |error: ParquetError| match error {
+            ParquetError::External(error) if error.is::<crate::files::Error>() => {
+                error.downcast().map_or_else(|error| Error::corrupt(&run.path, error), |error| Error::Files(*error))
+            }
+            error => Error::corrupt(&run.path, error),
+        };
+        let metadata = ParquetMetaDataReader::new()
+            .with_page_index_policy(PageIndexPolicy::Optional)
+            .with_prefetch_hint(Some(run.tail_bytes as usize))
+            .load_and_finish(Fetch(Arc::clone(&file)), run.bytes)
+            .await
+            .map_err(corrupt)?;
+        let layout = run.layout();
+        let options = ArrowReaderOptions::new().with_schema(layout.schema());
+        let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options).map_err(corrupt)?;
+        let rows: i64 = metadata.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
+        if rows != run.rows as i64 {
+            return Err(Error::corrupt(&run.path, format!("it has {rows} rows, the manifest says {}", run.rows)));
+        }
+        let blocks = blocks(metadata.metadata()).ok_or_else(|| Error::corrupt(&run.path, "its page index does not cover the keys"))?;
+        Ok(Self { run: Arc::clone(run), layout, file, metadata, blocks })
+    }
+
+    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+        self.metadata.metadata()
+    }
+
+    pub(super) fn arrow_metadata(&self) -> &ArrowReaderMetadata {
+        &self.metadata
+    }
+
+    /// Pages of keys, in key order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The rows of the file that may lie in `range`: whole blocks.
+    pub fn rows_in(&self, range: &KeyRange) -> Range<u64> {
+        let from = range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
+        let to = range
+            .upper()
+            .partition()
+            .map_or(self.blocks.len(), |p| self.blocks.partition_point(|block| *block.partition_min <= *p));
+        let Some(candidates) = self.blocks.get(from..to) else { return 0..0 };
+        let first = candidates.iter().find(|block| block.may_meet(range));
+        let last = candidates.iter().rfind(|block| block.may_meet(range));
+        match (first, last) {
+            (Some(first), Some(last)) => first.rows.start..last.rows.end,
+            _ => 0..0,
+        }
+    }
+
+    /// Blocks that may hold a key, with their places among [`OpenRun::blocks`].
+    pub(super) fn blocks_of(&self, key: KeyRef<'_>) -> impl Iterator<Item = (usize, &Block)> {
+        let from = self.blocks.partition_point(|block| *block.partition_max < *key.partition);
+        self.blocks
+            .iter()
+            .enumerate()
+            .skip(from)
+            .take_while(move |(_, block)| *block.partition_min <= *key.partition)
+            .filter(move |(_, block)| block.may_hold(key))
+    }
+
+    /// A reader of this file for the Parquet decoder.
+    pub fn reader(self: &Arc<Self>) -> RunFileReader {
+        RunFileReader { open: Arc::clone(self) }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.metadata.metadata().memory_size() + self.blocks.iter().map(Block::memory_bytes).sum::<usize>()
+    }
+}
+
+/// The blocks of a file, from the pages of its PartitionKey column and the RowKey pages that overlap them. `None` if an index
+/// is missing.
+fn blocks(metadata: &ParquetMetaData) -> Option<Vec<Block>> {
+    let (columns, offsets) = (metadata.column_index()?, metadata.offset_index()?);
+    let mut blocks = Vec::new();
+    let mut group_start = 0;
+    for (row_group, group) in metadata.row_groups().iter().enumerate() {
+        let group_rows = group.num_rows() as u64;
+        let pages = |column: usize| {
+            let ColumnIndexMetaData::BYTE_ARRAY(index) = columns.get(row_group)?.get(column)? else { return None };
+            let locations = offsets.get(row_group)?.get(column)?.page_locations();
+            let starts: Vec<u64> = locations.iter().map(|location| location.first_row_index as u64).collect();
+            Some((index, starts))
+        };
+        let (partitions, partition_starts) = pages(0)?;
+        let (rows, row_starts) = pages(1)?;
+        for (page, &start) in partition_starts.iter().enumerate() {
+            let end = partition_starts.get(page + 1).copied().unwrap_or(group_rows);
+            let row_from = row_starts.partition_point(|&row_start| row_start <= start).checked_sub(1)?;
+            let row_to = row_starts.partition_point(|&row_start| row_start < end);
+            let row_pages = row_from..row_to;
+            blocks.push(Block {
+                row_group,
+                rows: group_start + start..group_start + end,
+                partition_min: text(partitions.min_value(page)?)?,
+                partition_max: text(partitions.max_value(page)?)?,
+                row_min: text(row_pages.clone().map(|page| rows.min_value(page)).min()??)?,
+                row_max: text(row_pages.map(|page| rows.max_value(page)).max()??)?,
+            });
+        }
+        group_start += group_rows;
+    }
+    Some(blocks)
+}
+
+fn text(bytes: &[u8]) -> Option<Box<str>> {
+    std::str::from_utf8(bytes).ok().map(Box::from)
+}
+
+/// Reads the metadata of a file that is not open yet.
+struct Fetch(Arc<dyn ReadFile>);
+
+impl MetadataFetch for Fetch {
+    fn fetch(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
+        read(&self.0, range)
+    }
+}
+
+fn read(file: &Arc<dyn ReadFile>, range: Range<u64>) -> BoxFuture<'static, parquet::errors::Result<Bytes>> {
+    file.read(range).map(|read| read.map_err(|error| ParquetError::External(Box::new(error)))).boxed()
+}
+
+/// A run file as the Parquet decoder reads it.
+#[derive(Debug, Clone)]
+pub struct RunFileReader {
+    open: Arc<OpenRun>,
+}
+
+impl AsyncFileReader for RunFileReader {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
+        read(&self.open.file, range)
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        _options: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, parquet::errors::Result<Arc<ParquetMetaData>>> {
+        std::future::ready(Ok(Arc::clone(self.open.metadata()))).boxed()
+    }
+}
+
+/// The keys of a block, decoded.
+#[derive(Debug)]
+pub(super) struct KeyBlock {
+    pub partitions: StringArray,
+    pub rows: StringArray,
+}
+
+impl KeyBlock {
+    /// Where in the block a key is.
+    pub fn find(&self, key: KeyRef<'_>) -> Option<usize> {
+        let at = |i: usize| KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) };
+        let (mut low, mut high) = (0, self.partitions.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if at(middle) < key { low = middle + 1 } else { high = middle }
+        }
+        (low < self.partitions.len() && at(low) == key).then_some(low)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.partitions.get_array_memory_size() + self.rows.get_array_memory_size()
+    }
+}
+
+/// The run files of a data folder, with everything cached of them under one bound.
+#[derive(Debug)]
+pub struct RunFiles {
+    store: Arc<dyn FileStore>,
+    open: Cache<u64, Arc<OpenRun>, MemoryWeight>,
+    /// By file and place of the block.
+    pub(super) key_blocks: Cache<(u64, u32), Arc<KeyBlock>, MemoryWeight>,
+    /// By file and row.
+    pub(super) entities: Cache<(u64, u64), Arc<Entity>, MemoryWeight>,
+}
+
+impl RunFiles {
+    /// `cache_bytes` bounds all that is kept of files: a quarter for metadata and page indexes, a quarter for decoded pages of
+    /// keys, half for entities.
+    pub fn new(store: Arc<dyn FileStore>, cache_bytes: u64) -> Self {
+        // The item count is only where the caches' hash tables start.
+        Self {
+            store,
+            open: Cache::with_weighter(64, cache_bytes / 4, MemoryWeight),
+            key_blocks: Cache::with_weighter(1024, cache_bytes / 4, MemoryWeight),
+            entities: Cache::with_weighter(16 * 1024, cache_bytes / 2, MemoryWeight),
+        }
+    }
+
+    pub fn store(&self) -> &Arc<dyn FileStore> {
+        &self.store
+    }
+
+    /// Drops what is cached of a file's metadata, and with it the handle.
+    pub fn forget(&self, id: u64) {
+        self.open.remove(&id);
+    }
+
+    /// A file with its metadata, from the cache if it is there.
+    pub async fn open(&self, run: &Arc<RunFile>) -> Result<Arc<OpenRun>> {
+        if let Some(open) = self.open.get(&run.id)
+            && Arc::ptr_eq(&open.run, run)
+        {
+            return Ok(open);
+        }
+        let open = Arc::new(OpenRun::open(self.store.as_ref(), run).await?);
+        self.open.insert(run.id, Arc::clone(&open));
+        Ok(open)
+    }
+}
+
+/// Cached things weigh what they take in memory.
+#[derive(Debug, Clone)]
+pub(super) struct MemoryWeight;
+
+impl Weighter<u64, Arc<OpenRun>> for MemoryWeight {
+    fn weight(&self, _: &u64, open: &Arc<OpenRun>) -> u64 {
+        open.memory_bytes() as u64
+    }
+}
+
+impl Weighter<(u64, u32), Arc<KeyBlock>> for MemoryWeight {
+    fn weight(&self, _: &(u64, u32), block: &Arc<KeyBlock>) -> u64 {
+        block.memory_bytes() as u64
+    }
+}
+
+impl Weighter<(u64, u64), Arc<Entity>> for MemoryWeight {
+    fn weight(&self, _: &(u64, u64), entity: &Arc<Entity>) -> u64 {
+        // Property names are shared; values and their slots are the entity's own.
+        let slots = entity.properties().len() * 48 + 160;
+        (slots + entity.size_bytes()) as u64
+    }
+}

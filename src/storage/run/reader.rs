@@ -1,0 +1,157 @@
+//! Reading rows of a run file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::AsArray;
+use arrow::record_batch::RecordBatch;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
+use parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
+use parquet::errors::ParquetError;
+use roaring::RoaringBitmap;
+
+use super::open::{KeyBlock, OpenRun, RunFiles};
+use super::run_file::RunFile;
+use super::to_rows::EntityColumns;
+use crate::model::{Entity, KeyRef};
+use crate::storage::error::{Error, Result};
+
+/// Which columns to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    Keys,
+    All,
+}
+
+impl OpenRun {
+    /// Streams rows of `spans`, which are ascending and disjoint ranges of the file's rows, in key order: the live ones, or
+    /// with [`Columns::Keys`] the keys of all.
+    pub fn read(
+        self: &Arc<Self>,
+        spans: &[Range<u64>],
+        columns: Columns,
+        batch_rows: usize,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let mask = match columns {
+            Columns::Keys => None,
+            Columns::All => self.run.mask.as_deref(),
+        };
+        let (groups, selection) = self.selection(spans, mask);
+        let metadata = self.arrow_metadata().clone();
+        let projection = match columns {
+            Columns::Keys => ProjectionMask::roots(metadata.parquet_schema(), [0, 1]),
+            Columns::All => ProjectionMask::all(),
+        };
+        let stream = ParquetRecordBatchStreamBuilder::new_with_metadata(self.reader(), metadata)
+            .with_row_groups(groups)
+            .with_row_selection(selection)
+            .with_projection(projection)
+            .with_batch_size(batch_rows)
+            .build()
+            .map_err(|error| self.failed(error))?;
+        let open = Arc::clone(self);
+        Ok(stream.map(move |batch| batch.map_err(|error| open.failed(error))).boxed())
+    }
+
+    /// Row groups to read, and which of their rows, laid end to end.
+    fn selection(&self, spans: &[Range<u64>], mask: Option<&RoaringBitmap>) -> (Vec<usize>, RowSelection) {
+        let mut groups = Vec::new();
+        let mut selectors = Vec::new();
+        let mut group_start = 0;
+        for (place, group) in self.metadata().row_groups().iter().enumerate() {
+            let group_end = group_start + group.num_rows() as u64;
+            let mut at = group_start;
+            let mut selected = Vec::new();
+            for span in spans.iter().filter(|span| span.start < group_end && group_start < span.end) {
+                let span = span.start.max(group_start)..span.end.min(group_end);
+                selected.push(RowSelector::skip((span.start - at) as usize));
+                select_unmasked(span.clone(), mask, &mut selected);
+                at = span.end;
+            }
+            if selected.iter().any(|selector| !selector.skip && selector.row_count > 0) {
+                selected.push(RowSelector::skip((group_end - at) as usize));
+                groups.push(place);
+                selectors.append(&mut selected);
+            }
+            group_start = group_end;
+        }
+        selectors.retain(|selector: &RowSelector| selector.row_count > 0);
+        (groups, RowSelection::from(selectors))
+    }
+
+    fn failed(&self, error: ParquetError) -> Error {
+        match error {
+            ParquetError::External(source) => match source.downcast::<crate::files::Error>() {
+                Ok(error) => Error::Files(*error),
+                Err(source) => Error::corrupt(&self.run.path, source),
+            },
+            error => Error::corrupt(&self.run.path, error),
+        }
+    }
+}
+
+impl RunFiles {
+    /// The entity of a key, if the file has a live one.
+    ///
+    /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
+    /// then one page of each column.
+    pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
+        if !run.spans(key) {
+            return Ok(None);
+        }
+        let open = self.open(run).await?;
+        for (place, block) in open.blocks_of(key) {
+            let keys = self.key_block(&open, place, block.rows.clone()).await?;
+            let Some(at) = keys.find(key) else { continue };
+            let row = block.rows.start + at as u64;
+            if run.mask.as_ref().is_some_and(|mask| mask.contains(row as u32)) {
+                return Ok(None);
+            }
+            if let Some(entity) = self.entities.get(&(run.id, row)) {
+                return Ok(Some(entity));
+            }
+            let mut batches = open.read(&[row..row + 1], Columns::All, 1)?;
+            let Some(batch) = batches.next().await.transpose()? else {
+                return Err(Error::corrupt(&run.path, format!("row {row} cannot be read")));
+            };
+            let entity = Arc::new(EntityColumns::of(&open, &batch)?.entity(0)?);
+            self.entities.insert((run.id, row), Arc::clone(&entity));
+            return Ok(Some(entity));
+        }
+        Ok(None)
+    }
+
+    async fn key_block(&self, open: &Arc<OpenRun>, place: usize, rows: Range<u64>) -> Result<Arc<KeyBlock>> {
+        let slot = (open.run.id, place as u32);
+        if let Some(block) = self.key_blocks.get(&slot) {
+            return Ok(block);
+        }
+        let count = (rows.end - rows.start) as usize;
+        let mut batches = open.read(&[rows], Columns::Keys, count)?;
+        let batch = match batches.next().await.transpose()? {
+            Some(batch) if batch.num_rows() == count => batch,
+            _ => return Err(Error::corrupt(&open.run.path, format!("key page {place} cannot be read"))),
+        };
+        let block = Arc::new(KeyBlock {
+            partitions: batch.column(0).as_string::<i32>().clone(),
+            rows: batch.column(1).as_string::<i32>().clone(),
+        });
+        self.key_blocks.insert(slot, Arc::clone(&block));
+        Ok(block)
+    }
+}
+
+fn select_unmasked(span: Range<u64>, mask: Option<&RoaringBitmap>, selectors: &mut Vec<RowSelector>) {
+    let mut at = span.start;
+    if let Some(mask) = mask {
+        for masked in mask.range(span.start as u32..span.end as u32).map(u64::from) {
+            selectors.push(RowSelector::select((masked - at) as usize));
+            selectors.push(RowSelector::skip(1));
+            at = masked + 1;
+        }
+    }
+    selectors.push(RowSelector::select((span.end - at) as usize));
+}

@@ -1,0 +1,116 @@
+//! What the manifest knows of a run file.
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use serde::{Deserialize, Serialize};
+
+use super::layout::{RunColumn, RunLayout};
+use crate::model::{Key, KeyRef};
+
+/// A run file as the manifest describes it: enough to plan, prune and count without opening it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Unique in the data folder, never used again.
+    pub id: u64,
+    /// Path in the data folder.
+    pub path: String,
+    pub bytes: u64,
+    /// CRC32C of the whole file.
+    pub crc32c: u32,
+    /// Bytes from the first page index to the end: what has to be read to know where everything lies.
+    pub tail_bytes: u64,
+    /// Rows in the file, masked ones included.
+    pub rows: u64,
+    /// Key of the first and of the last row, masked or not, in full.
+    #[serde(with = "key_pair")]
+    pub first: Key,
+    #[serde(with = "key_pair")]
+    pub last: Key,
+    /// Different PartitionKeys.
+    pub partitions: u64,
+    pub row_groups: u32,
+    /// Pages of the PartitionKey column.
+    pub key_pages: u32,
+    /// Compressed bytes of every column, in file order.
+    pub column_bytes: Vec<u64>,
+    pub columns: Vec<ColumnSummary>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub other: bool,
+    /// Rows that are no longer live, by position in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "mask")]
+    pub mask: Option<Arc<RoaringBitmap>>,
+}
+
+/// A property column of a run file and what its values are like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnSummary {
+    #[serde(flatten)]
+    pub column: RunColumn,
+    /// Entities of the file that have the property in this type.
+    pub entities: u64,
+    /// Least and greatest value in canonical text; strings are cut to 64 bytes, and binaries have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+}
+
+impl RunFile {
+    pub fn layout(&self) -> RunLayout {
+        RunLayout { columns: self.columns.iter().map(|summary| summary.column.clone()).collect(), other: self.other }
+    }
+
+    /// Rows that are live.
+    pub fn live_rows(&self) -> u64 {
+        self.rows - self.masked_rows()
+    }
+
+    pub fn masked_rows(&self) -> u64 {
+        self.mask.as_ref().map_or(0, |mask| mask.len())
+    }
+
+    /// Whether the file may hold a key, by its bounds.
+    pub fn spans(&self, key: KeyRef<'_>) -> bool {
+        self.first.as_ref() <= key && key <= self.last.as_ref()
+    }
+}
+
+mod key_pair {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::model::Key;
+
+    pub fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+        (&key.partition, &key.row).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        let (partition, row) = <(String, String)>::deserialize(deserializer)?;
+        Ok(Key { partition, row })
+    }
+}
+
+mod mask {
+    use std::sync::Arc;
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use roaring::RoaringBitmap;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(mask: &Option<Arc<RoaringBitmap>>, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(mask) = mask else { return serializer.serialize_none() };
+        let mut bytes = Vec::with_capacity(mask.serialized_size());
+        mask.serialize_into(&mut bytes).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<RoaringBitmap>>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
+        let mask = RoaringBitmap::deserialize_from(&bytes[..]).map_err(D::Error::custom)?;
+        Ok(Some(Arc::new(mask)))
+    }
+}

@@ -1,0 +1,378 @@
+//! Writing a run file.
+//!
+//! All rows of a file are at hand when it is written, so its columns, their encodings and its row groups are chosen from what
+//! is really in it, in one pass before the first byte.
+
+use std::io::{BufWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::{ArrayRef, BinaryBuilder, Int8Builder, StringBuilder, TimestampMicrosecondBuilder};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use super::column::ColumnBuilder;
+use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
+use super::other;
+use super::run_file::{ColumnSummary, RunFile};
+use super::statistics::{ColumnStatistics, ValueHasher};
+use crate::files::{self, FileStore, Publication};
+use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
+use crate::rows::{PropertyId, PropertyNames, RowRef, Rows};
+use crate::storage::error::{Error, Result};
+
+/// Rows of a data page; see the crate's documentation for the measurements behind it.
+pub const PAGE_ROWS: usize = 1024;
+/// Most rows of a row group.
+pub const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
+/// A partition of this many rows begins a row group of its own.
+const LARGE_PARTITION_ROWS: usize = 16 * 1024;
+/// Rows of a batch handed to the Parquet writer.
+const BATCH_ROWS: usize = 8 * 1024;
+/// Texts longer than this on average have no statistics per page: they would make the page index large and prune little.
+const PAGE_STATISTICS_BYTES_MAX: u64 = 48;
+/// A key of 1,024 UTF-16 units has at most this many bytes, so bounds of keys are never cut.
+const BOUND_BYTES_MAX: usize = KEY_UTF16_UNITS_MAX * 3;
+
+/// What is needed beside the rows themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteOptions<'a> {
+    pub names: &'a PropertyNames,
+    /// By property number: the place of its column in the table, or none where it goes to `(other)`.
+    pub column_ranks: &'a [Option<u32>],
+    /// Given to rows that bring no Timestamp.
+    pub timestamp: DateTime,
+}
+
+/// Writes `rows`, which are in strictly ascending key order across all batches and not empty, as the file `id` at `path`,
+/// and publishes it: when this returns the file is durable. Nothing names it yet.
+pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows], options: WriteOptions<'_>) -> Result<RunFile> {
+    let survey = Survey::take(rows, options);
+    let (Some(first), Some(last)) = (rows.iter().find_map(Rows::first), rows.iter().rev().find_map(Rows::last)) else {
+        return Err(Error::corrupt(path, "a run file without rows"));
+    };
+    let schema = survey.layout.schema();
+    let failure = Arc::new(Mutex::new(None));
+    let publication = Publication::start(Arc::clone(store), path)?;
+    let output = Output { publication, crc32c: 0, failure: Arc::clone(&failure) };
+    let properties = survey.properties(&schema);
+    let written = (|| {
+        let mut writer = ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
+        let mut batch = BatchBuilder::new(&survey, schema, options);
+        let mut groups = survey.row_group_ends.iter().peekable();
+        for (position, row) in rows.iter().flat_map(Rows::iter).enumerate() {
+            batch.push(row);
+            let group_ends = groups.next_if(|&&end| end == position + 1).is_some();
+            if group_ends || batch.rows == BATCH_ROWS {
+                writer.write(&batch.finish()?)?;
+            }
+            if group_ends {
+                writer.flush()?;
+            }
+        }
+        let metadata = writer.finish()?;
+        let output = writer.into_inner()?;
+        let output = output.into_inner().map_err(|error| parquet::errors::ParquetError::External(Box::new(error.into_error())))?;
+        Ok::<_, parquet::errors::ParquetError>((metadata, output))
+    })();
+    let (metadata, output) = written.map_err(|error| match take(&failure) {
+        Some(error) => Error::Files(error),
+        None => Error::corrupt(path, format!("the Parquet writer failed: {error}")),
+    })?;
+    let bytes = output.publication.bytes();
+    let crc32c = output.crc32c;
+    output.publication.finish()?;
+    let data_end = metadata
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
+        .map(|column| column.byte_range().0 + column.byte_range().1)
+        .max()
+        .unwrap_or(0);
+    let key_pages = metadata.offset_index().map_or(0, |groups| {
+        groups.iter().filter_map(|columns| columns.first()).map(|pages| pages.page_locations().len()).sum()
+    });
+    let columns = metadata.file_metadata().schema_descr().num_columns();
+    let column_bytes = (0..columns)
+        .map(|place| metadata.row_groups().iter().map(|group| group.column(place).compressed_size() as u64).sum())
+        .collect();
+    Ok(RunFile {
+        id,
+        path: path.to_owned(),
+        bytes,
+        crc32c,
+        tail_bytes: bytes - data_end,
+        rows: survey.rows,
+        first: first.key().to_key(),
+        last: last.key().to_key(),
+        partitions: survey.partitions,
+        row_groups: metadata.row_groups().len() as u32,
+        key_pages: key_pages as u32,
+        column_bytes,
+        columns: survey.summaries(),
+        other: survey.layout.other,
+        mask: None,
+    })
+}
+
+/// Between the Parquet writer and the file: counts the checksum and keeps the file's own error, which the Parquet writer
+/// would turn into text.
+struct Output {
+    publication: Publication,
+    crc32c: u32,
+    failure: Arc<Mutex<Option<files::Error>>>,
+}
+
+impl Write for Output {
+    fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {
+        if let Err(error) = self.publication.append(content) {
+            let text = error.to_string();
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            return Err(std::io::Error::other(text));
+        }
+        self.crc32c = crc32c::crc32c_append(self.crc32c, content);
+        Ok(content.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn take(failure: &Mutex<Option<files::Error>>) -> Option<files::Error> {
+    failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// What the rows of a file are like.
+struct Survey {
+    rows: u64,
+    partitions: u64,
+    layout: RunLayout,
+    statistics: Vec<ColumnStatistics>,
+    /// By property number and type: place in `layout.columns`.
+    places: Vec<[Option<u32>; 8]>,
+    /// Row counts at which a row group ends.
+    row_group_ends: Vec<usize>,
+}
+
+impl Survey {
+    fn take(rows: &[Rows], options: WriteOptions<'_>) -> Self {
+        let hasher = ValueHasher::default();
+        let mut found: Vec<[Option<Box<ColumnStatistics>>; 8]> = Vec::new();
+        let mut other = false;
+        let mut partition_rows: Vec<usize> = Vec::new();
+        let mut partition: &[u8] = &[];
+        for row in rows.iter().flat_map(Rows::iter) {
+            match partition_rows.last_mut() {
+                Some(count) if row.partition_bytes() == partition => *count += 1,
+                _ => {
+                    partition = row.partition_bytes();
+                    partition_rows.push(1);
+                }
+            }
+            for (id, value) in row.properties() {
+                if rank(options, id).is_none() {
+                    other = true;
+                    continue;
+                }
+                if found.len() <= id.index() {
+                    found.resize_with(id.index() + 1, Default::default);
+                }
+                found[id.index()][value.edm_type() as usize]
+                    .get_or_insert_with(|| Box::new(ColumnStatistics::new()))
+                    .add(value, &hasher);
+            }
+        }
+        let mut columns: Vec<(u32, usize, EdmType, bool, ColumnStatistics)> = Vec::new();
+        for (id, types) in found.into_iter().enumerate() {
+            let typed_name = types.iter().flatten().count() > 1;
+            for (edm, statistics) in EdmType::ALL.into_iter().zip(types) {
+                if let (Some(statistics), Some(rank)) = (statistics, rank(options, PropertyId(id as u32))) {
+                    columns.push((rank, id, edm, typed_name, *statistics));
+                }
+            }
+        }
+        columns.sort_by_key(|&(rank, _, edm, ..)| (rank, edm));
+        let mut places = vec![[None; 8]; columns.iter().map(|column| column.1 + 1).max().unwrap_or(0)];
+        let mut layout = RunLayout { columns: Vec::with_capacity(columns.len()), other };
+        let mut statistics = Vec::with_capacity(columns.len());
+        for (place, (_, id, edm, typed_name, column)) in columns.into_iter().enumerate() {
+            places[id][edm as usize] = Some(place as u32);
+            let property = options.names.name(PropertyId(id as u32));
+            layout.columns.push(RunColumn { property, edm, typed_name, tick: column.tick });
+            statistics.push(column);
+        }
+        Self {
+            rows: partition_rows.iter().sum::<usize>() as u64,
+            partitions: partition_rows.len() as u64,
+            layout,
+            statistics,
+            places,
+            row_group_ends: row_group_ends(&partition_rows),
+        }
+    }
+
+    fn place(&self, id: PropertyId, edm: EdmType) -> Option<usize> {
+        self.places.get(id.index())?[edm as usize].map(|place| place as usize)
+    }
+
+    fn summaries(&self) -> Vec<ColumnSummary> {
+        let summary = |(column, statistics): (&RunColumn, &ColumnStatistics)| {
+            let (min, max) = statistics.bounds(column.edm).unzip();
+            ColumnSummary { column: column.clone(), entities: statistics.entities, min, max }
+        };
+        self.layout.columns.iter().zip(&self.statistics).map(summary).collect()
+    }
+
+    fn properties(&self, schema: &SchemaRef) -> WriterProperties {
+        let level = ZstdLevel::try_new(1).unwrap_or_default();
+        let mut properties = WriterProperties::builder()
+            .set_created_by(concat!("rowkey ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(vec![KeyValue::new("rowkey.layout".to_owned(), "1".to_owned())]))
+            .set_compression(Compression::ZSTD(level))
+            .set_data_page_row_count_limit(PAGE_ROWS)
+            .set_write_batch_size(PAGE_ROWS)
+            .set_max_row_group_row_count(None)
+            .set_dictionary_enabled(false)
+            .set_column_index_truncate_length(Some(BOUND_BYTES_MAX))
+            .set_statistics_truncate_length(Some(BOUND_BYTES_MAX))
+            .set_sorting_columns(Some(
+                [0, 1].map(|column_idx| SortingColumn { column_idx, descending: false, nulls_first: false }).to_vec(),
+            ));
+        // Neighbouring keys begin alike, and neighbouring timestamps are close.
+        for key in [PARTITION_KEY, ROW_KEY] {
+            properties = properties.set_column_encoding(ColumnPath::from(key), Encoding::DELTA_BYTE_ARRAY);
+        }
+        properties = properties.set_column_encoding(ColumnPath::from(TIMESTAMP), Encoding::DELTA_BINARY_PACKED);
+        for field in schema.fields() {
+            if field.name().ends_with(":tick") {
+                properties = properties
+                    .set_column_dictionary_enabled(ColumnPath::from(vec![field.name().clone()]), true)
+                    .set_column_statistics_enabled(ColumnPath::from(vec![field.name().clone()]), EnabledStatistics::None);
+            }
+        }
+        for (column, statistics) in self.layout.columns.iter().zip(&self.statistics) {
+            let path = ColumnPath::from(vec![column.name()]);
+            if statistics.repeats() && column.edm != EdmType::Boolean {
+                properties = properties.set_column_dictionary_enabled(path.clone(), true);
+            }
+            if statistics.value_bytes_mean() > PAGE_STATISTICS_BYTES_MAX {
+                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
+            }
+        }
+        if self.layout.other {
+            let path = ColumnPath::from(super::layout::OTHER_COLUMN);
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+        properties.build()
+    }
+}
+
+fn rank(options: WriteOptions<'_>, id: PropertyId) -> Option<u32> {
+    options.column_ranks.get(id.index()).copied().flatten()
+}
+
+/// Cuts row groups at partition boundaries where partitions are large, so that reading one of them touches no other.
+fn row_group_ends(partition_rows: &[usize]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let (mut end, mut open) = (0, 0);
+    for &rows in partition_rows {
+        if open > 0 && (rows >= LARGE_PARTITION_ROWS || open + rows > ROW_GROUP_ROWS_MAX) {
+            ends.push(end);
+            open = 0;
+        }
+        let mut left = rows;
+        while left > ROW_GROUP_ROWS_MAX {
+            end += ROW_GROUP_ROWS_MAX;
+            left -= ROW_GROUP_ROWS_MAX;
+            ends.push(end);
+        }
+        end += left;
+        open += left;
+        if rows >= LARGE_PARTITION_ROWS || open == ROW_GROUP_ROWS_MAX {
+            ends.push(end);
+            open = 0;
+        }
+    }
+    if open > 0 {
+        ends.push(end);
+    }
+    ends.dedup();
+    ends
+}
+
+/// Rows on their way into a batch.
+struct BatchBuilder<'a> {
+    survey: &'a Survey,
+    schema: SchemaRef,
+    options: WriteOptions<'a>,
+    rows: usize,
+    partition: StringBuilder,
+    row: StringBuilder,
+    timestamp: TimestampMicrosecondBuilder,
+    tick: Int8Builder,
+    columns: Vec<ColumnBuilder>,
+    other: Option<BinaryBuilder>,
+    other_value: Vec<u8>,
+}
+
+impl<'a> BatchBuilder<'a> {
+    fn new(survey: &'a Survey, schema: SchemaRef, options: WriteOptions<'a>) -> Self {
+        Self {
+            survey,
+            schema,
+            options,
+            rows: 0,
+            partition: StringBuilder::new(),
+            row: StringBuilder::new(),
+            timestamp: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
+            tick: Int8Builder::new(),
+            columns: survey.layout.columns.iter().map(ColumnBuilder::new).collect(),
+            other: survey.layout.other.then(BinaryBuilder::new),
+            other_value: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, row: RowRef<'_>) {
+        let KeyRef { partition, row: row_key } = row.key();
+        self.partition.append_value(partition);
+        self.row.append_value(row_key);
+        let timestamp = row.timestamp().unwrap_or(self.options.timestamp);
+        self.timestamp.append_value(timestamp.micros());
+        self.tick.append_value(timestamp.tick());
+        self.other_value.clear();
+        for (id, value) in row.properties() {
+            match self.survey.place(id, value.edm_type()) {
+                Some(place) => self.columns[place].set(self.rows, value),
+                None => other::encode(&self.options.names.name(id), value, &mut self.other_value),
+            }
+        }
+        if let Some(other) = &mut self.other {
+            if self.other_value.is_empty() {
+                other.append_null();
+            } else {
+                other.append_value(&self.other_value);
+            }
+        }
+        self.rows += 1;
+    }
+
+    fn finish(&mut self) -> parquet::errors::Result<RecordBatch> {
+        let mut arrays: Vec<ArrayRef> = vec![
+            Arc::new(self.partition.finish()),
+            Arc::new(self.row.finish()),
+            Arc::new(self.timestamp.finish()),
+            Arc::new(self.tick.finish()),
+        ];
+        for column in &mut self.columns {
+            arrays.extend(column.finish(self.rows));
+        }
+        arrays.extend(self.other.as_mut().map(|other| Arc::new(other.finish()) as ArrayRef));
+        self.rows = 0;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
+    }
+}

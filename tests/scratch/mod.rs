@@ -1,0 +1,29 @@
+//! Folders that tests write to.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A new empty folder, removed when it is dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// `name` is for whoever finds the folder after a crash.
+    pub fn new(name: &str) -> std::io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left is in the build's folder and in nobody's way.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
