@@ -26,7 +26,4 @@ mod plan;
 mod predicate;
 mod verdict;
 
-pub use key_region::KeyRegion;
-pub use operand::{PARTITION_KEY, ROW_KEY};
-pub use path::AccessPath;
-pub use plan::{AccessPlan, RANGES_MAX, plan_access};
+pub use plan::{AccessPlan, plan_access};

@@ -25,7 +25,7 @@ use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use futures::TryStreamExt;
 use futures::stream;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
@@ -114,7 +114,7 @@ fn ordered(
         return Ok(None);
     };
     let Some(input) = ordered(input, &below, fetch)? else { return Ok(None) };
-    Ok(Some(datafusion::physical_plan::with_new_children_if_necessary(Arc::clone(plan), vec![input])?))
+    Ok(Some(replace_children_if_necessary(Arc::clone(plan), vec![input])?))
 }
 
 /// The direction in which the scan's entities have the wanted order.

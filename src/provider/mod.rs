@@ -13,8 +13,8 @@ mod shown;
 mod snapshot_aggregate;
 mod table;
 
-pub use columns::{ColumnSource, Shown, TableColumns};
-pub use key_order::{Direction, ScanInKeyOrder};
+pub use columns::{ColumnSource, TableColumns};
+pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};

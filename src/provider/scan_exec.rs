@@ -7,7 +7,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
@@ -66,21 +66,11 @@ impl EntityScanExec {
         self.order
     }
 
-    /// The Parquet scan, whose metrics tell what was read.
-    pub fn parquet(&self) -> &Arc<DataSourceExec> {
-        &self.parquet
-    }
-
     pub fn config(&self) -> Result<&FileScanConfig> {
         match self.parquet.data_source().downcast_ref::<FileScanConfig>() {
             Some(config) => Ok(config),
             None => internal_err!("an entity scan reads Parquet files"),
         }
-    }
-
-    /// The filter evaluated inside the Parquet scan.
-    pub fn pushed_filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
-        self.config().ok()?.file_source().filter()
     }
 
     /// The place of a table column in this node's output, if it comes out as it is.
@@ -256,10 +246,4 @@ impl ExecutionPlan for EntityScanExec {
         let parquet: Arc<dyn ExecutionPlan> = Arc::clone(&self.parquet) as _;
         self.rewrap(parquet.reset_state()?)
     }
-}
-
-/// The Parquet source inside a scan.
-pub(super) fn parquet_source(config: &FileScanConfig) -> Option<&ParquetSource> {
-    let source: &dyn FileSource = config.file_source().as_ref();
-    source.downcast_ref::<ParquetSource>()
 }

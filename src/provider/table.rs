@@ -67,10 +67,6 @@ impl EntityTable {
         &self.table
     }
 
-    pub fn columns(&self) -> &TableColumns {
-        &self.columns
-    }
-
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
         let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
             .with_extension(RunHandle(Arc::clone(run)))

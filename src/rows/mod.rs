@@ -16,10 +16,10 @@ mod value_ref;
 
 pub use arena::Rows;
 pub use builder::RowBuilder;
-pub use error::{Error, Result};
-pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};
-pub use row_ref::{Properties, RowRef};
-pub use sorter::{Sorted, Sorter, SorterOptions};
+pub use error::Error;
+pub use names::{NameCache, PropertyId, PropertyNames};
+pub use row_ref::RowRef;
+pub use sorter::{Sorter, SorterOptions};
 pub use value_ref::ValueRef;
 
 #[cfg(test)]

@@ -16,6 +16,5 @@ mod statement;
 
 pub use answer::Answer;
 pub use error::{Error, ErrorKind, Result};
-pub use memory::memory_bytes_available;
 pub use planning::{Session, SessionOptions};
 pub use statement::split as split_statements;

@@ -24,7 +24,7 @@ use super::explain::{self, AccessPaths};
 use super::functions::{guid_text, other_property};
 use super::guid_literals::GuidLiterals;
 use super::memory::memory_bytes_available;
-use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
+use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, parse};
 use crate::model::{AccountName, Value};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
@@ -138,7 +138,7 @@ impl Session {
         };
         state.register_catalog_list(Arc::new(tables));
         let inner = state.clone();
-        state.register_udtf("access_paths", Arc::new(AccessPaths::new(PlannedStatement { state: inner })));
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(PlannedStatement { state: inner })));
         PlannedStatement { state }
     }
 }

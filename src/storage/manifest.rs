@@ -9,7 +9,7 @@ use crate::model::{Key, KeyRef, KeySet};
 
 /// Where a range partition begins: unbounded, at the beginning of a partition, or at a key inside a partition that is too
 /// large for one range partition.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RangeStart {
     Unbounded,
@@ -18,6 +18,15 @@ pub enum RangeStart {
 }
 
 impl RangeStart {
+    /// Compares like the starts do.
+    fn position(&self) -> Option<(&str, &str)> {
+        match self {
+            RangeStart::Unbounded => None,
+            RangeStart::Partition(partition) => Some((partition, "")),
+            RangeStart::Key(partition, row) => Some((partition, row)),
+        }
+    }
+
     /// Whether `key` lies at or behind this start.
     pub fn admits(&self, key: KeyRef<'_>) -> bool {
         match self {
@@ -86,10 +95,6 @@ impl Manifest {
         self.ranges.iter().map(RangePartition::live_rows).sum()
     }
 
-    pub fn bytes(&self) -> u64 {
-        self.files().map(|file| file.bytes).sum()
-    }
-
     /// Different PartitionKeys, where files do not overlap; masked rows count.
     pub fn partitions(&self) -> u64 {
         let mut last: Option<&Key> = None;
@@ -117,7 +122,8 @@ impl Manifest {
         let mut ranges = ranges.to_vec();
         ranges.first_mut()?.start = start;
         replaced.splice(from..to, ranges);
-        replaced.is_sound().then_some(Self { ranges: replaced })
+        let replaced = Self { ranges: replaced };
+        replaced.is_sound().then_some(replaced)
     }
 
     /// This manifest with another mask on one file. `None` if there is no such file.
@@ -129,17 +135,13 @@ impl Manifest {
     }
 }
 
-trait Sound {
-    fn is_sound(&self) -> bool;
-}
-
-impl Sound for Vec<RangePartition> {
-    /// Starts ascend, and files lie inside their range partition.
-    fn is_sound(&self) -> bool {
-        let starts_ascend = self.first().is_some_and(|first| first.start == RangeStart::Unbounded)
-            && self.windows(2).all(|pair| pair[0].start < pair[1].start);
-        let files_inside = self.iter().enumerate().all(|(place, range)| {
-            let next = self.get(place + 1).map(|next| &next.start);
+impl Manifest {
+    /// Whether starts ascend from the unbounded one and files lie inside their range partition.
+    pub fn is_sound(&self) -> bool {
+        let starts_ascend = self.ranges.first().is_some_and(|first| first.start == RangeStart::Unbounded)
+            && self.ranges.windows(2).all(|pair| pair[0].start.position() < pair[1].start.position());
+        let files_inside = self.ranges.iter().enumerate().all(|(place, range)| {
+            let next = self.ranges.get(place + 1).map(|next| &next.start);
             range.files.iter().all(|file| {
                 file.first <= file.last
                     && range.start.admits(file.first.as_ref())
@@ -150,9 +152,3 @@ impl Sound for Vec<RangePartition> {
     }
 }
 
-impl Manifest {
-    /// Whether range partitions ascend from the unbounded start and hold only files within their bounds.
-    pub fn is_sound(&self) -> bool {
-        self.ranges.is_sound()
-    }
-}

@@ -14,10 +14,10 @@ mod read;
 pub mod run;
 mod store;
 
-pub use catalog::{COLUMNS_MAX, Catalog, Edit, PropertyColumn, Table};
+pub use catalog::{Edit, Table};
 pub use check::{CheckReport, Finding, check};
-pub use error::{Error, Result};
-pub use log::{Error as LogError, TornTail};
-pub use manifest::{Manifest, RangePartition, RangeStart};
-pub use read::{EntityBatches, get, range};
-pub use store::{Snapshot, Store, StoreOptions, TableJob};
+pub use error::Error;
+pub use log::Error as LogError;
+pub use manifest::Manifest;
+pub use read::{get, range};
+pub use store::{Snapshot, Store, StoreOptions};

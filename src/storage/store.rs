@@ -162,12 +162,6 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Makes a checkpoint of the newest state now.
-    pub fn checkpoint(&self) -> Result<()> {
-        let mut writer = self.writer()?;
-        checkpoint(&mut writer, &self.snapshot())
-    }
-
     fn writer(&self) -> Result<MutexGuard<'_, CatalogWriter>> {
         match &self.writer {
             Some(writer) => Ok(writer.lock().unwrap_or_else(PoisonError::into_inner)),

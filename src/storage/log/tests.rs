@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures::executor::block_on;
 
-use super::checkpoint::Checkpoint;
 use super::commit::Appended;
 use super::error::Result;
-use super::recovery::{Apply, Replayed};
+use super::recovery::Replayed;
 use super::*;
 use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use crate::files::{FileStore, LocalStore, MemoryStore, paths};

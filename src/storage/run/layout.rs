@@ -1,6 +1,5 @@
 //! Which columns a run file has.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -108,14 +107,6 @@ impl RunLayout {
         self.other.then(|| KEY_COLUMNS + self.columns.iter().map(|c| 1 + usize::from(c.tick)).sum::<usize>())
     }
 
-    /// The types in which the file holds each property.
-    pub fn types(&self) -> HashMap<&str, Vec<EdmType>> {
-        let mut types: HashMap<&str, Vec<EdmType>> = HashMap::new();
-        for column in &self.columns {
-            types.entry(&column.property).or_default().push(column.edm);
-        }
-        types
-    }
 }
 
 /// Where a property column lies in the file's schema.

@@ -14,10 +14,10 @@ mod statistics;
 mod to_rows;
 mod writer;
 
-pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP, utc_micros};
+pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use other::decode as decode_other;
-pub use open::{Block, OpenRun, RunFileReader, RunFiles};
+pub use open::{OpenRun, RunFileReader, RunFiles};
 pub use reader::Columns;
-pub use run_file::{ColumnSummary, RunFile};
+pub use run_file::RunFile;
 pub use to_rows::EntityColumns;
 pub use writer::{WriteOptions, write_run};

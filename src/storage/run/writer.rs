@@ -11,6 +11,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
@@ -58,7 +59,7 @@ pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows],
     let schema = survey.layout.schema();
     let failure = Arc::new(Mutex::new(None));
     let publication = Publication::start(Arc::clone(store), path)?;
-    let output = Output { publication, crc32c: 0, failure: Arc::clone(&failure) };
+    let output = Output { publication: Some(publication), crc32c: 0, failure: Arc::clone(&failure) };
     let properties = survey.properties(&schema);
     let written = (|| {
         let mut writer = ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
@@ -75,17 +76,17 @@ pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows],
             }
         }
         let metadata = writer.finish()?;
-        let output = writer.into_inner()?;
-        let output = output.into_inner().map_err(|error| parquet::errors::ParquetError::External(Box::new(error.into_error())))?;
-        Ok::<_, parquet::errors::ParquetError>((metadata, output))
+        writer.inner_mut().flush()?;
+        let output = writer.inner_mut().get_mut();
+        Ok::<_, ParquetError>((metadata, output.publication.take(), output.crc32c))
     })();
-    let (metadata, output) = written.map_err(|error| match take(&failure) {
+    let (metadata, publication, crc32c) = written.map_err(|error| match take(&failure) {
         Some(error) => Error::Files(error),
         None => Error::corrupt(path, format!("the Parquet writer failed: {error}")),
     })?;
-    let bytes = output.publication.bytes();
-    let crc32c = output.crc32c;
-    output.publication.finish()?;
+    let publication = publication.ok_or_else(|| Error::corrupt(path, "it is published already"))?;
+    let bytes = publication.bytes();
+    publication.finish()?;
     let data_end = metadata
         .row_groups()
         .iter()
@@ -122,14 +123,18 @@ pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows],
 /// Between the Parquet writer and the file: counts the checksum and keeps the file's own error, which the Parquet writer
 /// would turn into text.
 struct Output {
-    publication: Publication,
+    /// Taken once everything is written.
+    publication: Option<Publication>,
     crc32c: u32,
     failure: Arc<Mutex<Option<files::Error>>>,
 }
 
 impl Write for Output {
     fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {
-        if let Err(error) = self.publication.append(content) {
+        let Some(publication) = &mut self.publication else {
+            return Err(std::io::Error::other("written behind the end of the file"));
+        };
+        if let Err(error) = publication.append(content) {
             let text = error.to_string();
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             return Err(std::io::Error::other(text));
