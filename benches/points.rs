@@ -21,7 +21,8 @@ fn main() -> Result<()> {
         println!("usage: cargo bench --bench points -- DATA TABLE");
         return Ok(());
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     runtime.block_on(run(&data, &table))
 }
 

@@ -8,11 +8,10 @@
 //!   each a superset that knows whether it is exact;
 //! - `key_region` is the algebra these sets live in: from PartitionKey to a set of RowKeys, closed under and, or, not;
 //! - `plan` intersects the filters, flattens the region into a [`KeySet`](crate::model::KeySet) and labels it;
-//!   `condition` turns it back into an expression, as small as one file allows; `explain` says it in words.
+//!   `explain` says it in words.
 //!
 //! Pure: no I/O, no async.
 
-mod condition;
 #[cfg(test)]
 mod dice;
 mod explain;

@@ -161,7 +161,13 @@ struct Merged {
 
 impl Import<'_> {
     /// Everything up to the commit: run files are written and durable, and nothing names them.
-    fn merge(&self, sources: Vec<Source>, table: &Arc<Table>, next_file_id: u64, report: &mut ImportReport) -> Result<Merged> {
+    fn merge(
+        &self,
+        sources: Vec<Source>,
+        table: &Arc<Table>,
+        next_file_id: u64,
+        report: &mut ImportReport,
+    ) -> Result<Merged> {
         let progress = &self.options.progress;
         progress.enter("reading");
         let store = &self.engine.store;
@@ -221,7 +227,12 @@ impl Import<'_> {
         Ok(Merged { edits, report: merged })
     }
 
-    fn decode(&self, mut source: Source, report: &mut ImportReport, sink: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
+    fn decode(
+        &self,
+        mut source: Source,
+        report: &mut ImportReport,
+        sink: &mut dyn FnMut(Rows) -> Result<()>,
+    ) -> Result<()> {
         let format = match self.options.format {
             Some(format) => format,
             None => source.detect()?,
@@ -266,8 +277,9 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             Edit::SetColumns { columns, .. } => table.columns.clone_from(columns),
             Edit::ReplaceRanges { from, to, ranges, .. } => {
                 let replaced = table.manifest.with_ranges_replaced(*from, *to, ranges);
-                table.manifest = replaced
-                    .ok_or_else(|| Error::new(ErrorKind::Internal, "range partitions of an import do not fit its table"))?;
+                table.manifest = replaced.ok_or_else(|| {
+                    Error::new(ErrorKind::Internal, "range partitions of an import do not fit its table")
+                })?;
             }
             Edit::CreateTable { .. } | Edit::DropTable { .. } | Edit::MaskRows { .. } => {}
         }

@@ -19,5 +19,5 @@ pub use local::LocalStore;
 pub use memory::MemoryStore;
 pub use publish::{Publication, publish};
 pub use remote::RemoteStore;
-pub use system::read_system_text;
 pub use store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
+pub use system::read_system_text;

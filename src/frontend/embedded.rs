@@ -12,10 +12,10 @@ use crate::formats::Source;
 use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
 use crate::storage;
 
-pub use crate::storage::{CheckReport, Finding};
-pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
 use crate::engine::Engine;
+pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
 use crate::session::{Answer, Error, Result, split_statements};
+pub use crate::storage::{CheckReport, Finding};
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
 #[derive(Debug, Clone)]
@@ -54,7 +54,8 @@ impl Database {
     /// A table by its name, whatever the case.
     pub fn table(&self, name: &str) -> Result<Table> {
         let snapshot = self.engine.store().snapshot();
-        let found = TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(self.engine.account(), &name).cloned());
+        let found =
+            TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(self.engine.account(), &name).cloned());
         match found {
             Some(table) => Ok(Table { engine: Arc::clone(&self.engine), id: table.id }),
             None => {
@@ -76,6 +77,17 @@ impl Database {
     /// becomes visible at once at the end, or nothing. Blocks: call it on a thread that may.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         self.engine.import(table, sources, options)
+    }
+
+    /// What opening had to mend: the log ended in a record that a crash had left half written, so it was never
+    /// acknowledged. It was cut, and a copy kept.
+    pub fn mended(&self) -> Option<String> {
+        let torn = self.engine.store().torn_tail()?;
+        let copy = torn.copy.as_deref().map_or(String::new(), |copy| format!("; a copy is in {copy}"));
+        Some(format!(
+            "{} ended in an unfinished record at byte {} ({}), which was cut{copy}",
+            torn.path, torn.offset, torn.reason
+        ))
     }
 
     /// Verifies every file of every table against the manifest.
@@ -131,9 +143,8 @@ impl Table {
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.
     pub fn range(&self, range: KeyRange) -> EntityStream {
-        let batches = self.stored().and_then(|table| {
-            Ok(storage::range(Arc::clone(self.engine.store().files()), &table, range)?)
-        });
+        let batches =
+            self.stored().and_then(|table| Ok(storage::range(Arc::clone(self.engine.store().files()), &table, range)?));
         let entities = match batches {
             Ok(batches) => batches
                 .map_ok(|batch| stream::iter(batch.into_iter().map(Ok)))

@@ -126,9 +126,9 @@ fn direction(scan: &EntityScanExec, columns: &[(usize, bool)]) -> Option<Directi
     let ranges = scan.scan().access.keys.ranges();
     let one_partition = match ranges {
         [] => true,
-        [first, rest @ ..] => first.single_partition().is_some_and(|partition| {
-            rest.iter().all(|range| range.single_partition() == Some(partition))
-        }),
+        [first, rest @ ..] => first
+            .single_partition()
+            .is_some_and(|partition| rest.iter().all(|range| range.single_partition() == Some(partition))),
     };
     let mut wanted = None;
     // Once both keys are ordered nothing is left to order; in one partition, RowKey alone does it.
@@ -217,7 +217,9 @@ impl Backward {
             self.stretch_rows = (self.stretch_rows * 2).min(STRETCH_ROWS_MAX);
             let mut file = file.clone();
             file = file.with_extension(stretch(open, from..range.end));
-            let config = FileScanConfigBuilder::from(self.config.clone()).with_file_groups(vec![FileGroup::new(vec![file])]).build();
+            let config = FileScanConfigBuilder::from(self.config.clone())
+                .with_file_groups(vec![FileGroup::new(vec![file])])
+                .build();
             let stretch = DataSourceExec::from_data_source(config);
             let batches: Vec<RecordBatch> = stretch.execute(0, Arc::clone(&self.context))?.try_collect().await?;
             let batch = concat_batches(&self.scan.schema(), &batches)?;
@@ -241,7 +243,9 @@ impl Backward {
                 continue;
             }
             match wanted.last_mut() {
-                Some((group, last)) if *group == block.row_group && last.end == block.rows.start => last.end = block.rows.end,
+                Some((group, last)) if *group == block.row_group && last.end == block.rows.start => {
+                    last.end = block.rows.end
+                }
                 _ => wanted.push((block.row_group, block.rows.clone())),
             }
         }

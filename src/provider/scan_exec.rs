@@ -18,9 +18,7 @@ use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPush
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::StatisticsArgs;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 
 use super::key_order::{Direction, reversed_scan};
 use crate::access::AccessPlan;
@@ -94,7 +92,10 @@ impl EntityScanExec {
         let mut whole = Vec::new();
         for mut file in files {
             file.range = None;
-            if whole.last().is_none_or(|last: &datafusion::datasource::listing::PartitionedFile| last.path() != file.path()) {
+            if whole
+                .last()
+                .is_none_or(|last: &datafusion::datasource::listing::PartitionedFile| last.path() != file.path())
+            {
                 whole.push(file);
             }
         }
@@ -107,7 +108,8 @@ impl EntityScanExec {
             .with_limit(limit)
             .with_preserve_order(true)
             .build();
-        Ok(Self { order: Some(direction), ..self.with_parquet(DataSourceExec::from_data_source(config)) }.with_order_properties())
+        Ok(Self { order: Some(direction), ..self.with_parquet(DataSourceExec::from_data_source(config)) }
+            .with_order_properties())
     }
 
     fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
@@ -196,7 +198,11 @@ impl ExecutionPlan for EntityScanExec {
         self.parquet.apply_expressions(f)
     }
 
-    fn repartitioned(&self, target_partitions: usize, config: &ConfigOptions) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        config: &ConfigOptions,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         if self.order.is_some() {
             return Ok(None);
         }

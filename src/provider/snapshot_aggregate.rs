@@ -74,8 +74,12 @@ fn value(expr: &Expr, table: &EntityTable) -> Option<ScalarValue> {
     let [argument] = params.args.as_slice() else { return None };
     let manifest = &table.table().manifest;
     match (func.name(), argument) {
-        ("count", Expr::Literal(literal, _)) if !literal.is_null() => Some(ScalarValue::Int64(Some(manifest.live_rows() as i64))),
-        ("count", Expr::Column(column)) if is_key(&column.name) => Some(ScalarValue::Int64(Some(manifest.live_rows() as i64))),
+        ("count", Expr::Literal(literal, _)) if !literal.is_null() => {
+            Some(ScalarValue::Int64(Some(manifest.live_rows() as i64)))
+        }
+        ("count", Expr::Column(column)) if is_key(&column.name) => {
+            Some(ScalarValue::Int64(Some(manifest.live_rows() as i64)))
+        }
         ("min", Expr::Column(column)) if column.name == PARTITION_KEY => {
             Some(text(&manifest.key_bounds()?.0.partition))
         }

@@ -85,7 +85,9 @@ impl EntityTable {
             .with_num_rows(Precision::Inexact(run.live_rows() as usize))
             .with_total_byte_size(Precision::Inexact(run.bytes as usize));
         let bound = |text: &str| Precision::Inexact(ScalarValue::Utf8View(Some(text.to_owned())));
-        let key = |min: &str, max: &str| ColumnStatistics::new_unknown().with_min_value(bound(min)).with_max_value(bound(max));
+        let key = |min: &str, max: &str| {
+            ColumnStatistics::new_unknown().with_min_value(bound(min)).with_max_value(bound(max))
+        };
         if let [partition, row, ..] = statistics.column_statistics.as_mut_slice() {
             *partition = key(&run.first.partition, &run.last.partition);
             if run.partitions == 1 {
@@ -144,7 +146,8 @@ impl TableProvider for EntityTable {
         // lie inside the key set altogether.
         let covered = access.keys_exact
             && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
-        let claimed = considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
+        let claimed =
+            considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
         if let Some(predicate) = conjunction(claimed).filter(|_| !covered) {
             let schema = DFSchema::try_from(self.columns.schema().as_ref().clone())?;
             source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
@@ -152,7 +155,9 @@ impl TableProvider for EntityTable {
 
         let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
         let groups = match state.config().target_partitions() {
-            threads if threads > 1 && rows >= PARALLEL_ROWS_MIN => split(&selected, threads, |run| self.partitioned_file(run)),
+            threads if threads > 1 && rows >= PARALLEL_ROWS_MIN => {
+                split(&selected, threads, |run| self.partitioned_file(run))
+            }
             _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],
         };
         let mut statistics = Statistics::new_unknown(self.columns.schema());
@@ -189,7 +194,9 @@ pub(super) fn live_rows(rows: u64, mask: &RoaringBitmap) -> RowSelection {
     RowSelection::from(selectors)
 }
 
-fn parquet_row_selection(selection: RowSelection) -> datafusion::datasource::physical_plan::parquet::ParquetRowSelection {
+fn parquet_row_selection(
+    selection: RowSelection,
+) -> datafusion::datasource::physical_plan::parquet::ParquetRowSelection {
     selection.into()
 }
 

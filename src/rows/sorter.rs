@@ -133,11 +133,6 @@ impl Sorter {
         })
     }
 
-    /// Duplicates dropped so far.
-    pub fn duplicates(&self) -> u64 {
-        self.duplicates
-    }
-
     /// Compares the first of `rows` with the last held row: behind it all is well, equal keys are resolved, and
     /// anything else ends the streaming.
     fn join(&mut self, rows: &mut Rows) {

@@ -86,10 +86,14 @@ impl From<storage::Error> for Error {
         let kind = match &error {
             storage::Error::Files(error) => files_kind(error),
             storage::Error::Rows(crate::rows::Error::Files(error)) => files_kind(error),
-            storage::Error::Rows(crate::rows::Error::Corrupt { .. }) | storage::Error::Corrupt { .. } => ErrorKind::Corrupt,
+            storage::Error::Rows(crate::rows::Error::Corrupt { .. }) | storage::Error::Corrupt { .. } => {
+                ErrorKind::Corrupt
+            }
             storage::Error::Log(error) => log_kind(error),
             storage::Error::NoSuchTable(_) => ErrorKind::NotFound,
-            storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => ErrorKind::Conflict,
+            storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
+                ErrorKind::Conflict
+            }
             storage::Error::Rejected(_) => ErrorKind::Rejected,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
@@ -170,7 +174,9 @@ impl From<DataFusionError> for Error {
             },
             DataFusionError::ArrowError(inner, trace) => match *inner {
                 arrow::error::ArrowError::ExternalError(inner) => Self::from(DataFusionError::External(inner)),
-                inner => Self::new(ErrorKind::Invalid, message_of(&DataFusionError::ArrowError(Box::new(inner), trace))),
+                inner => {
+                    Self::new(ErrorKind::Invalid, message_of(&DataFusionError::ArrowError(Box::new(inner), trace)))
+                }
             },
             DataFusionError::SchemaError(error, _) => Self::from_schema(*error),
             DataFusionError::ResourcesExhausted(message) => exhausted(&message),
@@ -225,7 +231,8 @@ impl Error {
                 let candidates: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
                 let error = Self::new(ErrorKind::NotFound, format!("column \"{}\" does not exist", field.name));
                 match suggestion(&field.name, &candidates) {
-                    Some(found) => error.with_hint(format!("there is a column \"{found}\" (names with capitals need double quotes)")),
+                    Some(found) => error
+                        .with_hint(format!("there is a column \"{found}\" (names with capitals need double quotes)")),
                     None => error,
                 }
             }

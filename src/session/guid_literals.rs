@@ -91,7 +91,9 @@ fn as_guid(expr: Expr) -> Result<Expr> {
     let guid = match text.as_deref().map(uuid::Uuid::try_parse) {
         None => None,
         Some(Ok(guid)) => Some(guid.as_bytes().to_vec()),
-        Some(Err(_)) => return plan_err!("invalid input syntax for type uuid: \"{}\"", text.as_deref().unwrap_or_default()),
+        Some(Err(_)) => {
+            return plan_err!("invalid input syntax for type uuid: \"{}\"", text.as_deref().unwrap_or_default());
+        }
     };
     Ok(Expr::Literal(ScalarValue::FixedSizeBinary(16, guid), None))
 }

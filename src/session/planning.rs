@@ -89,7 +89,8 @@ impl Session {
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));
         }
-        let mut state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+        let mut state =
+            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
         let mut physical = state.physical_optimizers().to_vec();
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
@@ -145,7 +146,10 @@ impl Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("account", &self.account).field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("account", &self.account)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 

@@ -35,7 +35,9 @@ pub fn parse(text: &str) -> Result<Request> {
     match (statements.next(), statements.next()) {
         (Some(statement), None) => classify(statement),
         (None, _) => Err(Error::new(ErrorKind::Invalid, "there is no statement to run")),
-        (Some(_), Some(_)) => Err(Error::new(ErrorKind::Invalid, "one statement at a time, please: this text has several")),
+        (Some(_), Some(_)) => {
+            Err(Error::new(ErrorKind::Invalid, "one statement at a time, please: this text has several"))
+        }
     }
 }
 
@@ -50,14 +52,18 @@ fn syntax(error: &ParserError) -> Error {
 fn classify(statement: Statement) -> Result<Request> {
     match statement {
         Statement::Query(_) => Ok(Request::Query(Box::new(statement))),
-        Statement::Explain { analyze, verbose, query_plan: false, estimate: false, statement, format, options, .. } => {
+        Statement::Explain {
+            analyze, verbose, query_plan: false, estimate: false, statement, format, options, ..
+        } => {
             if !matches!(*statement, Statement::Query(_)) {
                 return Err(refused(&statement));
             }
             let (mut analyze, mut verbose) = (analyze, verbose);
             let mut text_or_json = match format {
                 None => ExplainFormat::Text,
-                Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) => explain_format(&format)?,
+                Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) => {
+                    explain_format(&format)?
+                }
             };
             for option in options.unwrap_or_default() {
                 apply_option(&option, &mut analyze, &mut verbose, &mut text_or_json)?;
@@ -76,12 +82,19 @@ fn explain_format(format: &AnalyzeFormat) -> Result<ExplainFormat> {
     }
 }
 
-fn apply_option(option: &UtilityOption, analyze: &mut bool, verbose: &mut bool, format: &mut ExplainFormat) -> Result<()> {
+fn apply_option(
+    option: &UtilityOption,
+    analyze: &mut bool,
+    verbose: &mut bool,
+    format: &mut ExplainFormat,
+) -> Result<()> {
     let argument = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_ascii_lowercase());
     let flag = || match argument.as_deref() {
         None | Some("true" | "on" | "1") => Ok(true),
         Some("false" | "off" | "0") => Ok(false),
-        Some(other) => Err(Error::new(ErrorKind::Invalid, format!("EXPLAIN option {} is on or off, not {other}", option.name))),
+        Some(other) => {
+            Err(Error::new(ErrorKind::Invalid, format!("EXPLAIN option {} is on or off, not {other}", option.name)))
+        }
     };
     match option.name.value.to_ascii_lowercase().as_str() {
         "analyze" => *analyze = flag()?,
@@ -92,11 +105,19 @@ fn apply_option(option: &UtilityOption, analyze: &mut bool, verbose: &mut bool, 
                 Some("json") => ExplainFormat::Json,
                 other => {
                     let other = other.unwrap_or("nothing");
-                    return Err(Error::new(ErrorKind::Unsupported, format!("EXPLAIN writes text or json, not {other}")));
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        format!("EXPLAIN writes text or json, not {other}"),
+                    ));
                 }
             };
         }
-        other => return Err(Error::new(ErrorKind::Unsupported, format!("EXPLAIN has no option {other}: it has ANALYZE, VERBOSE and FORMAT"))),
+        other => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("EXPLAIN has no option {other}: it has ANALYZE, VERBOSE and FORMAT"),
+            ));
+        }
     }
     Ok(())
 }
@@ -108,8 +129,11 @@ fn refused(statement: &Statement) -> Error {
         Some(verb) => verb.to_owned(),
         None => String::new(),
     };
-    Error::new(ErrorKind::Unsupported, format!("{verb} is not supported: statements are SELECT, VALUES, WITH and EXPLAIN of them"))
-        .with_hint("entities come in by `rowkey import`")
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("{verb} is not supported: statements are SELECT, VALUES, WITH and EXPLAIN of them"),
+    )
+    .with_hint("entities come in by `rowkey import`")
 }
 
 /// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and comments do not cut.

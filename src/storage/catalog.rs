@@ -44,14 +44,32 @@ impl Table {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
-    CreateTable { id: u64, account: String, name: String, created_ticks: i64 },
-    DropTable { id: u64 },
+    CreateTable {
+        id: u64,
+        account: String,
+        name: String,
+        created_ticks: i64,
+    },
+    DropTable {
+        id: u64,
+    },
     /// All columns of a table: those it had, in their order and with at least their types, and new ones behind them.
-    SetColumns { table: u64, columns: Vec<PropertyColumn> },
+    SetColumns {
+        table: u64,
+        columns: Vec<PropertyColumn>,
+    },
     /// Range partitions `from..to` are replaced.
-    ReplaceRanges { table: u64, from: usize, to: usize, ranges: Vec<RangePartition> },
+    ReplaceRanges {
+        table: u64,
+        from: usize,
+        to: usize,
+        ranges: Vec<RangePartition>,
+    },
     /// Which rows of a file are no longer live (base64 of a portable roaring bitmap in the file's description).
-    MaskRows { table: u64, file: Box<super::run::RunFile> },
+    MaskRows {
+        table: u64,
+        file: Box<super::run::RunFile>,
+    },
 }
 
 /// Everything the log says up to one sequence number.
@@ -121,10 +139,11 @@ impl Catalog {
             }
             Edit::SetColumns { table, columns } => {
                 let table = self.table_mut(*table)?;
-                let kept = table.columns.len() <= columns.len()
-                    && table.columns.iter().zip(columns).all(|(old, new)| {
-                        old.name == new.name && old.types.iter().all(|edm| new.types.contains(edm))
-                    });
+                let kept =
+                    table.columns.len() <= columns.len()
+                        && table.columns.iter().zip(columns).all(|(old, new)| {
+                            old.name == new.name && old.types.iter().all(|edm| new.types.contains(edm))
+                        });
                 if !kept {
                     return Err(format!("table {} loses columns", table.name));
                 }

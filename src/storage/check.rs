@@ -51,12 +51,16 @@ async fn check_table(files: &RunFiles, table: &Table, report: &mut CheckReport) 
         report.files += 1;
         let found = |problem: String| Finding { path: file.path.clone(), problem };
         if last.as_ref().is_some_and(|last| *last >= file.first) {
-            report.findings.push(found(format!("its first key {} is not behind the file before it", shown(&file.first))));
+            report
+                .findings
+                .push(found(format!("its first key {} is not behind the file before it", shown(&file.first))));
         }
         last = Some(file.last.clone());
         match checksum(files, file).await {
             Ok(crc32c) if crc32c == file.crc32c => {}
-            Ok(crc32c) => report.findings.push(found(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c))),
+            Ok(crc32c) => report
+                .findings
+                .push(found(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c))),
             Err(error) => {
                 report.findings.push(found(error));
                 continue;

@@ -86,7 +86,8 @@ impl Manifest {
 
     /// The files that may hold a key of `keys`, each with the place of its range partition.
     pub fn files_in<'a>(&'a self, keys: &'a KeySet) -> impl DoubleEndedIterator<Item = (usize, &'a Arc<RunFile>)> {
-        let files = self.ranges.iter().enumerate().flat_map(|(place, range)| range.files.iter().map(move |file| (place, file)));
+        let files =
+            self.ranges.iter().enumerate().flat_map(|(place, range)| range.files.iter().map(move |file| (place, file)));
         files.filter(|(_, file)| keys.overlaps(file.first.as_ref(), file.last.as_ref()))
     }
 
@@ -151,4 +152,3 @@ impl Manifest {
         starts_ascend && files_inside
     }
 }
-

@@ -34,9 +34,8 @@ pub fn range(files: Arc<RunFiles>, table: &Table, range: KeyRange) -> Result<Ent
     if let Some(file) = overlapping.and_then(|partition| partition.files.first()) {
         return Err(Error::corrupt(&file.path, "its range partition has several files"));
     }
-    let meets = |run: &&Arc<RunFile>| {
-        range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
-    };
+    let meets =
+        |run: &&Arc<RunFile>| range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref());
     let runs: VecDeque<Arc<RunFile>> = table.manifest.files().filter(meets).cloned().collect();
     let state = Reading { files, range, runs, open: None };
     Ok(Box::pin(batches(state)))

@@ -150,8 +150,10 @@ impl Store {
             *published.write().unwrap_or_else(PoisonError::into_inner) = Snapshot { sequence, catalog: next };
         });
         let sequence = appended.wait()?;
-        let kept: HashSet<u64> = catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
-        let gone = before.catalog.tables().flat_map(|table| table.manifest.files()).filter(|file| !kept.contains(&file.id));
+        let kept: HashSet<u64> =
+            catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
+        let gone =
+            before.catalog.tables().flat_map(|table| table.manifest.files()).filter(|file| !kept.contains(&file.id));
         writer.retired.extend(gone.cloned());
         drop(before);
         let snapshot = Snapshot { sequence, catalog };
@@ -198,7 +200,8 @@ fn apply_record(catalog: &mut Catalog, record: &Record) -> Result<(), String> {
     if record.kind != CATALOG_EDITS {
         return Err(format!("its kind {} is unknown to this version", record.kind));
     }
-    let edits: Vec<Edit> = serde_json::from_slice(&record.payload).map_err(|error| format!("it holds no catalog edits: {error}"))?;
+    let edits: Vec<Edit> =
+        serde_json::from_slice(&record.payload).map_err(|error| format!("it holds no catalog edits: {error}"))?;
     *catalog = catalog.apply(&edits)?;
     Ok(())
 }
@@ -212,7 +215,8 @@ fn checkpoint(writer: &mut CatalogWriter, snapshot: &Snapshot) -> Result<()> {
 
 /// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name.
 async fn sweep(store: &dyn FileStore, catalog: &Catalog) -> Result<()> {
-    let named: HashSet<&str> = catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
+    let named: HashSet<&str> =
+        catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
     for file in store.list("").await? {
         let orphan = paths::parse_run(&file.path).is_some() && !named.contains(file.path.as_str());
         if orphan || paths::is_temporary(&file.path) {

@@ -46,14 +46,16 @@ fn a_stop_at_any_step_of_an_import_leaves_the_old_table_or_the_new_one() {
             let imported = open(Arc::clone(&failing) as Arc<dyn FileStore>)
                 .and_then(|engine| import(&engine, "People", &export(2), FILE_BYTES).map(|_| ()));
             for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
-                let engine = open(Arc::new(failing.after_crash(mode))).unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
+                let engine = open(Arc::new(failing.after_crash(mode)))
+                    .unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
                 let found = entities(&engine, "People");
                 if imported.is_ok() {
                     assert_eq!(found, new, "{fault:?} at {n}, {mode:?}: acknowledged");
                 } else {
                     assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: neither old nor new");
                 }
-                let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot().catalog));
+                let report =
+                    block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot().catalog));
                 assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
             }
         }
@@ -72,7 +74,8 @@ fn a_first_import_that_fails_leaves_no_table() {
         let failing = Arc::new(FaultStore::new(FaultPlan::at(n, Fault::Stop)));
         let imported = open(Arc::clone(&failing) as Arc<dyn FileStore>)
             .and_then(|engine| import(&engine, "People", &export(1), FILE_BYTES).map(|_| ()));
-        let engine = open(Arc::new(failing.after_crash(AfterCrash::LoseUnsynced))).unwrap_or_else(|error| panic!("at {n}: {error}"));
+        let engine = open(Arc::new(failing.after_crash(AfterCrash::LoseUnsynced)))
+            .unwrap_or_else(|error| panic!("at {n}: {error}"));
         let found = entities(&engine, "People");
         assert!(found == new || (found.is_none() && imported.is_err()), "at {n}: {found:?}");
     }

@@ -13,11 +13,13 @@ use crate::session::ErrorKind;
 #[test]
 fn importing_the_same_again_changes_nothing() {
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
-    let text = (0..500).map(|i| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:04}\",\"V\":{i}}}\n", i / 50)).collect::<String>();
-    let first = import(&engine, "T", &text, 4000).expect("imports");
+    let text = (0..500)
+        .map(|i| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:04}\",\"V\":{i}}}\n", i / 50))
+        .collect::<String>();
+    let first = import(&engine, "Tab", &text, 4000).expect("imports");
     assert_eq!((first.inserted, first.stored, first.partitions), (500, 500, 10));
     let before = engine.store().snapshot();
-    let again = import(&engine, "T", &text, 4000).expect("imports");
+    let again = import(&engine, "Tab", &text, 4000).expect("imports");
     assert_eq!((again.inserted, again.replaced, again.unchanged), (0, 0, 500));
     let after = engine.store().snapshot();
     assert_eq!((before.sequence, before.catalog), (after.sequence, after.catalog));
@@ -35,7 +37,9 @@ fn random_imports_agree_with_a_map() {
                 let partition = dice.pick(&["", "a", "ab", "abc", "b", "\u{e000}", "\u{10000}"]).to_owned();
                 let row = format!("{:02}", dice.below(60));
                 let value = format!("v{}", dice.below(5));
-                text.push_str(&format!("{{\"PartitionKey\":\"{partition}\",\"RowKey\":\"{row}\",\"Value\":\"{value}\"}}\n"));
+                text.push_str(&format!(
+                    "{{\"PartitionKey\":\"{partition}\",\"RowKey\":\"{row}\",\"Value\":\"{value}\"}}\n"
+                ));
                 model.insert((partition, row), value);
             }
             let options = ImportOptions {
@@ -67,12 +71,16 @@ fn random_imports_agree_with_a_map() {
 #[test]
 fn partitions_of_all_sizes_become_a_sensible_number_of_files() {
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
-    let tiny = (0..20_000).map(|i| format!("{{\"PartitionKey\":\"{i:06}\",\"RowKey\":\"r\",\"V\":{i}}}\n")).collect::<String>();
+    let tiny = (0..20_000)
+        .map(|i| format!("{{\"PartitionKey\":\"{i:06}\",\"RowKey\":\"r\",\"V\":{i}}}\n"))
+        .collect::<String>();
     let report = import(&engine, "Tiny", &tiny, 100_000).expect("imports");
     assert_eq!(report.partitions, 20_000);
     assert!((5..20).contains(&report.files), "{} files", report.files);
 
-    let huge = (0..20_000).map(|i| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:06}\",\"V\":{i}}}\n", i / 10_000)).collect::<String>();
+    let huge = (0..20_000)
+        .map(|i| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:06}\",\"V\":{i}}}\n", i / 10_000))
+        .collect::<String>();
     let report = import(&engine, "Huge", &huge, 100_000).expect("imports");
     assert_eq!(report.partitions, 2);
     assert!((6..20).contains(&report.files), "{} files", report.files);

@@ -44,14 +44,18 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
 
 /// The rows of a query as text, one string a row.
 fn rows(session: &Session, sql: &str) -> Result<Vec<String>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let batches = session.sql(sql, &[]).await?.collect().await?;
         let options = FormatOptions::default().with_null("NULL");
         let mut rows = Vec::new();
         for batch in batches {
-            let columns: Vec<ArrayFormatter<'_>> =
-                batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a column")).collect();
+            let columns: Vec<ArrayFormatter<'_>> = batch
+                .columns()
+                .iter()
+                .map(|column| ArrayFormatter::try_new(column, &options).expect("a column"))
+                .collect();
             for row in 0..batch.num_rows() {
                 let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
                 rows.push(values.join("|"));

@@ -9,8 +9,8 @@ use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::provider::ScanOptions;
 use crate::session::{Session, SessionOptions};
-use crate::storage::run::RunFile;
 use crate::storage::Edit;
+use crate::storage::run::RunFile;
 
 const PARTITIONS: &[&str] = &["", "a", "ab", "abc", "abcd", "b", "ba", "Z", "é", "\u{e000}", "\u{10000}"];
 const ROWS: &[&str] = &["", "0", "00", "000", "0001", "001", "01", "1", "10", "2", "x", "xé"];
@@ -20,7 +20,11 @@ fn export(dice: &mut Dice, entities: usize) -> String {
     let mut text = String::new();
     for i in 0..entities {
         let partition = dice.pick(PARTITIONS);
-        let row = if dice.below(2) == 0 { dice.pick(ROWS).to_owned() } else { format!("{}{:04}", dice.pick(ROWS), dice.below(5000)) };
+        let row = if dice.below(2) == 0 {
+            dice.pick(ROWS).to_owned()
+        } else {
+            format!("{}{:04}", dice.pick(ROWS), dice.below(5000))
+        };
         let mut properties = vec![format!("\"PartitionKey\":\"{partition}\",\"RowKey\":\"{row}\"")];
         if dice.below(3) > 0 {
             properties.push(format!("\"A\":{}", dice.below(20)));
@@ -35,7 +39,8 @@ fn export(dice: &mut Dice, entities: usize) -> String {
             properties.push(format!("\"S\":\"{}\"", dice.pick(ROWS)));
         }
         if dice.below(5) == 0 {
-            properties.push(format!("\"G@odata.type\":\"Edm.Guid\",\"G\":\"00000000-0000-0000-0000-00000000000{}\"", i % 10));
+            properties
+                .push(format!("\"G@odata.type\":\"Edm.Guid\",\"G\":\"00000000-0000-0000-0000-00000000000{}\"", i % 10));
         }
         text.push_str(&format!("{{{}}}\n", properties.join(",")));
     }
@@ -72,7 +77,11 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
         9 => format!("{column} LIKE '{}%'", dice.pick(values)),
         10 => format!("starts_with({column}, {one})"),
         11 => format!("{column} IS {}NULL", dice.pick(&["", "NOT "])),
-        12 => format!("(\"PartitionKey\", \"RowKey\") {operator} ({}, {})", literal(dice.pick(PARTITIONS)), literal(dice.pick(ROWS))),
+        12 => format!(
+            "(\"PartitionKey\", \"RowKey\") {operator} ({}, {})",
+            literal(dice.pick(PARTITIONS)),
+            literal(dice.pick(ROWS))
+        ),
         _ => format!("\"A\" {operator} {}", dice.below(20)),
     }
 }
@@ -103,31 +112,45 @@ fn mask(engine: &Engine, dice: &mut Dice) {
 fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, masked: bool) {
     let mut dice = Dice(seed);
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
-    import(&engine, "T", &export(&mut dice, entities), file_bytes).expect("imports");
+    import(&engine, "Tab", &export(&mut dice, entities), file_bytes).expect("imports");
     if masked {
         mask(&engine, &mut dice);
     }
     let plain = session(&engine, false, false);
     let clever = [session(&engine, true, true), session(&engine, false, true), session(&engine, true, false)];
     let live = engine.store().snapshot().catalog.tables().map(|table| table.manifest.live_rows()).sum::<u64>();
-    assert_eq!(rows(&plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM T").expect("counts"), [live.to_string()], "seed {seed}");
+    assert_eq!(
+        rows(&plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM Tab").expect("counts"),
+        [live.to_string()],
+        "seed {seed}"
+    );
     for _ in 0..predicates {
         let filter = predicate(&mut dice, 3);
-        let select = format!("SELECT \"PartitionKey\", \"RowKey\", \"A\", \"B\", \"B:Int32\", \"S\", \"Timestamp\" FROM T WHERE {filter}");
+        let select = format!(
+            "SELECT \"PartitionKey\", \"RowKey\", \"A\", \"B\", \"B:Int32\", \"S\", \"Timestamp\" FROM Tab WHERE {filter}"
+        );
         let mut expected = rows(&plain, &select).unwrap_or_else(|error| panic!("seed {seed}: {filter}: {error}"));
-        let ordered = format!("SELECT \"PartitionKey\", \"RowKey\" FROM T WHERE {filter} ORDER BY \"PartitionKey\" COLLATE_, \"RowKey\" COLLATE_");
+        let ordered = format!(
+            "SELECT \"PartitionKey\", \"RowKey\" FROM Tab WHERE {filter} ORDER BY \"PartitionKey\" COLLATE_, \"RowKey\" COLLATE_"
+        );
         let direction = dice.pick(&["", "DESC"]);
-        let limit = [String::new(), format!(" LIMIT {}", dice.below(30)), format!(" LIMIT {} OFFSET {}", dice.below(30), dice.below(9))];
+        let limit = [
+            String::new(),
+            format!(" LIMIT {}", dice.below(30)),
+            format!(" LIMIT {} OFFSET {}", dice.below(30), dice.below(9)),
+        ];
         let ordered = ordered.replace("COLLATE_", direction) + &limit[dice.below(3)];
         let expected_order = rows(&plain, &ordered).unwrap_or_else(|error| panic!("seed {seed}: {ordered}: {error}"));
-        let count = format!("SELECT count(*), min(\"PartitionKey\"), max(\"RowKey\") FROM T WHERE {filter}");
+        let count = format!("SELECT count(*), min(\"PartitionKey\"), max(\"RowKey\") FROM Tab WHERE {filter}");
         let expected_count = rows(&plain, &count).unwrap_or_else(|error| panic!("seed {seed}: {count}: {error}"));
         expected.sort();
         for (which, session) in clever.iter().enumerate() {
-            let mut found = rows(session, &select).unwrap_or_else(|error| panic!("seed {seed}, {which}: {filter}: {error}"));
+            let mut found =
+                rows(session, &select).unwrap_or_else(|error| panic!("seed {seed}, {which}: {filter}: {error}"));
             found.sort();
             assert_eq!(found, expected, "seed {seed}, {which}: {filter}");
-            let found = rows(session, &ordered).unwrap_or_else(|error| panic!("seed {seed}, {which}: {ordered}: {error}"));
+            let found =
+                rows(session, &ordered).unwrap_or_else(|error| panic!("seed {seed}, {which}: {ordered}: {error}"));
             assert_eq!(found, expected_order, "seed {seed}, {which}: {ordered}");
             let found = rows(session, &count).unwrap_or_else(|error| panic!("seed {seed}, {which}: {count}: {error}"));
             assert_eq!(found, expected_count, "seed {seed}, {which}: {count}");

@@ -42,10 +42,14 @@ pub async fn run(arguments: Arguments) -> ExitCode {
 
 /// Opens the database, with a way out when another process owns the folder.
 async fn open(location: &str) -> Result<Database, Failure> {
-    Database::open(location).await.map_err(|error| match error.kind() {
+    let database = Database::open(location).await.map_err(|error| match error.kind() {
         ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
             Failure::plain(error, "another data folder can be named with --data DIR")
         }
         _ => Failure::Engine(error),
-    })
+    })?;
+    if let Some(mended) = database.mended() {
+        eprintln!("note: {mended}");
+    }
+    Ok(database)
 }

@@ -107,7 +107,9 @@ fn schema() -> SchemaRef {
 }
 
 fn batch(schema: &SchemaRef, reads: &[TableRead]) -> Result<RecordBatch> {
-    let text = |get: fn(&TableRead) -> Option<String>| -> ArrayRef { Arc::new(reads.iter().map(get).collect::<StringViewArray>()) };
+    let text = |get: fn(&TableRead) -> Option<String>| -> ArrayRef {
+        Arc::new(reads.iter().map(get).collect::<StringViewArray>())
+    };
     let number = |get: fn(&TableRead) -> Option<u64>| -> ArrayRef {
         Arc::new(reads.iter().map(|read| get(read).map(|n| n as i64)).collect::<Int64Array>())
     };

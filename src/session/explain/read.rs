@@ -144,14 +144,19 @@ fn columns_read(exec: &EntityScanExec) -> BTreeSet<String> {
 /// Places of the columns of a file that the table's columns `wanted` are made from.
 fn file_columns(run: &RunFile, columns: &TableColumns, wanted: &BTreeSet<String>) -> Vec<usize> {
     let schema = run.layout().schema();
-    let places: HashMap<&str, usize> = schema.fields().iter().enumerate().map(|(i, field)| (field.name().as_str(), i)).collect();
+    let places: HashMap<&str, usize> =
+        schema.fields().iter().enumerate().map(|(i, field)| (field.name().as_str(), i)).collect();
     let mut found = BTreeSet::new();
     for name in wanted {
         let mut add = |name: &str| found.extend(places.get(name));
         match columns.source(name) {
             Some(ColumnSource::Typed { property, edm }) => {
                 add(&format!("{property}:{edm}"));
-                if run.columns.iter().any(|c| c.column.property == *property && c.column.edm == *edm && !c.column.typed_name) {
+                if run
+                    .columns
+                    .iter()
+                    .any(|c| c.column.property == *property && c.column.edm == *edm && !c.column.typed_name)
+                {
                     add(property);
                 }
             }
@@ -191,7 +196,9 @@ async fn add_file(
         }
     }
     read.row_groups.part += groups.len() as u64;
-    let masked = |span: &Range<u64>| run.mask.as_ref().map_or(0, |mask| mask.range_cardinality(span.start as u32..span.end as u32));
+    let masked = |span: &Range<u64>| {
+        run.mask.as_ref().map_or(0, |mask| mask.range_cardinality(span.start as u32..span.end as u32))
+    };
     read.rows_max += spans.iter().map(|span| span.end - span.start - masked(span)).sum::<u64>();
     read.bytes_max += page_bytes(&open, &places, &spans);
     Ok(())

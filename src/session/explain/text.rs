@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
 
 use super::analyze::Ran;
 use super::read::{Share, TableRead, address};
@@ -80,7 +80,9 @@ fn details(read: &TableRead) -> Vec<String> {
         bytes(read.bytes_max)
     ));
     if let Some(actual) = &read.actual {
-        let counted = |name: &str, found: Option<Share>| found.map_or(String::new(), |found| format!(", {name} {}", share(found)));
+        let counted = |name: &str, found: Option<Share>| {
+            found.map_or(String::new(), |found| format!(", {name} {}", share(found)))
+        };
         lines.push(format!(
             "actual: rows={}, bytes={}{}{}",
             actual.rows,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cutter::Cutter;
 use super::existing::Existing;
-use super::writer::{RunWriterThread, Written, WriterOptions};
+use super::writer::{RunWriterThread, WriterOptions, Written};
 use crate::model::DateTime;
 use crate::rows::{PropertyNames, RowRef, Rows};
 use crate::storage::catalog::{Edit, Table};
@@ -92,7 +92,11 @@ impl Ingest {
     fn push_row(&mut self, row: RowRef<'_>) -> Result<()> {
         let range = match self.current {
             // Rows mostly stay in the range partition of the one before.
-            Some(current) if self.manifest.ranges().get(current + 1).is_none_or(|next| !next.start.admits(row.key())) => current,
+            Some(current)
+                if self.manifest.ranges().get(current + 1).is_none_or(|next| !next.start.admits(row.key())) =>
+            {
+                current
+            }
             _ => self.manifest.range_of(row.key()),
         };
         if self.current != Some(range) {

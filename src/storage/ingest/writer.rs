@@ -183,7 +183,8 @@ impl ColumnBook {
 
     fn note_types(&mut self, run: &RunFile) {
         for summary in &run.columns {
-            let rank = self.names.find(&summary.column.property).and_then(|id| self.ranks.get(id.index()).copied().flatten());
+            let rank =
+                self.names.find(&summary.column.property).and_then(|id| self.ranks.get(id.index()).copied().flatten());
             if let Some(column) = rank.and_then(|rank| self.columns.get_mut(rank as usize))
                 && let Err(at) = column.types.binary_search(&summary.column.edm)
             {

@@ -106,7 +106,6 @@ impl RunLayout {
     pub fn other_position(&self) -> Option<usize> {
         self.other.then(|| KEY_COLUMNS + self.columns.iter().map(|c| 1 + usize::from(c.tick)).sum::<usize>())
     }
-
 }
 
 /// Where a property column lies in the file's schema.

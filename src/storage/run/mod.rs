@@ -6,8 +6,8 @@
 
 mod column;
 mod layout;
-mod other;
 mod open;
+mod other;
 mod reader;
 mod run_file;
 mod statistics;
@@ -15,8 +15,8 @@ mod to_rows;
 mod writer;
 
 pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
-pub use other::decode as decode_other;
 pub use open::{OpenRun, RunFileReader, RunFiles};
+pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use run_file::RunFile;
 pub use to_rows::EntityColumns;

@@ -96,7 +96,8 @@ impl OpenRun {
         if rows != run.rows as i64 {
             return Err(Error::corrupt(&run.path, format!("it has {rows} rows, the manifest says {}", run.rows)));
         }
-        let blocks = blocks(metadata.metadata()).ok_or_else(|| Error::corrupt(&run.path, "its page index does not cover the keys"))?;
+        let blocks = blocks(metadata.metadata())
+            .ok_or_else(|| Error::corrupt(&run.path, "its page index does not cover the keys"))?;
         Ok(Self { run: Arc::clone(run), layout, file, metadata, blocks })
     }
 
@@ -115,7 +116,8 @@ impl OpenRun {
 
     /// The rows of the file that may lie in `range`: whole blocks.
     pub fn rows_in(&self, range: &KeyRange) -> Range<u64> {
-        let from = range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
+        let from =
+            range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
         let to = range
             .upper()
             .partition()

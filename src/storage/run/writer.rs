@@ -51,7 +51,13 @@ pub struct WriteOptions<'a> {
 
 /// Writes `rows`, which are in strictly ascending key order across all batches and not empty, as the file `id` at `path`,
 /// and publishes it: when this returns the file is durable. Nothing names it yet.
-pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows], options: WriteOptions<'_>) -> Result<RunFile> {
+pub fn write_run(
+    store: &Arc<dyn FileStore>,
+    path: &str,
+    id: u64,
+    rows: &[Rows],
+    options: WriteOptions<'_>,
+) -> Result<RunFile> {
     let survey = Survey::take(rows, options);
     let (Some(first), Some(last)) = (rows.iter().find_map(Rows::first), rows.iter().rev().find_map(Rows::last)) else {
         return Err(Error::corrupt(path, "a run file without rows"));
@@ -62,7 +68,8 @@ pub fn write_run(store: &Arc<dyn FileStore>, path: &str, id: u64, rows: &[Rows],
     let output = Output { publication: Some(publication), crc32c: 0, failure: Arc::clone(&failure) };
     let properties = survey.properties(&schema);
     let written = (|| {
-        let mut writer = ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
+        let mut writer =
+            ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
         let mut batch = BatchBuilder::new(&survey, schema, options);
         let mut groups = survey.row_group_ends.iter().peekable();
         for (position, row) in rows.iter().flat_map(Rows::iter).enumerate() {
@@ -257,7 +264,10 @@ impl Survey {
             if field.name().ends_with(":tick") {
                 properties = properties
                     .set_column_dictionary_enabled(ColumnPath::from(vec![field.name().clone()]), true)
-                    .set_column_statistics_enabled(ColumnPath::from(vec![field.name().clone()]), EnabledStatistics::None);
+                    .set_column_statistics_enabled(
+                        ColumnPath::from(vec![field.name().clone()]),
+                        EnabledStatistics::None,
+                    );
             }
         }
         for (column, statistics) in self.layout.columns.iter().zip(&self.statistics) {
