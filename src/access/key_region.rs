@@ -70,6 +70,7 @@ impl KeyRegion {
         matches!(self.slabs.as_slice(), [only] if only.partitions == Interval::all() && only.rows.is_all())
     }
 
+    #[cfg(test)]
     pub fn contains(&self, key: KeyRef<'_>) -> bool {
         let at = self.slabs.partition_point(|slab| slab.partitions.upper().is_below(key.partition));
         let slab = self.slabs.get(at);

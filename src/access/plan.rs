@@ -83,6 +83,7 @@ fn reads_keys(filter: &Expr) -> (bool, bool) {
 impl AccessPlan {
     /// Whether an entity with this key can pass the filters. At least as strict as membership in `keys`: RowKeys that
     /// are bounded in a span of partitions count here.
+    #[cfg(test)]
     pub fn admits(&self, key: KeyRef<'_>) -> bool {
         self.region.contains(key)
     }

@@ -15,7 +15,7 @@ use crate::storage;
 use crate::engine::Engine;
 pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
 use crate::session::{Answer, Error, Result, split_statements};
-pub use crate::storage::{CheckReport, Finding};
+pub use crate::storage::CheckReport;
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
 #[derive(Debug, Clone)]

@@ -123,13 +123,7 @@ fn direction(scan: &EntityScanExec, columns: &[(usize, bool)]) -> Option<Directi
     if scan.scan().table.manifest.ranges().iter().any(|range| range.files.len() > 1) {
         return None;
     }
-    let ranges = scan.scan().access.keys.ranges();
-    let one_partition = match ranges {
-        [] => true,
-        [first, rest @ ..] => first
-            .single_partition()
-            .is_some_and(|partition| rest.iter().all(|range| range.single_partition() == Some(partition))),
-    };
+    let one_partition = scan.scan().one_partition();
     let mut wanted = None;
     // Once both keys are ordered nothing is left to order; in one partition, RowKey alone does it.
     let mut next = if one_partition { ROW_KEY } else { PARTITION_KEY };

@@ -37,6 +37,18 @@ pub struct Scan {
     pub files: Arc<RunFiles>,
 }
 
+impl Scan {
+    /// Whether all wanted keys lie in one partition.
+    pub fn one_partition(&self) -> bool {
+        match self.access.keys.ranges() {
+            [] => true,
+            [first, rest @ ..] => first
+                .single_partition()
+                .is_some_and(|partition| rest.iter().all(|range| range.single_partition() == Some(partition))),
+        }
+    }
+}
+
 /// Reads the entities of one table that the access plan selects.
 ///
 /// A leaf: the stock Parquet scan inside takes filters, projections and limits that the optimizer pushes down. Beyond it, this
@@ -122,12 +134,16 @@ impl EntityScanExec {
         let inner = self.parquet.properties();
         let mut equivalences: EquivalenceProperties = inner.equivalence_properties().clone();
         let options = direction.sort_options();
-        let columns = [PARTITION_KEY, ROW_KEY].into_iter().map_while(|name| {
+        let schema = self.schema();
+        let sorted = |name: &str| {
             let index = self.output_of(name)?;
-            let column = Column::new(self.schema().field(index).name(), index);
-            Some(PhysicalSortExpr::new(Arc::new(column), options))
-        });
-        let ordering: Vec<PhysicalSortExpr> = columns.collect();
+            Some(PhysicalSortExpr::new(Arc::new(Column::new(schema.field(index).name(), index)), options))
+        };
+        let ordering: Vec<PhysicalSortExpr> = [PARTITION_KEY, ROW_KEY].into_iter().map_while(sorted).collect();
+        // In one partition, RowKey alone is in order too.
+        if let Some(row) = sorted(ROW_KEY).filter(|_| self.scan.one_partition()) {
+            equivalences.add_ordering([row]);
+        }
         if !ordering.is_empty() {
             equivalences.add_ordering(ordering);
         }

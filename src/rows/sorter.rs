@@ -252,6 +252,7 @@ impl Sorted {
     }
 
     /// True if [`Sorter::push`] handed on any rows.
+    #[cfg(test)]
     pub fn head_handed_on(&self) -> bool {
         self.head_handed_on
     }
@@ -263,6 +264,7 @@ impl Sorted {
     }
 
     /// Bytes written to temporary files, all passes together.
+    #[cfg(test)]
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled_bytes
     }

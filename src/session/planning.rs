@@ -22,10 +22,10 @@ use super::answer::Answer;
 use super::error::{Error, ErrorKind, Result};
 use super::explain::{self, AccessPaths};
 use super::functions::{guid_text, other_property};
-use super::guid_literals::GuidLiterals;
 use super::memory::memory_bytes_available;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, parse};
+use super::typed_literals::TypedLiterals;
 use crate::model::{AccountName, Value};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
 use crate::storage::Store;
@@ -98,9 +98,9 @@ impl Session {
         let mut logical: Vec<Arc<dyn OptimizerRule + Send + Sync>> = state.optimizers().to_vec();
         logical.push(Arc::new(AggregateFromSnapshot));
         let mut analyzer: Vec<_> = state.analyzer().rules.clone();
-        // Before types are coerced: afterwards a Guid would be compared with the bytes of a text.
+        // Before types are coerced: afterwards a Guid would be compared with the bytes of a text, and a time in nanoseconds.
         let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
-        analyzer.insert(place, Arc::new(GuidLiterals));
+        analyzer.insert(place, Arc::new(TypedLiterals));
         state = SessionStateBuilder::new_from_existing(state)
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)

@@ -50,7 +50,7 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::embedded::Finding;
+    use crate::storage::Finding;
 
     fn printed(findings: Vec<Finding>) -> String {
         let mut out = Vec::new();

@@ -63,6 +63,7 @@ impl Log {
 
     /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence numbers in the order of
     /// these calls. `kind` is the caller's business, but not 0.
+    #[cfg(test)]
     pub fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
         self.append_entry(kind, payload.into(), None)
     }
@@ -98,6 +99,7 @@ impl Log {
     }
 
     /// Why the log takes no more writes, if it does not.
+    #[cfg(test)]
     pub fn poisoned(&self) -> Option<Arc<str>> {
         self.queue.state().poisoned.clone()
     }
@@ -116,6 +118,7 @@ impl Log {
     }
 
     /// Writes what waits, attests all of it with a stamp, and stops.
+    #[cfg(test)]
     pub fn close(mut self) -> Result<()> {
         self.stop()
     }
