@@ -1,6 +1,8 @@
 //! Sets of keys in two dimensions: from PartitionKey to a set of RowKeys.
 
-use crate::model::{Cut, Interval, IntervalSet, KeyRange, KeyRef, KeySet};
+#[cfg(test)]
+use crate::model::KeyRef;
+use crate::model::{Cut, Interval, IntervalSet, KeyRange, KeySet};
 
 /// Most row intervals a region holds, over all its slabs; operations that would exceed it answer with a superset.
 pub(super) const PIECES_MAX: usize = 40_000;

@@ -7,7 +7,9 @@ use super::operand::{PARTITION_KEY, ROW_KEY};
 use super::path::AccessPath;
 use super::predicate;
 use super::verdict::Superset;
-use crate::model::{KeyRef, KeySet};
+#[cfg(test)]
+use crate::model::KeyRef;
+use crate::model::KeySet;
 
 /// Most ranges of a planned key set; a larger one is widened by joining neighbours.
 pub const RANGES_MAX: usize = 10_000;

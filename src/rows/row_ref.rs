@@ -80,7 +80,7 @@ impl<'a> RowRef<'a> {
     }
 
     /// The entity with names instead of numbers. An absent Timestamp becomes [`DateTime::MIN`].
-    pub fn to_entity(&self, names: &PropertyNames) -> Entity {
+    pub fn to_entity(self, names: &PropertyNames) -> Entity {
         let properties = self.properties().map(|(id, value)| (names.name(id), value.to_value())).collect();
         Entity::from_parts(self.key().to_key(), self.timestamp().unwrap_or(DateTime::MIN), properties)
     }

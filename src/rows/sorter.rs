@@ -47,6 +47,7 @@ pub struct Sorter {
     runs: Vec<RunFile>,
     runs_created: usize,
     duplicates: u64,
+    #[cfg(test)]
     spilled_bytes: u64,
 }
 
@@ -70,6 +71,7 @@ impl Sorter {
             runs: Vec::new(),
             runs_created: 0,
             duplicates: 0,
+            #[cfg(test)]
             spilled_bytes: 0,
         }
     }
@@ -127,8 +129,10 @@ impl Sorter {
         Ok(Sorted {
             merge: Merge::start(sequences, self.block_bytes())?,
             head_interrupted: self.handed_on && !self.streaming,
+            #[cfg(test)]
             head_handed_on: self.handed_on,
             duplicates_before: self.duplicates,
+            #[cfg(test)]
             spilled_bytes: self.spilled_bytes,
         })
     }
@@ -202,7 +206,10 @@ impl Sorter {
 
     fn close(&mut self, run: RunWriter) -> Result<()> {
         let run = run.finish()?;
-        self.spilled_bytes += run.bytes();
+        #[cfg(test)]
+        {
+            self.spilled_bytes += run.bytes();
+        }
         self.runs.push(run);
         Ok(())
     }
@@ -234,8 +241,10 @@ fn ascending_sequences(chunks: Vec<Rows>) -> Vec<Sequence> {
 pub struct Sorted {
     merge: Merge,
     head_interrupted: bool,
+    #[cfg(test)]
     head_handed_on: bool,
     duplicates_before: u64,
+    #[cfg(test)]
     spilled_bytes: u64,
 }
 

@@ -92,6 +92,7 @@ pub(super) struct RunFile {
 }
 
 impl RunFile {
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -29,8 +29,8 @@ impl ValueRef<'_> {
         }
     }
 
-    pub fn to_value(&self) -> Value {
-        match *self {
+    pub fn to_value(self) -> Value {
+        match self {
             ValueRef::Binary(bytes) => Value::Binary(bytes.to_vec()),
             ValueRef::Boolean(value) => Value::Boolean(value),
             ValueRef::DateTime(at) => Value::DateTime(at),

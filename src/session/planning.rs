@@ -38,7 +38,7 @@ const JOIN_KEYS_PUSHED_MAX: usize = 1000;
 const CONSUMERS_NAMED: usize = 3;
 
 /// How statements run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
     /// Memory that sorts, joins and aggregates may use together before they spill, in bytes; by default half of what this process
     /// may have.
@@ -48,12 +48,6 @@ pub struct SessionOptions {
     /// Threads of one query; by default the machine's.
     pub target_partitions: Option<usize>,
     pub scan: ScanOptions,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        Self { memory_bytes: None, spill_folder: None, target_partitions: None, scan: ScanOptions::default() }
-    }
 }
 
 /// Runs statements of one caller against one account.

@@ -91,7 +91,7 @@ async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, String> {
 /// Reads every live row; gives their number.
 async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<u64, String> {
     let open = files.open(run).await.map_err(|error| error.to_string())?;
-    let mut batches = open.read(&[0..run.rows], Columns::All, BATCH_ROWS).map_err(|error| error.to_string())?;
+    let mut batches = open.read(0..run.rows, Columns::All, BATCH_ROWS).map_err(|error| error.to_string())?;
     let (mut live, mut last): (u64, Option<Key>) = (0, None);
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(|error| error.to_string())?;

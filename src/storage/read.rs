@@ -55,7 +55,7 @@ fn batches(state: Reading) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
                 let Some(run) = state.runs.pop_front() else { return Ok(None) };
                 let open = state.files.open(&run).await?;
                 let rows = open.rows_in(&state.range);
-                let stream = open.read(&[rows], Columns::All, BATCH_ROWS)?;
+                let stream = open.read(rows, Columns::All, BATCH_ROWS)?;
                 state.open = Some((open, stream));
                 continue;
             };

@@ -32,7 +32,7 @@ impl Existing {
     /// Stands before the first live row. Blocks while it reads, which local files answer at once.
     pub fn open(files: &RunFiles, run: &Arc<RunFile>, names: &Arc<PropertyNames>) -> Result<Self> {
         let open = block_on(files.open(run))?;
-        let batches = open.read(&[0..run.rows], Columns::All, BATCH_ROWS)?;
+        let batches = open.read(0..run.rows, Columns::All, BATCH_ROWS)?;
         let mut cursor = Self { file: Some((open, batches)), ..Self::none(names) };
         cursor.fill()?;
         Ok(cursor)

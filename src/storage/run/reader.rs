@@ -27,11 +27,10 @@ pub enum Columns {
 }
 
 impl OpenRun {
-    /// Streams rows of `spans`, which are ascending and disjoint ranges of the file's rows, in key order: the live ones, or
-    /// with [`Columns::Keys`] the keys of all.
+    /// Streams a range of the file's rows, in key order: the live ones, or with [`Columns::Keys`] the keys of all.
     pub fn read(
         self: &Arc<Self>,
-        spans: &[Range<u64>],
+        rows: Range<u64>,
         columns: Columns,
         batch_rows: usize,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
@@ -39,7 +38,7 @@ impl OpenRun {
             Columns::Keys => None,
             Columns::All => self.run.mask.as_deref(),
         };
-        let (groups, selection) = self.selection(spans, mask);
+        let (groups, selection) = self.selection(rows, mask);
         let metadata = self.arrow_metadata().clone();
         let projection = match columns {
             Columns::Keys => ProjectionMask::roots(metadata.parquet_schema(), [0, 1]),
@@ -57,24 +56,18 @@ impl OpenRun {
     }
 
     /// Row groups to read, and which of their rows, laid end to end.
-    fn selection(&self, spans: &[Range<u64>], mask: Option<&RoaringBitmap>) -> (Vec<usize>, RowSelection) {
+    fn selection(&self, rows: Range<u64>, mask: Option<&RoaringBitmap>) -> (Vec<usize>, RowSelection) {
         let mut groups = Vec::new();
         let mut selectors = Vec::new();
         let mut group_start = 0;
         for (place, group) in self.metadata().row_groups().iter().enumerate() {
             let group_end = group_start + group.num_rows() as u64;
-            let mut at = group_start;
-            let mut selected = Vec::new();
-            for span in spans.iter().filter(|span| span.start < group_end && group_start < span.end) {
-                let span = span.start.max(group_start)..span.end.min(group_end);
-                selected.push(RowSelector::skip((span.start - at) as usize));
-                select_unmasked(span.clone(), mask, &mut selected);
-                at = span.end;
-            }
-            if selected.iter().any(|selector| !selector.skip && selector.row_count > 0) {
-                selected.push(RowSelector::skip((group_end - at) as usize));
+            let wanted = rows.start.max(group_start)..rows.end.min(group_end);
+            if wanted.start < wanted.end {
                 groups.push(place);
-                selectors.append(&mut selected);
+                selectors.push(RowSelector::skip((wanted.start - group_start) as usize));
+                select_unmasked(wanted.clone(), mask, &mut selectors);
+                selectors.push(RowSelector::skip((group_end - wanted.end) as usize));
             }
             group_start = group_end;
         }
@@ -113,7 +106,7 @@ impl RunFiles {
             if let Some(entity) = self.entities.get(&(run.id, row)) {
                 return Ok(Some(entity));
             }
-            let mut batches = open.read(&[row..row + 1], Columns::All, 1)?;
+            let mut batches = open.read(row..row + 1, Columns::All, 1)?;
             let Some(batch) = batches.next().await.transpose()? else {
                 return Err(Error::corrupt(&run.path, format!("row {row} cannot be read")));
             };
@@ -130,7 +123,7 @@ impl RunFiles {
             return Ok(block);
         }
         let count = (rows.end - rows.start) as usize;
-        let mut batches = open.read(&[rows], Columns::Keys, count)?;
+        let mut batches = open.read(rows, Columns::Keys, count)?;
         let batch = match batches.next().await.transpose()? {
             Some(batch) if batch.num_rows() == count => batch,
             _ => return Err(Error::corrupt(&open.run.path, format!("key page {place} cannot be read"))),

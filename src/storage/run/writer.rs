@@ -2,6 +2,27 @@
 //!
 //! All rows of a file are at hand when it is written, so its columns, their encodings and its row groups are chosen from what
 //! is really in it, in one pass before the first byte.
+//!
+//! # Codec and sizes
+//!
+//! Measured on 400,000 generated entities of 17 columns (200 of 1,000 keys' partitions, 65,536 rows a row group), on one core of a
+//! virtual machine. A point read decodes one page of keys, then one page of each column:
+//!
+//! | codec, rows a page | bytes a row | page index a file | page of keys | row | scan of all columns | write |
+//! |---|---|---|---|---|---|---|
+//! | zstd 1, 256 | 97.7 | 984 kB | 96 us | 1,071 us | 2.2 M rows/s | 0.63 M rows/s |
+//! | zstd 1, 1,024 | 91.6 | 258 kB | 116 us | 1,249 us | 2.6 M rows/s | 0.83 M rows/s |
+//! | zstd 1, 4,096 | 86.4 | 67 kB | 188 us | 1,865 us | 2.8 M rows/s | 0.92 M rows/s |
+//! | zstd 3, 1,024 | 85.8 | 258 kB | 115 us | 1,194 us | 2.7 M rows/s | 0.75 M rows/s |
+//! | snappy, 1,024 | 113.0 | 258 kB | 34 us | 422 us | 3.3 M rows/s | 1.15 M rows/s |
+//! | lz4, 256 | 132.5 | 986 kB | 18 us | 222 us | 3.8 M rows/s | 1.02 M rows/s |
+//! | **lz4, 1,024** | 119.9 | 258 kB | 32 us | 273 us | 4.3 M rows/s | 1.15 M rows/s |
+//! | lz4, 2,048 | 118.5 | 131 kB | 55 us | 383 us | 3.9 M rows/s | 1.07 M rows/s |
+//! | lz4, 4,096 | 116.5 | 67 kB | 101 us | 597 us | 3.8 M rows/s | 1.04 M rows/s |
+//!
+//! Zstd spends about 60 us a page on its context, whatever the page holds, which no page size mends; lz4 reads a point four
+//! times as fast and scans 1.7 times as fast for 30 % more space. Row groups of 131,072 rows gave the same. A pass over the keys
+//! of all rows, which is what computing a mask takes, runs at 38 M rows/s.
 
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +31,7 @@ use arrow::array::{ArrayRef, BinaryBuilder, Int8Builder, StringBuilder, Timestam
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -241,11 +262,10 @@ impl Survey {
     }
 
     fn properties(&self, schema: &SchemaRef) -> WriterProperties {
-        let level = ZstdLevel::try_new(1).unwrap_or_default();
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("rowkey ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(vec![KeyValue::new("rowkey.layout".to_owned(), "1".to_owned())]))
-            .set_compression(Compression::ZSTD(level))
+            .set_compression(Compression::LZ4_RAW)
             .set_data_page_row_count_limit(PAGE_ROWS)
             .set_write_batch_size(PAGE_ROWS)
             .set_max_row_group_row_count(None)

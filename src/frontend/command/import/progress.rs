@@ -34,7 +34,7 @@ impl ProgressLine {
                     phase: progress.phase(),
                     entities: progress.entities(),
                     bytes: progress.bytes(),
-                    bytes_total: bytes_total,
+                    bytes_total,
                     elapsed: clock.elapsed().saturating_sub(begun),
                 };
                 show(&format!("{CLEAR_LINE}{}", state.line()));
