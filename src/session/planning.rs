@@ -76,7 +76,7 @@ impl Session {
         let mut config = SessionConfig::new()
             .with_default_catalog_and_schema(account.as_str(), PUBLIC)
             .with_create_default_catalog_and_schema(false)
-            .with_information_schema(false)
+            .with_information_schema(true)
             .set_bool("datafusion.execution.parquet.pushdown_filters", options.scan.filter_pushdown)
             .set_str("datafusion.sql_parser.dialect", "postgres")
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
@@ -95,10 +95,13 @@ impl Session {
         // Before types are coerced: afterwards a Guid would be compared with the bytes of a text, and a time in nanoseconds.
         let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
         analyzer.insert(place, Arc::new(TypedLiterals));
+        let mut operators = state.expr_planners().to_vec();
+        operators.insert(0, Arc::new(TypedLiterals));
         state = SessionStateBuilder::new_from_existing(state)
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .with_analyzer_rules(analyzer)
+            .with_expr_planners(operators)
             .build();
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;

@@ -1,14 +1,22 @@
 //! From text to statements.
 
-use datafusion::sql::sqlparser::ast::{AnalyzeFormat, AnalyzeFormatKind, Statement, UtilityOption};
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, visit_expressions,
+};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::error::{Error, ErrorKind, Result};
 
 /// Deepest nesting of expressions that is parsed.
 const DEPTH_MAX: usize = 200;
+
+/// Most operators one behind the other outside parentheses.
+const CHAIN_MAX: usize = 2000;
 
 /// What a statement asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,18 +34,115 @@ pub enum ExplainFormat {
 
 /// Parses exactly one statement, in the dialect of PostgreSQL.
 pub fn parse(text: &str) -> Result<Request> {
+    let tokens = tokens(text)?;
+    refuse_long_chains(&tokens)?;
     let parsed = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(DEPTH_MAX)
-        .try_with_sql(text)
-        .and_then(|mut parser| parser.parse_statements())
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
         .map_err(|error| syntax(&error))?;
     let mut statements = parsed.into_iter();
     match (statements.next(), statements.next()) {
-        (Some(statement), None) => classify(statement),
+        (Some(statement), None) => {
+            refuse_open_distinct(&statement)?;
+            classify(statement)
+        }
         (None, _) => Err(Error::new(ErrorKind::Invalid, "there is no statement to run")),
         (Some(_), Some(_)) => {
             Err(Error::new(ErrorKind::Invalid, "one statement at a time, please: this text has several"))
         }
+    }
+}
+
+/// The words of a text. An operator such as `>-` is two, as in PostgreSQL: only one with a special character may end in a sign.
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .tokenize_with_location()
+        .map_err(|error| Error::new(ErrorKind::Invalid, format!("syntax error: {error}")))?;
+    let mut split = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let Token::CustomBinaryOperator(operator) = &token.token else {
+            split.push(token);
+            continue;
+        };
+        let sign = match operator.chars().last() {
+            Some('-') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Minus,
+            Some('+') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Plus,
+            _ => {
+                split.push(token);
+                continue;
+            }
+        };
+        let comparison = match &operator[..operator.len() - 1] {
+            "=" => Token::Eq,
+            "<" => Token::Lt,
+            ">" => Token::Gt,
+            "<=" => Token::LtEq,
+            ">=" => Token::GtEq,
+            "<>" => Token::Neq,
+            _ => {
+                split.push(token);
+                continue;
+            }
+        };
+        split.push(TokenWithSpan { token: comparison, span: token.span });
+        split.push(TokenWithSpan { token: sign, span: token.span });
+    }
+    Ok(split)
+}
+
+/// A long chain of operators is a deep tree, which takes as much stack and more than linear time to plan.
+fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut chains = vec![0_usize];
+    for token in tokens {
+        match &token.token {
+            Token::LParen => chains.push(0),
+            Token::RParen if chains.len() > 1 => {
+                chains.pop();
+            }
+            Token::Comma | Token::SemiColon => {
+                if let Some(chain) = chains.last_mut() {
+                    *chain = 0;
+                }
+            }
+            Token::Word(word) if matches!(word.keyword, Keyword::AND | Keyword::OR | Keyword::UNION) => {
+                count(&mut chains)?;
+            }
+            Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => {
+                count(&mut chains)?
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn count(chains: &mut [usize]) -> Result<()> {
+    let Some(chain) = chains.last_mut() else { return Ok(()) };
+    *chain += 1;
+    if *chain <= CHAIN_MAX {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Unsupported, format!("more than {CHAIN_MAX} operators in a row"))
+        .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"))
+}
+
+/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
+fn refuse_open_distinct(statement: &Statement) -> Result<()> {
+    let found = visit_expressions(statement, |expr| match expr {
+        Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
+            if matches!(**right, Expr::BinaryOp { .. }) =>
+        {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    match found {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::new(
+            ErrorKind::Unsupported,
+            "IS DISTINCT FROM beside other operators needs parentheses: (a IS DISTINCT FROM b) AND ...",
+        )),
     }
 }
 
@@ -51,7 +156,10 @@ fn syntax(error: &ParserError) -> Error {
 
 fn classify(statement: Statement) -> Result<Request> {
     match statement {
-        Statement::Query(_) => Ok(Request::Query(Box::new(statement))),
+        Statement::Query(_)
+        | Statement::ShowTables { .. }
+        | Statement::ShowColumns { .. }
+        | Statement::ExplainTable { .. } => Ok(Request::Query(Box::new(statement))),
         Statement::Explain {
             analyze, verbose, query_plan: false, estimate: false, statement, format, options, ..
         } => {
@@ -131,7 +239,9 @@ fn refused(statement: &Statement) -> Error {
     };
     Error::new(
         ErrorKind::Unsupported,
-        format!("{verb} is not supported: statements are SELECT, VALUES, WITH and EXPLAIN of them"),
+        format!(
+            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES and DESCRIBE"
+        ),
     )
     .with_hint("entities come in by `rowkey import`")
 }

@@ -5,17 +5,63 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, TryCast};
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::functions::guid_text;
 use crate::storage::run::utc_micros;
 
 /// Guids are 16 bytes to the query engine, which would compare them with the bytes of a text; and it would compare times and
 /// texts in nanoseconds, which end in 2262.
+///
+/// As a planner of operators it sees comparisons before their types are checked, as an analyzer rule the rest.
 #[derive(Debug)]
 pub struct TypedLiterals;
+
+impl ExprPlanner for TypedLiterals {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let compares = matches!(
+            expr.op,
+            BinaryOperator::Eq
+                | BinaryOperator::NotEq
+                | BinaryOperator::Lt
+                | BinaryOperator::LtEq
+                | BinaryOperator::Gt
+                | BinaryOperator::GtEq
+        );
+        if !compares {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let RawBinaryExpr { op, left, right } = expr;
+        refuse_text_and_number(&left, &right, schema)?;
+        refuse_text_and_number(&right, &left, schema)?;
+        let (left, right) = match (typed(&left, schema), typed(&right, schema)) {
+            (Some(data_type), None) => (left, read(right, &data_type)?),
+            (None, Some(data_type)) => (read(left, &data_type)?, right),
+            _ => (left, right),
+        };
+        Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+}
+
+/// PostgreSQL has no such operator either; the query engine would read every text as a number, and fail at the first that is none.
+fn refuse_text_and_number(text: &Expr, number: &Expr, schema: &DFSchema) -> Result<()> {
+    let Expr::Literal(value, _) = number else { return Ok(()) };
+    let Expr::Column(column) = text else { return Ok(()) };
+    if value.data_type().is_numeric() && text.get_type(schema).is_ok_and(|data_type| is_text(&data_type)) {
+        return plan_err!("\"{}\" is text and {value} a number: write the number in quotes, '{value}'", column.name);
+    }
+    Ok(())
+}
+
+/// The type of an expression, if texts compared with it have to be read.
+fn typed(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    let data_type = expr.get_type(schema).ok()?;
+    (data_type == GUID || data_type == utc_micros() || data_type == DataType::BinaryView).then_some(data_type)
+}
 
 const GUID: DataType = DataType::FixedSizeBinary(16);
 
@@ -38,8 +84,7 @@ impl AnalyzerRule for TypedLiterals {
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let typed =
-        |expr: &Expr| expr.get_type(schema).ok().filter(|data_type| *data_type == GUID || *data_type == utc_micros());
+    let typed = |expr: &Expr| typed(expr, schema);
     Ok(match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(op) => {
             let (left, right) = match (typed(&left), typed(&right)) {
@@ -104,6 +149,17 @@ fn read(expr: Expr, data_type: &DataType) -> Result<Expr> {
         match uuid::Uuid::try_parse(text) {
             Ok(guid) => ScalarValue::FixedSizeBinary(16, Some(guid.as_bytes().to_vec())),
             Err(_) => return plan_err!("invalid input syntax for type uuid: \"{text}\""),
+        }
+    } else if *data_type == DataType::BinaryView {
+        // As PostgreSQL writes bytes, and as they are printed here.
+        let Some(digits) = text.strip_prefix("\\x") else { return Ok(expr) };
+        let bytes = digits.as_bytes().chunks(2).map(|pair| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        match bytes.collect::<Option<Vec<u8>>>() {
+            Some(bytes) => ScalarValue::BinaryView(Some(bytes)),
+            None => return plan_err!("invalid input syntax for type bytea: \"{text}\""),
         }
     } else {
         match ScalarValue::Utf8(Some(text.clone())).cast_to(data_type) {

@@ -82,6 +82,9 @@ impl Store {
             }
             None => (Catalog::default(), 0),
         };
+        if from == 0 && !options.read_only {
+            refuse_without_log(store.as_ref()).await?;
+        }
         let mut apply = |record: Record| Ok(apply_record(&mut catalog, &record)?);
         let (writer, replayed) = if options.read_only {
             (None, replay(store.as_ref(), from, &mut apply).await?)
@@ -211,6 +214,20 @@ fn checkpoint(writer: &mut CatalogWriter, snapshot: &Snapshot) -> Result<()> {
     writer.log.checkpoint(snapshot.sequence, &content)?;
     writer.bytes_since_checkpoint = 0;
     Ok(())
+}
+
+/// Tables without any trace of a log were put there by somebody, or their log was lost: nothing of that is ours to sweep.
+async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
+    if !store.list(paths::LOG).await?.is_empty() || !store.list(paths::CHECKPOINT).await?.is_empty() {
+        return Ok(());
+    }
+    match store.list(paths::TABLES).await?.into_iter().find(|file| paths::parse_run(&file.path).is_some()) {
+        Some(file) => {
+            let reason = format!("it is empty or missing, yet there are files of tables, such as {}", file.path);
+            Err(Error::corrupt(format!("{}/{}", store.location(), paths::LOG), reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name.

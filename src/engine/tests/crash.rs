@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{entities, import, open};
+use super::{entities, import, open, rows};
 use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use crate::files::{FileStore, MemoryStore};
+use crate::session::ErrorKind;
 use futures::executor::block_on;
 
 /// Twelve entities over three partitions; `version` changes half of them.
@@ -97,4 +98,40 @@ fn a_flipped_bit_in_a_run_file_is_found_by_check_and_harms_no_other_table() {
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.findings[0].path, path);
     assert_eq!(entities(&engine, "Others").map(|found| found.len()), Some(12));
+}
+
+#[test]
+fn a_flipped_bit_never_becomes_another_answer() {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    import(&engine, "People", &export(1), 1 << 20).expect("imports");
+    let whole = entities(&engine, "People");
+    drop(engine);
+    let content = files.files();
+    let path = content.keys().find(|path| path.contains("People.")).expect("a run file").clone();
+    for at in 0..content[&path].len() {
+        let mut damaged = content.clone();
+        damaged.entry(path.clone()).and_modify(|bytes| bytes[at] ^= 0x04);
+        let engine = open(Arc::new(MemoryStore::with_files(damaged))).expect("opens");
+        let answer = rows(engine.session(), "SELECT * FROM People ORDER BY 1, 2").expect_err("refused");
+        assert_eq!(answer.kind(), ErrorKind::Corrupt, "byte {at}: {answer}");
+        assert!(answer.to_string().contains(&path), "byte {at}: {answer}");
+        let error = import(&engine, "People", &export(2), 1 << 20).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
+    }
+    assert_eq!(whole.map(|found| found.len()), Some(12));
+}
+
+#[test]
+fn tables_without_a_log_are_refused_and_kept() {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    import(&engine, "People", &export(1), 1 << 20).expect("imports");
+    drop(engine);
+    let mut content = files.files();
+    content.retain(|path, _| !path.starts_with("log/"));
+    let left = MemoryStore::with_files(content.clone());
+    let error = open(Arc::new(left.clone())).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(content.keys().all(|path| left.files().contains_key(path)), "nothing is removed");
 }

@@ -1,7 +1,6 @@
 //! `rowkey check`: looks for damage in what is stored.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
@@ -17,12 +16,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         ));
     }
     // Opening would make the folder, and a folder just made has nothing wrong with it.
-    if !location.contains("://") && !Path::new(&location).exists() {
-        return Err(Failure::plain(
-            format!("there is no data folder {location}"),
-            "name the folder with --data DIR or in ROWKEY_DATA",
-        ));
-    }
+    super::expect_folder(&location)?;
     let report = super::open(&location).await?.check().await?;
     let mut out = io::stdout().lock();
     print(&report, &location, &mut out)?;

@@ -13,6 +13,7 @@ mod sql;
 mod text;
 mod tour;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 pub use arguments::Arguments;
@@ -38,6 +39,17 @@ pub async fn run(arguments: Arguments) -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just made.
+fn expect_folder(location: &str) -> Result<(), Failure> {
+    if location == arguments::DATA_MEMORY || location.contains("://") || Path::new(location).exists() {
+        return Ok(());
+    }
+    Err(Failure::plain(
+        format!("there is no data folder {location}"),
+        "name the folder with --data DIR or in ROWKEY_DATA",
+    ))
 }
 
 /// Opens the database, with a way out when another process owns the folder.

@@ -37,6 +37,9 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     if statements.is_empty() && !is_tour {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
+    if !arguments.sample {
+        super::expect_folder(&location)?;
+    }
     let database = super::open(&location).await?;
     if arguments.sample {
         let filled = database.clone();

@@ -4,6 +4,7 @@
 //! floored) with `Timestamp:tick` (the 100 ns digit), then one column per property and type; `:` cannot occur in a
 //! property's name, so `Age:Int64` is never another property.
 
+mod checksums;
 mod column;
 mod layout;
 mod open;

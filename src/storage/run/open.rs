@@ -15,9 +15,10 @@ use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::checksums::VerifiedFile;
 use super::layout::RunLayout;
 use super::run_file::RunFile;
-use crate::files::{FileStore, ReadFile};
+use crate::files::FileStore;
 use crate::model::{Entity, KeyRange, KeyRef};
 use crate::storage::error::{Error, Result};
 
@@ -65,7 +66,7 @@ impl Block {
 pub struct OpenRun {
     pub run: Arc<RunFile>,
     pub layout: RunLayout,
-    file: Arc<dyn ReadFile>,
+    file: Arc<VerifiedFile>,
     metadata: ArrowReaderMetadata,
     blocks: Vec<Block>,
 }
@@ -77,12 +78,8 @@ impl OpenRun {
             let reason = format!("it has {} bytes, the manifest says {}", file.bytes(), run.bytes);
             return Err(Error::corrupt(&run.path, reason));
         }
-        let corrupt = |error: ParquetError| match error {
-            ParquetError::External(error) if error.is::<crate::files::Error>() => {
-                error.downcast().map_or_else(|error| Error::corrupt(&run.path, error), |error| Error::Files(*error))
-            }
-            error => Error::corrupt(&run.path, error),
-        };
+        let file = Arc::new(VerifiedFile::new(&run.path, file, run.checksums.clone())?);
+        let corrupt = |error: ParquetError| failed(&run.path, error);
         let metadata = ParquetMetaDataReader::new()
             .with_page_index_policy(PageIndexPolicy::Optional)
             .with_prefetch_hint(Some(run.tail_bytes as usize))
@@ -192,7 +189,7 @@ fn text(bytes: &[u8]) -> Option<Box<str>> {
 }
 
 /// Reads the metadata of a file that is not open yet.
-struct Fetch(Arc<dyn ReadFile>);
+struct Fetch(Arc<VerifiedFile>);
 
 impl MetadataFetch for Fetch {
     fn fetch(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
@@ -200,8 +197,20 @@ impl MetadataFetch for Fetch {
     }
 }
 
-fn read(file: &Arc<dyn ReadFile>, range: Range<u64>) -> BoxFuture<'static, parquet::errors::Result<Bytes>> {
-    file.read(range).map(|read| read.map_err(|error| ParquetError::External(Box::new(error)))).boxed()
+fn read(file: &Arc<VerifiedFile>, range: Range<u64>) -> BoxFuture<'static, parquet::errors::Result<Bytes>> {
+    let file = Arc::clone(file);
+    async move { file.read(range).await.map_err(|error| ParquetError::External(Box::new(error))) }.boxed()
+}
+
+/// An error of the Parquet decoder; our own ones travel inside.
+pub(super) fn failed(path: &str, error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(source) => Error::corrupt(path, source),
+        },
+        error => Error::corrupt(path, error),
+    }
 }
 
 /// A run file as the Parquet decoder reads it.

@@ -13,7 +13,7 @@ use parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
 use parquet::errors::ParquetError;
 use roaring::RoaringBitmap;
 
-use super::open::{KeyBlock, OpenRun, RunFiles};
+use super::open::{KeyBlock, OpenRun, RunFiles, failed};
 use super::run_file::RunFile;
 use super::to_rows::EntityColumns;
 use crate::model::{Entity, KeyRef};
@@ -76,13 +76,7 @@ impl OpenRun {
     }
 
     fn failed(&self, error: ParquetError) -> Error {
-        match error {
-            ParquetError::External(source) => match source.downcast::<crate::files::Error>() {
-                Ok(error) => Error::Files(*error),
-                Err(source) => Error::corrupt(&self.run.path, source),
-            },
-            error => Error::corrupt(&self.run.path, error),
-        }
+        failed(&self.run.path, error)
     }
 }
 

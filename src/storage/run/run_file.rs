@@ -5,6 +5,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
+use super::checksums::Checksums;
 use super::layout::{RunColumn, RunLayout};
 use crate::model::{Key, KeyRef};
 
@@ -18,6 +19,8 @@ pub struct RunFile {
     pub bytes: u64,
     /// CRC32C of the whole file.
     pub crc32c: u32,
+    /// CRC32C block by block, verified as blocks are read.
+    pub checksums: Checksums,
     /// Bytes from the first page index to the end: what has to be read to know where everything lies.
     pub tail_bytes: u64,
     /// Rows in the file, masked ones included.

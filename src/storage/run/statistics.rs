@@ -20,6 +20,8 @@ pub(super) struct ColumnStatistics {
     pub entities: u64,
     /// Some DateTime has a 100 ns digit.
     pub tick: bool,
+    /// Some Double is not a number.
+    pub nan: bool,
     pub value_bytes: u64,
     bounds: Bounds,
     sample: HashSet<u64>,
@@ -39,7 +41,15 @@ enum Bounds {
 
 impl ColumnStatistics {
     pub fn new() -> Self {
-        Self { entities: 0, tick: false, value_bytes: 0, bounds: Bounds::None, sample: HashSet::new(), sampled: 0 }
+        Self {
+            entities: 0,
+            tick: false,
+            nan: false,
+            value_bytes: 0,
+            bounds: Bounds::None,
+            sample: HashSet::new(),
+            sampled: 0,
+        }
     }
 
     /// `hasher` is one for all columns of a file.
@@ -58,7 +68,7 @@ impl ColumnStatistics {
                     _ => None,
                 });
             }
-            ValueRef::Double(v) if v.is_nan() => {}
+            ValueRef::Double(v) if v.is_nan() => self.nan = true,
             ValueRef::Double(v) => widen(&mut self.bounds, v, Bounds::Double, |b| match b {
                 Bounds::Double(min, max) => Some((min, max)),
                 _ => None,

@@ -37,6 +37,7 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
+use super::checksums::Checksums;
 use super::column::ColumnBuilder;
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
 use super::other;
@@ -86,7 +87,12 @@ pub fn write_run(
     let schema = survey.layout.schema();
     let failure = Arc::new(Mutex::new(None));
     let publication = Publication::start(Arc::clone(store), path)?;
-    let output = Output { publication: Some(publication), crc32c: 0, failure: Arc::clone(&failure) };
+    let output = Output {
+        publication: Some(publication),
+        crc32c: 0,
+        checksums: Checksums::default(),
+        failure: Arc::clone(&failure),
+    };
     let properties = survey.properties(&schema);
     let written = (|| {
         let mut writer =
@@ -106,9 +112,14 @@ pub fn write_run(
         let metadata = writer.finish()?;
         writer.inner_mut().flush()?;
         let output = writer.inner_mut().get_mut();
-        Ok::<_, ParquetError>((metadata, output.publication.take(), output.crc32c))
+        Ok::<_, ParquetError>((
+            metadata,
+            output.publication.take(),
+            output.crc32c,
+            std::mem::take(&mut output.checksums),
+        ))
     })();
-    let (metadata, publication, crc32c) = written.map_err(|error| match take(&failure) {
+    let (metadata, publication, crc32c, checksums) = written.map_err(|error| match take(&failure) {
         Some(error) => Error::Files(error),
         None => Error::corrupt(path, format!("the Parquet writer failed: {error}")),
     })?;
@@ -134,6 +145,7 @@ pub fn write_run(
         path: path.to_owned(),
         bytes,
         crc32c,
+        checksums,
         tail_bytes: bytes - data_end,
         rows: survey.rows,
         first: first.key().to_key(),
@@ -154,6 +166,7 @@ struct Output {
     /// Taken once everything is written.
     publication: Option<Publication>,
     crc32c: u32,
+    checksums: Checksums,
     failure: Arc<Mutex<Option<files::Error>>>,
 }
 
@@ -168,6 +181,7 @@ impl Write for Output {
             return Err(std::io::Error::other(text));
         }
         self.crc32c = crc32c::crc32c_append(self.crc32c, content);
+        self.checksums.append(publication.bytes() - content.len() as u64, content);
         Ok(content.len())
     }
 
@@ -295,7 +309,10 @@ impl Survey {
             if statistics.repeats() && column.edm != EdmType::Boolean {
                 properties = properties.set_column_dictionary_enabled(path.clone(), true);
             }
-            if statistics.value_bytes_mean() > PAGE_STATISTICS_BYTES_MAX {
+            if statistics.nan {
+                // Parquet's bounds leave NaN out, and SQL has it above all numbers: a bound would prune it away.
+                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+            } else if statistics.value_bytes_mean() > PAGE_STATISTICS_BYTES_MAX {
                 properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
             }
         }

@@ -62,7 +62,8 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
         (rejected, OnError::Skip) => {
             let were = if rejected == 1 { "was" } else { "were" };
             tell(format_args!("warning: {} {were} rejected and left out", counted(rejected, "entity", "entities")));
-            Ok(Outcome::Well)
+            // Nothing but rejects is no export of entities.
+            Ok(if report.entities == 0 { Outcome::Found } else { Outcome::Well })
         }
     }
 }
