@@ -279,3 +279,6 @@ fn offset(text: &str, line_starts: &[usize], at: Location) -> usize {
     let column = (at.column as usize).saturating_sub(1);
     text[line_start..].char_indices().nth(column).map_or(text.len(), |(byte, _)| line_start + byte)
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,9 +58,11 @@ async fn check_table(files: &RunFiles, table: &Table, report: &mut CheckReport) 
         last = Some(file.last.clone());
         match checksum(files, file).await {
             Ok(crc32c) if crc32c == file.crc32c => {}
-            Ok(crc32c) => report
-                .findings
-                .push(found(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c))),
+            Ok(crc32c) => {
+                let problem = format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c);
+                report.findings.push(found(problem));
+                continue;
+            }
             Err(error) => {
                 report.findings.push(found(error));
                 continue;

@@ -38,6 +38,12 @@ fn export(dice: &mut Dice, entities: usize) -> String {
         if dice.below(3) > 0 {
             properties.push(format!("\"S\":\"{}\"", dice.pick(ROWS)));
         }
+        match dice.below(8) {
+            0 => properties.push("\"D@odata.type\":\"Edm.Double\",\"D\":\"NaN\"".to_owned()),
+            1 => properties.push("\"D@odata.type\":\"Edm.Double\",\"D\":\"Infinity\"".to_owned()),
+            2 | 3 => properties.push(format!("\"D\":{}.25", dice.below(20))),
+            _ => {}
+        }
         if dice.below(5) == 0 {
             properties
                 .push(format!("\"G@odata.type\":\"Edm.Guid\",\"G\":\"00000000-0000-0000-0000-00000000000{}\"", i % 10));
@@ -68,7 +74,7 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
     };
     let (one, other) = (literal(dice.pick(values)), literal(dice.pick(values)));
     let operator = dice.pick(&["=", "=", "<>", "<", "<=", ">", ">="]);
-    match dice.below(14) {
+    match dice.below(17) {
         0..=4 => format!("{column} {operator} {one}"),
         5 => format!("{one} {operator} {column}"),
         6 => format!("{column} BETWEEN {one} AND {other}"),
@@ -82,6 +88,8 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
             literal(dice.pick(PARTITIONS)),
             literal(dice.pick(ROWS))
         ),
+        13 => format!("\"D\" {operator} {}", dice.pick(&["7.25", "'NaN'::float8", "'Infinity'::float8", "-1"])),
+        14 => format!("\"G\" {operator} '00000000-0000-0000-0000-00000000000{}'", dice.below(10)),
         _ => format!("\"A\" {operator} {}", dice.below(20)),
     }
 }
