@@ -97,5 +97,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// The rows without the header, whose names may differ.
 fn shown(batches: &[RecordBatch]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let lines = pretty_format_batches(batches)?.to_string();
-    Ok(lines.lines().skip(3).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect())
+    let rows = lines.lines().skip(3).filter(|line| !line.starts_with('+'));
+    Ok(rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect())
 }

@@ -1,4 +1,4 @@
-//! Reading exports of entity tables into [`Rows`](crate::rows::Rows).
+//! Reading exports of entity tables into `rows::Rows`.
 //!
 //! A [`Source`] is a named stream of bytes or a file. [`decode`] reads it in one of the [`Format`]s: one thread at a
 //! time reads and cuts the input into batches, worker threads turn batches into rows, and the caller's sink gets the
