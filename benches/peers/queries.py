@@ -78,8 +78,8 @@ def normal(value):
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc).isoformat()
     text = str(value)
-    if text.lower() in ("true", "false"):
-        return text.lower()
+    if text.lower() in ("true", "false", "t", "f"):
+        return {"t": "true", "f": "false"}.get(text.lower(), text.lower())  # psql's form, and Python's
     if re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:.*", text):
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).astimezone(timezone.utc).isoformat()
