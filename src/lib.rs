@@ -84,6 +84,9 @@
 //! | [`frontend`] | the doors: embedded API, command line, sample data |
 //! | `engine` | lifetime of a data folder: open, import |
 //! | `session` | statements, planning, EXPLAIN, the public error |
+//! | `system_catalog` | pg_catalog, information_schema and schema rowkey, as tables |
+//! | `functions` | PostgreSQL's functions and type rules |
+//! | `sql_types` | PostgreSQL's types, their text and binary forms |
 //! | `provider` | DataFusion's view of a table: claims, scans, key order |
 //! | `access` | filters to key set and access path; pure |
 //! | `storage` | log, catalog, manifest, run files, merge |
@@ -101,10 +104,13 @@ pub mod model;
 
 mod access;
 mod engine;
+mod functions;
 mod provider;
 mod rows;
 mod session;
+mod sql_types;
 mod storage;
+mod system_catalog;
 
 pub use engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
 pub use frontend::{Database, EntityStream, Table};

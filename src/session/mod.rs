@@ -9,6 +9,7 @@ mod error;
 mod explain;
 mod functions;
 mod memory;
+mod names;
 mod planning;
 mod snapshot_catalog;
 mod statement;

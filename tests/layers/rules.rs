@@ -5,7 +5,7 @@ use crate::tree::{Module, Sources, modules};
 
 /// Which modules of the crate a module may use beside itself, lowest first. A layer calls down; what comes up are results and
 /// errors.
-pub const LAYERS: [(&str, &[&str]); 11] = [
+pub const LAYERS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("clock", &["model"]),
     ("files", &["model"]),
@@ -14,9 +14,17 @@ pub const LAYERS: [(&str, &[&str]); 11] = [
     ("storage", &["rows", "files", "model", "clock"]),
     ("access", &["model"]),
     ("provider", &["access", "storage", "rows", "model"]),
-    ("session", &["provider", "access", "storage", "rows", "files", "model", "clock"]),
+    ("sql_types", &[]),
+    ("functions", &["sql_types", "storage", "model", "clock"]),
+    ("system_catalog", &["sql_types", "provider", "storage", "model", "clock"]),
+    (
+        "session",
+        &[
+            "system_catalog", "functions", "sql_types", "provider", "access", "storage", "rows", "files", "model", "clock",
+        ],
+    ),
     ("engine", &["session", "provider", "storage", "formats", "rows", "files", "model", "clock"]),
-    ("frontend", &["engine", "session", "storage", "formats", "model", "clock"]),
+    ("frontend", &["engine", "session", "sql_types", "storage", "formats", "model", "clock"]),
 ];
 
 /// The binary uses the library's front ends, and the public names at the crate's root.

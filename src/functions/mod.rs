@@ -1,0 +1,1 @@
+//! PostgreSQL's functions, aggregates and operators where the query engine lacks them or answers otherwise.

@@ -1,0 +1,1 @@
+//! Names in a statement: which relation, column and alias each identifier means.

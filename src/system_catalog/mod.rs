@@ -1,0 +1,1 @@
+//! What can be looked up in SQL about the database itself: `pg_catalog`, `information_schema` and schema `rowkey`.
