@@ -12,6 +12,7 @@ pub enum NameErrorKind {
     UndefinedColumn,
     UndefinedFunction,
     AmbiguousColumn,
+    AmbiguousAlias,
     DuplicateAlias,
     DuplicateColumn,
     /// A window that no WINDOW clause defines.
@@ -32,6 +33,7 @@ impl NameErrorKind {
             Self::UndefinedColumn => "42703",
             Self::UndefinedFunction => "42883",
             Self::AmbiguousColumn => "42702",
+            Self::AmbiguousAlias => "42P09",
             Self::DuplicateAlias => "42712",
             Self::DuplicateColumn => "42701",
             Self::UndefinedObject => "42704",

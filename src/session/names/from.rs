@@ -13,9 +13,9 @@ use super::column::{Column, Output, Place, fold, numbered, quoted, rename};
 use super::error::{NameError, NameErrorKind, Result};
 use super::function::flatten;
 use super::join::as_query;
-use super::scope::{Frame, Level, Resolver, Source, dotted, parts};
+use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::with::renamed;
-use super::{Lookup, Name, Origin, Relation};
+use super::{Lookup, Origin, Relation};
 
 impl Resolver<'_> {
     /// Names everything in a FROM clause; returns what it offers to the rest of the query.
@@ -37,10 +37,13 @@ impl Resolver<'_> {
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<Frame> {
         if let TableFactor::NestedJoin { table_with_joins, alias } = factor {
-            let Some(alias) = alias.take() else { return self.joined(table_with_joins, before, taken) };
+            let Some(alias) = alias.take() else {
+                return self.nested(|resolver| resolver.joined(table_with_joins, before, taken));
+            };
             // Under one alias the planner wants different names: as a subquery the columns can have them.
-            let frame =
-                self.within(apart(before), |resolver| resolver.from(std::slice::from_mut(table_with_joins.as_mut())))?;
+            let frame = self.within(apart(before), |resolver| {
+                resolver.nested(|resolver| resolver.from(std::slice::from_mut(table_with_joins.as_mut())))
+            })?;
             let tables = TableWithJoins { relation: placeholder(), joins: Vec::new() };
             let (query, outputs) = as_query(std::mem::replace(table_with_joins.as_mut(), tables), &frame);
             let mut alias = Some(alias);
@@ -62,7 +65,7 @@ impl Resolver<'_> {
             } => {
                 self.within(lateral(before), |resolver| resolver.exprs(array_exprs.iter_mut()))?;
                 let names = vec!["unnest".to_owned(); array_exprs.len()];
-                called(alias, "unnest", names, *with_ordinality, taken)
+                self.called(alias, "unnest", names, *with_ordinality, taken)
             }
             TableFactor::Derived { lateral: is_lateral, subquery, alias, sample: None } => {
                 let level = if *is_lateral { lateral(before) } else { apart(before) };
@@ -109,7 +112,7 @@ impl Resolver<'_> {
             let aliased = alias.is_some();
             let alias = alias.get_or_insert_with(|| named_alias(&visible));
             let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
-            return source(alias, None, aliased, outputs, 0, taken);
+            return self.add_source(alias, None, aliased, outputs, 0, taken);
         }
         let relation = self.relation(&idents)?;
         *name = ObjectName::from(vec![quoted(&relation.schema, Span::empty()), quoted(&relation.name, span)]);
@@ -117,7 +120,7 @@ impl Resolver<'_> {
         let aliased = alias.is_some();
         let alias = alias.get_or_insert_with(|| TableAlias { name: quoted(&relation.name, span), ..named_alias("") });
         let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
-        source(alias, Some((relation.schema, relation.name)), aliased, outputs, relation.system_columns, taken)
+        self.add_source(alias, Some((relation.schema, relation.name)), aliased, outputs, relation.system_columns, taken)
     }
 
     /// The columns of a base relation, which counts as read.
@@ -196,10 +199,10 @@ impl Resolver<'_> {
     ) -> Result<Frame> {
         let alias = match alias {
             Some(alias) => alias,
-            None => alias.insert(named_alias(&self.nameless_alias())),
+            None => alias.insert(named_alias(&self.plan_name("subquery"))),
         };
         let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
-        source(alias, None, true, outputs, 0, taken)
+        self.add_source(alias, None, true, outputs, 0, taken)
     }
 
     /// A function in FROM, which may name the items before it.
@@ -223,7 +226,7 @@ impl Resolver<'_> {
             resolver.exprs(inside)
         })?;
         let columns = self.relations.function_columns(&function).unwrap_or_else(|| vec![function.clone()]);
-        let frame = called(alias, &function, columns, ordinality, taken)?;
+        let frame = self.called(alias, &function, columns, ordinality, taken)?;
         if names_columns(args) {
             // Only in this form the planner lets arguments name columns.
             *factor = TableFactor::Function {
@@ -236,6 +239,78 @@ impl Resolver<'_> {
         }
         Ok(frame)
     }
+
+    /// The source that a function in FROM is. An alias renames its column, too, if it has only one.
+    fn called(
+        &self,
+        alias: &mut Option<TableAlias>,
+        function: &str,
+        mut columns: Vec<String>,
+        ordinality: bool,
+        taken: &mut Vec<Rc<Source>>,
+    ) -> Result<Frame> {
+        let alias = match alias {
+            Some(alias) => {
+                if let [column] = columns.as_mut_slice() {
+                    *column = fold(&alias.name);
+                }
+                alias
+            }
+            None => alias.insert(named_alias(function)),
+        };
+        if ordinality {
+            columns.push("ordinality".to_owned());
+        }
+        let mut outputs = Output::plain(columns);
+        if alias.columns.is_empty() {
+            // The planner has other names for the columns of functions: these are the ones that count.
+            let column =
+                |output: &Output| TableAliasColumnDef { name: quoted(&output.name, Span::empty()), data_type: None };
+            alias.columns = outputs.iter().map(column).collect();
+        } else {
+            outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
+        }
+        self.add_source(alias, None, true, outputs, 0, taken)
+    }
+
+    /// Makes a source of an item of FROM, under an alias that the plan has only once.
+    pub(super) fn add_source(
+        &self,
+        alias: &mut TableAlias,
+        relation: Option<(String, String)>,
+        aliased: bool,
+        outputs: Vec<Output>,
+        system_columns: usize,
+        taken: &mut Vec<Rc<Source>>,
+    ) -> Result<Frame> {
+        let name = fold(&alias.name);
+        for other in taken.iter().filter(|other| other.name == name) {
+            // Tables of different schemas may share their name, as long as nothing has to tell them apart.
+            let both_tables = !aliased && !other.aliased && relation.is_some() && other.relation.is_some();
+            if !both_tables || other.relation == relation {
+                let message = format!("table name \"{name}\" specified more than once");
+                return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(&alias.name));
+            }
+        }
+        // An alias of its own beside those of outer queries, too: a name that means theirs must not be caught here.
+        let outer = || self.levels.iter().flat_map(|level| &level.frame.sources);
+        let free = |name: &str| taken.iter().chain(outer()).all(|other| *other.alias != *name);
+        let plan_alias: Rc<str> = if free(&name) { name.as_str().into() } else { numbered(&name, free).into() };
+        rename(&mut alias.name, &plan_alias);
+        let visible = outputs.len().saturating_sub(system_columns);
+        let column = |(index, output): (usize, Output)| {
+            Rc::new(Column {
+                name: output.label,
+                place: Place::Source { alias: Rc::clone(&plan_alias), name: output.name },
+                origin: output.origin,
+                system: index >= visible,
+            })
+        };
+        let columns = outputs.into_iter().enumerate().map(column).collect();
+        let frame = Frame::of(Source { name, alias: Rc::clone(&plan_alias), relation, aliased, columns });
+        taken.extend(frame.sources.iter().cloned());
+        Ok(frame)
+    }
 }
 
 fn names_columns(args: &Vec<FunctionArg>) -> bool {
@@ -244,74 +319,6 @@ fn names_columns(args: &Vec<FunctionArg>) -> bool {
         _ => ControlFlow::Continue(()),
     })
     .is_break()
-}
-
-/// The source that a function in FROM is. An alias renames its column, too, if it has only one.
-fn called(
-    alias: &mut Option<TableAlias>,
-    function: &str,
-    mut columns: Vec<String>,
-    ordinality: bool,
-    taken: &mut Vec<Rc<Source>>,
-) -> Result<Frame> {
-    let alias = match alias {
-        Some(alias) => {
-            if let [column] = columns.as_mut_slice() {
-                *column = fold(&alias.name);
-            }
-            alias
-        }
-        None => alias.insert(named_alias(function)),
-    };
-    if ordinality {
-        columns.push("ordinality".to_owned());
-    }
-    let mut outputs = Output::plain(columns);
-    if alias.columns.is_empty() {
-        // The planner has other names for the columns of functions: these are the ones that count.
-        let column =
-            |output: &Output| TableAliasColumnDef { name: quoted(&output.name, Span::empty()), data_type: None };
-        alias.columns = outputs.iter().map(column).collect();
-    } else {
-        outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
-    }
-    source(alias, None, true, outputs, 0, taken)
-}
-
-/// Makes a source of an item of FROM, under an alias that the plan has only once.
-pub(super) fn source(
-    alias: &mut TableAlias,
-    relation: Option<(String, String)>,
-    aliased: bool,
-    outputs: Vec<Output>,
-    system_columns: usize,
-    taken: &mut Vec<Rc<Source>>,
-) -> Result<Frame> {
-    let name = fold(&alias.name);
-    for other in taken.iter().filter(|other| other.name == name) {
-        // Tables of different schemas may share their name, as long as nothing has to tell them apart.
-        let both_tables = !aliased && !other.aliased && relation.is_some() && other.relation.is_some();
-        if !both_tables || other.relation == relation {
-            let message = format!("table name \"{name}\" specified more than once");
-            return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(&alias.name));
-        }
-    }
-    let free = |name: &str| taken.iter().all(|other| *other.alias != *name);
-    let plan_alias: Rc<str> = if free(&name) { name.as_str().into() } else { numbered(&name, free).into() };
-    rename(&mut alias.name, &plan_alias);
-    let visible = outputs.len().saturating_sub(system_columns);
-    let column = |(index, output): (usize, Output)| {
-        Rc::new(Column {
-            name: output.label,
-            place: Place::Source { alias: Rc::clone(&plan_alias), name: output.name },
-            origin: output.origin,
-            system: index >= visible,
-        })
-    };
-    let columns = outputs.into_iter().enumerate().map(column).collect();
-    let frame = Frame::of(Source { name, alias: Rc::clone(&plan_alias), relation, aliased, columns });
-    taken.extend(frame.sources.iter().cloned());
-    Ok(frame)
 }
 
 /// What a LATERAL item sees of the items before it: all.
@@ -337,8 +344,4 @@ fn placeholder() -> TableFactor {
         with_offset_alias: None,
         with_ordinality: false,
     }
-}
-
-fn as_name(ident: &Ident) -> Name<'_> {
-    (&ident.value, ident.quote_style.is_some())
 }

@@ -46,17 +46,18 @@ pub(super) fn label(expr: &Expr) -> Label {
                 continue;
             }
             Expr::CompoundFieldAccess { root, access_chain } => {
-                match (root.as_ref(), dots(access_chain)) {
-                    (Expr::Identifier(ident), names) => {
-                        return Label::Column(whole(std::slice::from_ref(ident), &names));
-                    }
-                    (Expr::CompoundIdentifier(parts), names) => return Label::Column(whole(parts, &names)),
-                    _ => {}
-                }
-                let field = access_chain.iter().rev().find_map(|access| match access {
+                let names = dots(access_chain);
+                let field = access_chain[names.len()..].iter().rev().find_map(|access| match access {
                     AccessExpr::Dot(Expr::Identifier(field)) => Some(field),
                     _ => None,
                 });
+                let field = match (root.as_ref(), field) {
+                    (Expr::Identifier(ident), None) => {
+                        return Label::Column(whole(std::slice::from_ref(ident), &names));
+                    }
+                    (Expr::CompoundIdentifier(parts), None) => return Label::Column(whole(parts, &names)),
+                    (_, field) => field.or(names.last().copied()),
+                };
                 match field {
                     Some(field) => Cow::Owned(fold(field)),
                     None => {

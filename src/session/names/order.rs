@@ -8,6 +8,9 @@ use super::error::{NameError, NameErrorKind, Result};
 use super::function::keyword_call;
 use super::scope::{Resolver, it_may_be, unwrapped};
 
+/// Most operators one behind the other in an expression that is looked for in the select list.
+const LENGTH_MAX: usize = 100;
+
 /// An item of a select list, resolved.
 #[derive(Debug)]
 pub(super) struct Item {
@@ -51,6 +54,7 @@ impl Resolver<'_> {
         }
         self.expr(expr)?;
         if written == As::Position
+            && !is_long(expr)
             && let Some(position) = items.iter().position(|item| item.expr == *unwrapped(expr))
         {
             write(expr, position, items, written);
@@ -162,6 +166,24 @@ impl Resolver<'_> {
     }
 }
 
+/// Whether an expression leans so far to the left that comparing it, which recurses, could take too much stack.
+fn is_long(expr: &Expr) -> bool {
+    let mut inner = expr;
+    for _ in 0..LENGTH_MAX {
+        inner = match inner {
+            Expr::BinaryOp { left, .. } => left,
+            Expr::Cast { expr, .. }
+            | Expr::Nested(expr)
+            | Expr::Collate { expr, .. }
+            | Expr::IsNull(expr)
+            | Expr::IsNotNull(expr) => expr,
+            Expr::AtTimeZone { timestamp, .. } => timestamp,
+            _ => return false,
+        };
+    }
+    true
+}
+
 fn terms(order_by: &mut OrderBy) -> Result<&mut Vec<OrderByExpr>> {
     if order_by.interpolate.is_some() {
         return Err(NameError::unsupported("ORDER BY ... INTERPOLATE is not supported"));
@@ -211,7 +233,11 @@ fn labelled(ident: &Ident, items: &[Item], clause: &str) -> Result<Option<usize>
         Pick::Several(names) => {
             let mut fitting = items.iter().enumerate().filter(|(_, item)| names.contains(&item.output.label));
             match fitting.next() {
-                Some((position, first)) if fitting.all(|(_, item)| item.expr == first.expr) => Ok(Some(position)),
+                Some((position, first))
+                    if !is_long(&first.expr) && fitting.all(|(_, item)| item.expr == first.expr) =>
+                {
+                    Ok(Some(position))
+                }
                 _ => Err(ambiguous_output(ident, &names, clause)),
             }
         }

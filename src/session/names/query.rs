@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::ast::{GroupByExpr, Ident, ObjectName, SelectFlavor};
 
-use super::column::{Column, Output, Place, numbered};
+use super::column::{Column, Output, Place};
 use super::error::{NameError, NameErrorKind, Result};
 use super::scope::{Frame, Level, Resolver};
 
@@ -140,13 +140,6 @@ impl Resolver<'_> {
         });
         let frame = Frame { sources: Vec::new(), columns: columns.collect() };
         self.within(Level { frame, ..Level::default() }, |resolver| resolver.order_rows(order_by, outputs))
-    }
-
-    /// An alias for the plan that no name in the statement is likely to have.
-    pub(super) fn nameless_alias(&mut self) -> String {
-        let alias = numbered("subquery", |name| !self.plan_names.contains(name));
-        self.plan_names.insert(alias.clone());
-        alias
     }
 }
 

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::Origin;
-use super::column::{Column, Output, fold, quoted, rename, unique};
+use super::column::{Output, fold, quoted, rename, unique};
 use super::error::{NameError, NameErrorKind, Result};
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
@@ -110,30 +110,21 @@ impl Resolver<'_> {
     }
 
     fn item(&mut self, mut expr: Expr, alias: Option<String>) -> Result<(Expr, String, Option<Origin>)> {
-        let column = self.plain_column(&expr)?;
-        let origin = column.as_ref().and_then(|column| column.origin.clone());
-        let label = match alias {
-            Some(alias) => Label::Text(alias),
-            None => label(&expr),
-        };
-        let label = match label {
-            Label::Column(parts) => Label::Text(self.column(&parts)?.name.clone()),
-            other => other,
-        };
+        let plain = matches!(unwrapped(&expr), Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        let found = label(&expr);
         self.expr(&mut expr)?;
-        let label = match label {
-            Label::Text(text) => text,
-            Label::Subquery | Label::Column(_) => subquery_label(&expr),
+        let column = match &found {
+            Label::Column(parts) => Some(self.column(parts)?),
+            Label::Text(_) | Label::Subquery => None,
+        };
+        let origin = column.as_ref().filter(|_| plain).and_then(|column| column.origin.clone());
+        let label = match (alias, found, column) {
+            (Some(alias), ..) => alias,
+            (None, Label::Text(text), _) => text,
+            (None, _, Some(column)) => column.name.clone(),
+            (None, ..) => subquery_label(&expr),
         };
         Ok((expr, label, origin))
-    }
-
-    /// The column that an expression is, if it is nothing but one.
-    fn plain_column(&self, expr: &Expr) -> Result<Option<std::rc::Rc<Column>>> {
-        match (unwrapped(expr), label(expr)) {
-            (Expr::Identifier(_) | Expr::CompoundIdentifier(_), Label::Column(parts)) => self.column(&parts).map(Some),
-            _ => Ok(None),
-        }
     }
 }
 

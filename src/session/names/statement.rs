@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{CopySource, Statement};
 
 use super::column::Output;
-use super::error::{NameError, Result};
+use super::error::{NameError, NameErrorKind, Result};
 use super::scope::Resolver;
 
 impl Resolver<'_> {
@@ -24,9 +24,15 @@ impl Resolver<'_> {
         }
         let outputs = match inner {
             Statement::Query(query) => self.query(query)?,
-            Statement::CreateView(view) => self.query(&mut view.query)?,
+            Statement::CreateView(view) => {
+                let outputs = self.query(&mut view.query)?;
+                columns_of_relation(outputs, view.columns.len())?
+            }
             Statement::CreateTable(table) => match &mut table.query {
-                Some(query) => self.query(query)?,
+                Some(query) => {
+                    let outputs = self.query(query)?;
+                    columns_of_relation(outputs, table.columns.len())?
+                }
                 None => Vec::new(),
             },
             Statement::Declare { stmts } => {
@@ -37,6 +43,10 @@ impl Resolver<'_> {
                 outputs
             }
             Statement::Copy { source: CopySource::Query(query), .. } => self.query(query)?,
+            Statement::Copy { source: CopySource::Table { table_name, columns }, to, .. } => {
+                let outputs = self.copied(table_name, columns)?;
+                if *to { outputs } else { Vec::new() }
+            }
             Statement::Insert(insert) => self.insert(insert)?,
             Statement::Update(update) => self.update(update)?,
             Statement::Delete(delete) => self.delete(delete)?,
@@ -44,5 +54,16 @@ impl Resolver<'_> {
             _ => Vec::new(),
         };
         Ok(if explained { Vec::new() } else { outputs })
+    }
+}
+
+/// The columns of a query that becomes a relation, where two of one name are too many. The first `named` get other names.
+fn columns_of_relation(outputs: Vec<Output>, named: usize) -> Result<Vec<Output>> {
+    match outputs.iter().skip(named).find(|output| output.name != output.label) {
+        None => Ok(outputs),
+        Some(twice) => {
+            let message = format!("column \"{}\" specified more than once", twice.label);
+            Err(NameError::new(NameErrorKind::DuplicateColumn, message))
+        }
     }
 }

@@ -96,7 +96,7 @@ impl Resolver<'_> {
     fn hide_union(&mut self, cte: &mut CteClause) {
         let alias = TableAlias {
             explicit: true,
-            name: quoted(&self.nameless_alias(), Span::empty()),
+            name: quoted(&self.plan_name("subquery"), Span::empty()),
             columns: Vec::new(),
             at: None,
         };

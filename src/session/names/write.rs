@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::Relation;
 use super::column::{Output, Pick, fold, pick, quoted, rename};
 use super::error::{NameError, NameErrorKind, Result};
-use super::from::{named_alias, source};
+use super::from::named_alias;
 use super::scope::{Frame, Level, Resolver, Source, ambiguous, parts};
 use super::select::written;
 
@@ -167,7 +167,28 @@ impl Resolver<'_> {
     ) -> Result<Frame> {
         let outputs = self.outputs_of(relation);
         let base = Some((relation.schema.clone(), relation.name.clone()));
-        source(alias, base, aliased, outputs, relation.system_columns, taken)
+        self.add_source(alias, base, aliased, outputs, relation.system_columns, taken)
+    }
+
+    /// The table and columns of COPY; without a list it is all columns.
+    pub(super) fn copied(&mut self, table: &mut ObjectName, columns: &mut [Ident]) -> Result<Vec<Output>> {
+        let relation = self.target(table)?;
+        let mut outputs = self.outputs_of(&relation);
+        outputs.truncate(relation.columns.len().saturating_sub(relation.system_columns));
+        if columns.is_empty() {
+            return Ok(outputs);
+        }
+        let mut named: Vec<Output> = Vec::with_capacity(columns.len());
+        for ident in columns {
+            let exact = exact_column(ident, &relation)?;
+            if named.iter().any(|output| output.label == exact) {
+                let message = format!("column \"{exact}\" specified more than once");
+                return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at(ident));
+            }
+            rename(ident, &exact);
+            named.extend(outputs.iter().find(|output| output.label == exact).cloned());
+        }
+        Ok(named)
     }
 
     fn assignments(&mut self, assignments: &mut [Assignment], relation: &Relation) -> Result<()> {
@@ -210,19 +231,23 @@ fn assigned(name: &mut ObjectName, relation: &Relation) -> Result<String> {
     let Some(first) = idents.first() else {
         return Err(NameError::new(NameErrorKind::Syntax, "a column without a name"));
     };
-    match pick(first, relation.columns.iter(), |column| column) {
-        Pick::One(column) if idents.len() == 1 => {
-            *name = ObjectName::from(vec![quoted(column, first.span)]);
-            Ok(column.clone())
-        }
-        Pick::One(column) => {
-            let message = format!("a part of the column \"{column}\" cannot be assigned");
-            Err(NameError::unsupported(message).at(first))
-        }
-        Pick::Several(names) => Err(ambiguous(first, &names).at(first)),
+    let exact = exact_column(first, relation)?;
+    if idents.len() > 1 {
+        let message = format!("a part of the column \"{exact}\" cannot be assigned");
+        return Err(NameError::unsupported(message).at(first));
+    }
+    *name = ObjectName::from(vec![quoted(&exact, first.span)]);
+    Ok(exact)
+}
+
+/// The exact name of a relation's column.
+fn exact_column(ident: &Ident, relation: &Relation) -> Result<String> {
+    match pick(ident, relation.columns.iter(), |column| column) {
+        Pick::One(column) => Ok(column.clone()),
+        Pick::Several(names) => Err(ambiguous(ident, &names).at(ident)),
         Pick::None => {
-            let message = format!("column \"{}\" of relation \"{}\" does not exist", fold(first), relation.name);
-            Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(first))
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", fold(ident), relation.name);
+            Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(ident))
         }
     }
 }
