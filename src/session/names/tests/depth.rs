@@ -1,0 +1,74 @@
+//! Deep and long statements take no more stack than a thread of the runtime has.
+
+use super::super::NameErrorKind;
+use super::{Fixture, NameError, Resolved, parse, resolve};
+
+/// Stack of a thread that asks for no other.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Enough to parse and to drop anything here.
+const LARGE_STACK_BYTES: usize = 64 << 20;
+
+/// Resolves on a small stack. Parsing, comparing and dropping are not what is measured.
+fn on_a_small_stack(sql: &str) -> Result<Resolved, NameError> {
+    let on = |bytes| std::thread::Builder::new().stack_size(bytes);
+    std::thread::scope(|scope| {
+        let parsing = on(LARGE_STACK_BYTES).spawn_scoped(scope, || parse(sql)).expect("a thread");
+        let mut statement = parsing.join().expect("parses");
+        let work = on(STACK_BYTES).spawn_scoped(scope, move || (resolve(&mut statement, &Fixture), statement));
+        let (resolved, statement) = work.expect("a thread").join().expect("no panic");
+        on(LARGE_STACK_BYTES).spawn_scoped(scope, move || drop(statement)).expect("a thread");
+        resolved
+    })
+}
+
+fn repeated(depth: usize, inner: &str, wrap: impl Fn(String) -> String) -> String {
+    (0..depth).fold(inner.to_owned(), |inner, _| wrap(inner))
+}
+
+#[test]
+fn chains_of_operators_are_long() {
+    let chain = vec!["lastname = 'x'"; 2000].join(" OR ");
+    let sum = vec!["age"; 2000].join(" + ");
+    let casts = "::text".repeat(500);
+    let sql = format!("SELECT {sum}, age{casts} FROM employees WHERE {chain} ORDER BY {sum}");
+    let resolved = on_a_small_stack(&sql).expect("resolves");
+    assert_eq!(resolved.output[0].label, "?column?");
+    assert_eq!(resolved.output[1].label, "Age");
+}
+
+#[test]
+fn chains_of_unions_are_long() {
+    let sql = vec!["SELECT age FROM employees"; 1000].join(" UNION ALL ");
+    assert_eq!(on_a_small_stack(&sql).expect("resolves").output.len(), 1);
+}
+
+#[test]
+fn queries_nest_up_to_a_limit() {
+    let derived = |depth| repeated(depth, "SELECT age FROM employees", |inner| format!("SELECT age FROM ({inner}) t"));
+    let scalar = |depth| {
+        let inner = repeated(depth, "1", |inner| format!("(SELECT age + {inner})"));
+        format!("SELECT {inner} FROM employees")
+    };
+    let exists = |depth| {
+        repeated(depth, "SELECT age FROM employees", |inner| {
+            format!("SELECT age FROM employees WHERE EXISTS ({inner})")
+        })
+    };
+    let with =
+        |depth| repeated(depth, "SELECT age FROM employees", |inner| format!("WITH t AS ({inner}) SELECT age FROM t"));
+    let joined = |depth| {
+        let inner = repeated(depth, "employees", |inner| {
+            format!("({inner} CROSS JOIN archive.\"Employees\" x{})", inner.len())
+        });
+        format!("SELECT age FROM {inner}")
+    };
+    for (shape, sql) in [derived(49), scalar(45), exists(45), with(49), joined(49)].iter().enumerate() {
+        assert_eq!(on_a_small_stack(sql).expect("resolves").output.len(), 1, "shape {shape}");
+    }
+    for (shape, sql) in [derived(50), with(50), joined(50)].iter().enumerate() {
+        let error = on_a_small_stack(sql).expect_err("is too deep");
+        assert_eq!(error.kind, NameErrorKind::TooComplex, "shape {shape}");
+        assert_eq!(error.message, "queries are nested more than 50 deep");
+    }
+}
