@@ -174,6 +174,8 @@ fn by_typname(name: &str) -> Option<&'static PostgresType> {
 }
 
 fn by_alias(name: &str) -> Option<&'static PostgresType> {
-    let (_, oid) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
-    type_by_oid(*oid)
+    match ALIASES.iter().find(|(alias, _)| *alias == name) {
+        Some((_, oid)) => type_by_oid(*oid),
+        None => TYPES.iter().find(|ty| ty.sql_name == name),
+    }
 }

@@ -222,7 +222,8 @@ impl<'a> Parts<'a> {
 
     fn read_number(&mut self, token: &str) -> Result<(), Error> {
         let whole = token.split('.').next().unwrap_or_default();
-        if token.contains('.') || whole.len() >= 6 || self.has_date() {
+        let is_time = self.type_name == "time" && matches!(whole.len(), 4 | 6);
+        if token.contains('.') || whole.len() >= 6 || self.has_date() || is_time {
             return self.read_run(whole, &token[whole.len()..]);
         }
         self.read_date_number(token)
@@ -231,7 +232,7 @@ impl<'a> Parts<'a> {
     /// Digits without separators: a date `yyyymmdd`, else a time `hhmmss` or `hhmm`.
     fn read_run(&mut self, digits: &str, fraction: &str) -> Result<(), Error> {
         let no_date = self.year.is_none() && self.month.is_none() && self.day.is_none();
-        if no_date && fraction.is_empty() && digits.len() >= 6 {
+        if no_date && fraction.is_empty() && digits.len() >= if self.type_name == "time" { 7 } else { 6 } {
             let (year, rest) = digits.split_at(digits.len() - 4);
             self.year = Some(self.integer(year)?);
             self.short_year = year.len() <= 2;
@@ -376,5 +377,8 @@ fn set_once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
 fn is_keyword(word: &str) -> bool {
     month_of_name(word).is_some()
         || weekday_of_name(word)
-        || matches!(word, "am" | "pm" | "bc" | "ad" | "at" | "on" | "t" | "epoch" | "infinity" | "now" | "today")
+        || matches!(
+            word,
+            "am" | "pm" | "bc" | "ad" | "at" | "on" | "t" | "epoch" | "infinity" | "now" | "today" | "allballs"
+        )
 }
