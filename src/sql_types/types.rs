@@ -159,7 +159,7 @@ fn find(name: &str, base: impl Fn(&str) -> Option<&'static PostgresType>) -> Opt
     if let Some(bare) = words.strip_prefix("pg_catalog.") {
         words = bare.to_owned();
     }
-    let element = words.trim_end_matches(|c: char| c == '[' || c == ']' || c == ' ').to_owned();
+    let element = words.trim_end_matches(['[', ']', ' ']).to_owned();
     let brackets: String = words[element.len()..].chars().filter(|c| *c != ' ').collect();
     if brackets.is_empty() {
         return base(&words);

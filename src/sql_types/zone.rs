@@ -60,7 +60,7 @@ impl Zone {
         if number.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))
             && let Ok(hours) = number.parse::<f64>()
         {
-            if !(hours.abs() < f64::from(MAX_HOURS + 1)) {
+            if hours.is_nan() || hours.abs() >= f64::from(MAX_HOURS + 1) {
                 return Err(invalid());
             }
             let seconds = (hours * 3600.0) as i32;
