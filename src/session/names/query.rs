@@ -127,14 +127,14 @@ impl Resolver<'_> {
             }
             self.exprs(&mut row.content)?;
         }
-        Ok(Output::plain((1..=width).map(|number| format!("column{number}")).collect()))
+        Ok(Output::plain((1..=width).map(|number| format!("column{number}").into()).collect()))
     }
 
     /// ORDER BY of VALUES may compute with its columns.
     fn order_values(&mut self, order_by: Option<&mut OrderBy>, outputs: &[Output]) -> Result<()> {
         let Some(order_by) = order_by else { return Ok(()) };
         let columns = outputs.iter().map(|output| {
-            let expr = Expr::Identifier(Ident::with_quote('"', &output.name));
+            let expr = Expr::Identifier(Ident::with_quote('"', output.name.as_ref()));
             let place = Place::Computed(Box::new(expr));
             std::rc::Rc::new(Column { name: output.label.clone(), place, origin: None, system: false })
         });

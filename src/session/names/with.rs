@@ -1,5 +1,7 @@
 //! WITH.
 
+use std::rc::Rc;
+
 use datafusion::sql::sqlparser::ast::{
     Cte as CteClause, SelectItem, SetExpr, SetOperator, Table, TableAlias, TableAliasColumnDef, TableFactor,
     TableWithJoins, WildcardAdditionalOptions, With,
@@ -129,8 +131,8 @@ pub(super) fn renamed(outputs: Vec<Output>, what: &str, alias: &mut TableAlias) 
         let message = format!("{what} has {available} columns available but {specified} columns specified");
         return Err(NameError::new(NameErrorKind::InvalidColumnReference, message).at(&alias.name));
     }
-    let given = alias.columns.iter().map(|column| fold(&column.name));
-    let labels: Vec<String> =
+    let given = alias.columns.iter().map(|column| Rc::from(fold(&column.name)));
+    let labels: Vec<Rc<str>> =
         given.chain(outputs.iter().skip(alias.columns.len()).map(|output| output.label.clone())).collect();
     let names = unique(&labels);
     for (index, name) in names.iter().enumerate() {
