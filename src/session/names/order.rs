@@ -55,7 +55,7 @@ impl Resolver<'_> {
         self.expr(expr)?;
         if written == As::Position
             && !is_long(expr)
-            && let Some(position) = items.iter().position(|item| item.expr == *unwrapped(expr))
+            && let Some(position) = items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr))
         {
             write(expr, position, items, written);
         }
@@ -231,7 +231,8 @@ fn labelled(ident: &Ident, items: &[Item], clause: &str) -> Result<Option<usize>
                 items.iter().enumerate().filter(|(_, item)| names.iter().any(|name| **name == *item.output.label));
             match fitting.next() {
                 Some((position, first))
-                    if !is_long(&first.expr) && fitting.all(|(_, item)| item.expr == first.expr) =>
+                    if !is_long(&first.expr)
+                        && fitting.all(|(_, item)| unwrapped(&item.expr) == unwrapped(&first.expr)) =>
                 {
                     Ok(Some(position))
                 }
