@@ -166,8 +166,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether an expression leans so far to the left that comparing it, which recurses, could take too much stack.
-fn is_long(expr: &Expr) -> bool {
+/// Whether an expression leans so far to the left that what recurses, as comparing it does, could take too much stack.
+pub(super) fn is_long(expr: &Expr) -> bool {
     let mut inner = expr;
     for _ in 0..LENGTH_MAX {
         inner = match inner {

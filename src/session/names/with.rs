@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, fold, quoted, rename, unique};
 use super::error::{NameError, NameErrorKind, Result};
-use super::query::{plain_query, plain_select, same_width};
+use super::query::{plain_query, plain_select, same_width, start_of};
 use super::scope::{Cte, Resolver};
 
 impl Resolver<'_> {
@@ -69,8 +69,9 @@ impl Resolver<'_> {
         let own = self.ctes.len();
         let (name, plan_name) = (name.to_owned(), plan_name.to_owned());
         self.ctes.push(Cte { name: name.clone(), plan_name, outputs: outputs.clone(), named: false });
+        let start = start_of(right);
         let found = self.set_expr(right)?;
-        same_width(*op, width, found.len())?;
+        same_width(*op, width, found.len()).map_err(|error| error.at_span(start))?;
         let recursive = self.ctes.get(own).is_some_and(|cte| cte.named);
         self.ctes.remove(own);
         if recursive {
