@@ -11,18 +11,33 @@ use super::{Origin, OutputColumn};
 /// A column that expressions may name.
 #[derive(Debug)]
 pub(super) struct Column {
-    pub name: String,
+    pub name: Rc<str>,
     pub place: Place,
-    pub origin: Option<Origin>,
+    pub origin: Option<Base>,
     /// `*` leaves it out.
     pub system: bool,
+}
+
+/// The column of a base relation behind one. Wide relations are common: nothing is copied for each of their columns.
+#[derive(Debug, Clone)]
+pub(super) struct Base {
+    /// Schema and name.
+    pub relation: Rc<(String, String)>,
+    pub column: Rc<str>,
+}
+
+impl From<Base> for Origin {
+    fn from(base: Base) -> Self {
+        let (schema, relation) = (*base.relation).clone();
+        Self { schema, relation, column: base.column.as_ref().to_owned() }
+    }
 }
 
 /// Where a column comes from.
 #[derive(Debug)]
 pub(super) enum Place {
     /// A column of a source, by the source's alias and the column's name in the plan.
-    Source { alias: Rc<str>, name: String },
+    Source { alias: Rc<str>, name: Rc<str> },
     /// The one column that USING makes of two.
     Computed(Box<Expr>),
 }
@@ -40,14 +55,14 @@ impl Column {
 /// An output column of a query: the label that others see and the name in the plan, which is unique.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
-    pub label: String,
-    pub name: String,
-    pub origin: Option<Origin>,
+    pub label: Rc<str>,
+    pub name: Rc<str>,
+    pub origin: Option<Base>,
 }
 
 impl Output {
     /// Outputs with these labels and no origin.
-    pub fn plain(labels: Vec<String>) -> Vec<Self> {
+    pub fn plain(labels: Vec<Rc<str>>) -> Vec<Self> {
         let names = unique(&labels);
         labels.into_iter().zip(names).map(|(label, name)| Self { label, name, origin: None }).collect()
     }
@@ -55,22 +70,22 @@ impl Output {
 
 impl From<Output> for OutputColumn {
     fn from(output: Output) -> Self {
-        Self { label: output.label, origin: output.origin }
+        Self { label: output.label.as_ref().to_owned(), origin: output.origin.map(Origin::from) }
     }
 }
 
 /// Names for the plan: the first column of a label keeps it, others get a number that no label has.
-pub(super) fn unique(labels: &[String]) -> Vec<String> {
-    let mut taken: HashSet<String> = labels.iter().cloned().collect();
+pub(super) fn unique(labels: &[Rc<str>]) -> Vec<Rc<str>> {
+    let mut taken: HashSet<Rc<str>> = labels.iter().cloned().collect();
     let mut seen: HashSet<&str> = HashSet::with_capacity(labels.len());
     labels
         .iter()
         .map(|label| {
             if seen.insert(label) {
-                return label.clone();
+                return Rc::clone(label);
             }
-            let name = numbered(label, |name| !taken.contains(name));
-            taken.insert(name.clone());
+            let name: Rc<str> = numbered(label, |name| !taken.contains(name)).into();
+            taken.insert(Rc::clone(&name));
             name
         })
         .collect()
@@ -101,7 +116,7 @@ pub(super) enum Pick<T> {
 pub(super) fn pick<T>(ident: &Ident, candidates: impl Iterator<Item = T>, name: impl Fn(&T) -> &str) -> Pick<T> {
     let (mut exact, mut similar) = (Vec::new(), Vec::new());
     for candidate in candidates {
-        if name(&candidate) == ident.value {
+        if *name(&candidate) == *ident.value {
             exact.push(candidate);
         } else if ident.quote_style.is_none() && name(&candidate).eq_ignore_ascii_case(&ident.value) {
             similar.push(candidate);

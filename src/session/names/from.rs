@@ -9,13 +9,13 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Column, Output, Place, fold, numbered, quoted, rename};
+use super::column::{Base, Column, Output, Place, fold, numbered, quoted, rename};
 use super::error::{NameError, NameErrorKind, Result};
 use super::function::flatten;
 use super::join::as_query;
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::with::renamed;
-use super::{Lookup, Origin, Relation};
+use super::{Lookup, Relation};
 
 impl Resolver<'_> {
     /// Names everything in a FROM clause; returns what it offers to the rest of the query.
@@ -129,13 +129,12 @@ impl Resolver<'_> {
         if !self.read.contains(&read) {
             self.read.push(read);
         }
-        let origin = |column: &String| Origin {
-            schema: relation.schema.clone(),
-            relation: relation.name.clone(),
-            column: column.clone(),
+        let base = Rc::new((relation.schema.clone(), relation.name.clone()));
+        let output = |column: &String| {
+            let column: Rc<str> = column.as_str().into();
+            let origin = Some(Base { relation: Rc::clone(&base), column: Rc::clone(&column) });
+            Output { label: Rc::clone(&column), name: column, origin }
         };
-        let output =
-            |column: &String| Output { label: column.clone(), name: column.clone(), origin: Some(origin(column)) };
         relation.columns.iter().map(output).collect()
     }
 
@@ -261,7 +260,7 @@ impl Resolver<'_> {
         if ordinality {
             columns.push("ordinality".to_owned());
         }
-        let mut outputs = Output::plain(columns);
+        let mut outputs = Output::plain(columns.into_iter().map(Rc::from).collect());
         if alias.columns.is_empty() {
             // The planner has other names for the columns of functions: these are the ones that count.
             let column =

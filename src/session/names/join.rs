@@ -98,7 +98,7 @@ fn merge(names: &[Ident], left: Frame, right: Frame, kept: Kept) -> Result<(Opti
     let mut merged: Vec<Rc<Column>> = Vec::with_capacity(names.len());
     let (mut from_left, mut from_right) = (left.columns, right.columns);
     for name in names {
-        if merged.iter().any(|column| column.name == name.value) {
+        if merged.iter().any(|column| *column.name == *name.value) {
             let message = format!("column name \"{}\" appears more than once in USING clause", fold(name));
             return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at(name));
         }
@@ -173,7 +173,7 @@ fn coalesce(left: Expr, right: Expr) -> Expr {
 /// A resolved join as a query of all its columns.
 pub(super) fn as_query(tables: TableWithJoins, frame: &Frame) -> (Query, Vec<Output>) {
     let columns: Vec<&Rc<Column>> = frame.columns.iter().filter(|column| !column.system).collect();
-    let labels: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let labels: Vec<Rc<str>> = columns.iter().map(|column| column.name.clone()).collect();
     let names = unique(&labels);
     let items = columns.into_iter().zip(labels.into_iter().zip(names)).map(|(column, (label, name))| Item {
         expr: column.expr(Span::empty()),

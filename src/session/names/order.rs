@@ -38,7 +38,7 @@ impl Resolver<'_> {
 
     /// A term of ORDER BY or DISTINCT ON.
     pub(super) fn output_term(&mut self, expr: &mut Expr, items: &[Item], written: As, clause: &str) -> Result<()> {
-        match position_of(expr, items.iter().map(|item| &item.output.label), clause)? {
+        match position_of(expr, items.iter().map(|item| &*item.output.label), clause)? {
             Some(position) => {
                 write(expr, position, items, written);
                 return Ok(());
@@ -55,7 +55,7 @@ impl Resolver<'_> {
         self.expr(expr)?;
         if written == As::Position
             && !is_long(expr)
-            && let Some(position) = items.iter().position(|item| item.expr == *unwrapped(expr))
+            && let Some(position) = items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr))
         {
             write(expr, position, items, written);
         }
@@ -99,7 +99,7 @@ impl Resolver<'_> {
             Expr::Tuple(terms) => return terms.iter_mut().try_for_each(|term| self.group_term(term, items, written)),
             _ => {}
         }
-        if let Some(position) = position_of(expr, items.iter().map(|item| &item.output.label), "GROUP BY")? {
+        if let Some(position) = position_of(expr, items.iter().map(|item| &*item.output.label), "GROUP BY")? {
             write(expr, position, items, written);
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Resolver<'_> {
     }
 
     fn order_output(&self, expr: &mut Expr, outputs: &[Output]) -> Result<bool> {
-        if let Some(position) = position_of(expr, outputs.iter().map(|output| &output.label), "ORDER BY")? {
+        if let Some(position) = position_of(expr, outputs.iter().map(|output| &*output.label), "ORDER BY")? {
             *expr = number(position);
             return Ok(true);
         }
@@ -166,8 +166,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether an expression leans so far to the left that comparing it, which recurses, could take too much stack.
-fn is_long(expr: &Expr) -> bool {
+/// Whether an expression leans so far to the left that what recurses, as comparing it does, could take too much stack.
+pub(super) fn is_long(expr: &Expr) -> bool {
     let mut inner = expr;
     for _ in 0..LENGTH_MAX {
         inner = match inner {
@@ -203,11 +203,7 @@ fn bare(expr: &Expr) -> Option<Ident> {
 }
 
 /// The output column, from 0, that a constant means by its position.
-fn position_of<'i>(
-    expr: &Expr,
-    labels: impl ExactSizeIterator<Item = &'i String>,
-    clause: &str,
-) -> Result<Option<usize>> {
+fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, clause: &str) -> Result<Option<usize>> {
     let Expr::Value(value) = unwrapped(expr) else { return Ok(None) };
     let number = match &value.value {
         Value::Number(text, _) => text.parse::<usize>().ok(),
@@ -231,10 +227,12 @@ fn labelled(ident: &Ident, items: &[Item], clause: &str) -> Result<Option<usize>
         Pick::One((position, _)) => Ok(Some(position)),
         Pick::None => Ok(None),
         Pick::Several(names) => {
-            let mut fitting = items.iter().enumerate().filter(|(_, item)| names.contains(&item.output.label));
+            let mut fitting =
+                items.iter().enumerate().filter(|(_, item)| names.iter().any(|name| **name == *item.output.label));
             match fitting.next() {
                 Some((position, first))
-                    if !is_long(&first.expr) && fitting.all(|(_, item)| item.expr == first.expr) =>
+                    if !is_long(&first.expr)
+                        && fitting.all(|(_, item)| unwrapped(&item.expr) == unwrapped(&first.expr)) =>
                 {
                     Ok(Some(position))
                 }

@@ -2,13 +2,15 @@
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Table, TableFactor,
-    TableWithJoins, Values, WildcardAdditionalOptions,
+    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table,
+    TableFactor, TableWithJoins, Values, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::ast::{GroupByExpr, Ident, ObjectName, SelectFlavor};
+use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Column, Output, Place};
 use super::error::{NameError, NameErrorKind, Result};
+use super::order::is_long;
 use super::scope::{Frame, Level, Resolver};
 
 impl Resolver<'_> {
@@ -90,8 +92,9 @@ impl Resolver<'_> {
         }
         let mut outputs = self.operand(leaf)?;
         for (op, right) in rights.into_iter().rev() {
+            let start = start_of(right);
             let found = self.set_expr(right)?;
-            same_width(op, outputs.len(), found.len())?;
+            same_width(op, outputs.len(), found.len()).map_err(|error| error.at_span(start))?;
             outputs.iter_mut().for_each(|output| output.origin = None);
         }
         Ok(outputs)
@@ -127,20 +130,40 @@ impl Resolver<'_> {
             }
             self.exprs(&mut row.content)?;
         }
-        Ok(Output::plain((1..=width).map(|number| format!("column{number}")).collect()))
+        Ok(Output::plain((1..=width).map(|number| format!("column{number}").into()).collect()))
     }
 
     /// ORDER BY of VALUES may compute with its columns.
     fn order_values(&mut self, order_by: Option<&mut OrderBy>, outputs: &[Output]) -> Result<()> {
         let Some(order_by) = order_by else { return Ok(()) };
         let columns = outputs.iter().map(|output| {
-            let expr = Expr::Identifier(Ident::with_quote('"', &output.name));
+            let expr = Expr::Identifier(Ident::with_quote('"', output.name.as_ref()));
             let place = Place::Computed(Box::new(expr));
             std::rc::Rc::new(Column { name: output.label.clone(), place, origin: None, system: false })
         });
         let frame = Frame { sources: Vec::new(), columns: columns.collect() };
         self.within(Level { frame, ..Level::default() }, |resolver| resolver.order_rows(order_by, outputs))
     }
+}
+
+/// Where the first output column of a query stands.
+pub(super) fn start_of(body: &SetExpr) -> Span {
+    let mut leaf = body;
+    let first = loop {
+        leaf = match leaf {
+            SetExpr::Query(query) => &query.body,
+            SetExpr::SetOperation { left, .. } => left,
+            SetExpr::Values(values) => break values.rows.first().and_then(|row| row.content.first()),
+            SetExpr::Select(select) => match select.projection.first() {
+                Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => break Some(expr),
+                Some(item) => return item.span(),
+                None => return Span::empty(),
+            },
+            _ => return Span::empty(),
+        };
+    };
+    // The span of an expression is found by recursion.
+    first.filter(|expr| !is_long(expr)).map_or(Span::empty(), Spanned::span)
 }
 
 /// Both sides of a set operation have the same number of columns.

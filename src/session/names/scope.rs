@@ -166,7 +166,7 @@ impl<'a> Resolver<'a> {
             .levels
             .iter()
             .flat_map(|level| &level.frame.sources)
-            .flat_map(|source| source.columns.iter().map(|column| (source.name.as_str(), column.name.as_str())))
+            .flat_map(|source| source.columns.iter().map(|column| (source.name.as_str(), column.name.as_ref())))
             .collect();
         let names: Vec<&str> = candidates.iter().map(|(_, column)| *column).collect();
         let nearest = suggestion(&ident.value, &names);
@@ -279,7 +279,7 @@ fn column_of(source: &Source, ident: &Ident, first: &Ident) -> Result<Rc<Column>
         Pick::None => {
             let message = format!("column {}.{} does not exist", source.name, fold(ident));
             let error = NameError::new(NameErrorKind::UndefinedColumn, message).at(first);
-            let names: Vec<&str> = source.columns.iter().map(|column| column.name.as_str()).collect();
+            let names: Vec<&str> = source.columns.iter().map(|column| column.name.as_ref()).collect();
             Err(match suggestion(&ident.value, &names) {
                 Some(nearest) => with_nearest(error, &source.name, nearest),
                 None => error,

@@ -1,13 +1,14 @@
 //! SELECT: the select list and the clauses that refer to it.
 
+use std::rc::Rc;
+
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, SelectFlavor, SelectItem,
     SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::Origin;
-use super::column::{Output, fold, quoted, rename, unique};
+use super::column::{Base, Output, fold, quoted, rename, unique};
 use super::error::{NameError, NameErrorKind, Result};
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
@@ -55,7 +56,7 @@ impl Resolver<'_> {
         let mut exprs = Vec::with_capacity(list.len());
         let mut labels = Vec::with_capacity(list.len());
         let mut origins = Vec::with_capacity(list.len());
-        let mut add = |expr: Expr, label: String, origin: Option<Origin>| {
+        let mut add = |expr: Expr, label: Rc<str>, origin: Option<Base>| {
             exprs.push(expr);
             labels.push(label);
             origins.push(origin);
@@ -109,7 +110,7 @@ impl Resolver<'_> {
             .collect())
     }
 
-    fn item(&mut self, mut expr: Expr, alias: Option<String>) -> Result<(Expr, String, Option<Origin>)> {
+    fn item(&mut self, mut expr: Expr, alias: Option<String>) -> Result<(Expr, Rc<str>, Option<Base>)> {
         let plain = matches!(unwrapped(&expr), Expr::Identifier(_) | Expr::CompoundIdentifier(_));
         let found = label(&expr);
         self.expr(&mut expr)?;
@@ -119,10 +120,10 @@ impl Resolver<'_> {
         };
         let origin = column.as_ref().filter(|_| plain).and_then(|column| column.origin.clone());
         let label = match (alias, found, column) {
-            (Some(alias), ..) => alias,
-            (None, Label::Text(text), _) => text,
+            (Some(alias), ..) => alias.into(),
+            (None, Label::Text(text), _) => text.into(),
             (None, _, Some(column)) => column.name.clone(),
-            (None, ..) => subquery_label(&expr),
+            (None, ..) => subquery_label(&expr).into(),
         };
         Ok((expr, label, origin))
     }
@@ -131,8 +132,7 @@ impl Resolver<'_> {
 /// An item as the planner gets it: with an alias unless it is a column of that name.
 pub(super) fn written(item: Item) -> (SelectItem, Output) {
     let Item { expr, output } = item;
-    let is_named =
-        matches!(&expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| last.value == output.name));
+    let is_named = matches!(&expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| *last.value == *output.name));
     let item = if is_named {
         SelectItem::UnnamedExpr(expr)
     } else {

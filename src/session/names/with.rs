@@ -1,5 +1,7 @@
 //! WITH.
 
+use std::rc::Rc;
+
 use datafusion::sql::sqlparser::ast::{
     Cte as CteClause, SelectItem, SetExpr, SetOperator, Table, TableAlias, TableAliasColumnDef, TableFactor,
     TableWithJoins, WildcardAdditionalOptions, With,
@@ -8,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, fold, quoted, rename, unique};
 use super::error::{NameError, NameErrorKind, Result};
-use super::query::{plain_query, plain_select, same_width};
+use super::query::{plain_query, plain_select, same_width, start_of};
 use super::scope::{Cte, Resolver};
 
 impl Resolver<'_> {
@@ -67,8 +69,9 @@ impl Resolver<'_> {
         let own = self.ctes.len();
         let (name, plan_name) = (name.to_owned(), plan_name.to_owned());
         self.ctes.push(Cte { name: name.clone(), plan_name, outputs: outputs.clone(), named: false });
+        let start = start_of(right);
         let found = self.set_expr(right)?;
-        same_width(*op, width, found.len())?;
+        same_width(*op, width, found.len()).map_err(|error| error.at_span(start))?;
         let recursive = self.ctes.get(own).is_some_and(|cte| cte.named);
         self.ctes.remove(own);
         if recursive {
@@ -129,8 +132,8 @@ pub(super) fn renamed(outputs: Vec<Output>, what: &str, alias: &mut TableAlias) 
         let message = format!("{what} has {available} columns available but {specified} columns specified");
         return Err(NameError::new(NameErrorKind::InvalidColumnReference, message).at(&alias.name));
     }
-    let given = alias.columns.iter().map(|column| fold(&column.name));
-    let labels: Vec<String> =
+    let given = alias.columns.iter().map(|column| Rc::from(fold(&column.name)));
+    let labels: Vec<Rc<str>> =
         given.chain(outputs.iter().skip(alias.columns.len()).map(|output| output.label.clone())).collect();
     let names = unique(&labels);
     for (index, name) in names.iter().enumerate() {

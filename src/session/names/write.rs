@@ -181,12 +181,12 @@ impl Resolver<'_> {
         let mut named: Vec<Output> = Vec::with_capacity(columns.len());
         for ident in columns {
             let exact = exact_column(ident, &relation)?;
-            if named.iter().any(|output| output.label == exact) {
+            if named.iter().any(|output| *output.label == *exact) {
                 let message = format!("column \"{exact}\" specified more than once");
                 return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at(ident));
             }
             rename(ident, &exact);
-            named.extend(outputs.iter().find(|output| output.label == exact).cloned());
+            named.extend(outputs.iter().find(|output| *output.label == *exact).cloned());
         }
         Ok(named)
     }

@@ -35,6 +35,8 @@ fn chains_of_operators_are_long() {
     let resolved = on_a_small_stack(&sql).expect("resolves");
     assert_eq!(resolved.output[0].label, "?column?");
     assert_eq!(resolved.output[1].label, "Age");
+    let sql = format!("SELECT age FROM employees UNION SELECT {sum} FROM employees");
+    assert_eq!(on_a_small_stack(&sql).expect("resolves").output.len(), 1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The pass over parsed statements, against a fixed set of relations.
 
 mod depth;
+mod planned;
 mod table;
 
 use datafusion::sql::sqlparser::ast::Statement;
