@@ -7,13 +7,16 @@ use crate::clock::{Clock, SystemClock};
 use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
-use crate::session::{Result, Session, SessionOptions};
+use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings};
 use crate::storage::{Store, StoreOptions};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
 /// The account of a data folder, unless another one is asked for; the name that the service's emulator has.
 const ACCOUNT: &str = "devstoreaccount1";
+
+/// The role of sessions in the same process.
+const OWN_USER: &str = "rowkey";
 
 /// How a database is opened. The default suits a laptop.
 #[derive(Debug, Clone)]
@@ -55,7 +58,8 @@ impl Options {
 pub struct Engine {
     pub(super) store: Arc<Store>,
     pub(super) account: AccountName,
-    session: Session,
+    planner: Arc<Planner>,
+    registry: Arc<Registry>,
 }
 
 impl Engine {
@@ -87,8 +91,8 @@ impl Engine {
             target_partitions: options.target_partitions,
             scan: options.scan,
         };
-        let session = Session::new(Arc::clone(&store), options.account.clone(), session)?;
-        Ok(Self { store, account: options.account, session })
+        let planner = Arc::new(Planner::new(Arc::clone(&store), options.account.clone(), session)?);
+        Ok(Self { store, account: options.account, planner, registry: Arc::new(Registry::new()) })
     }
 
     pub fn store(&self) -> &Arc<Store> {
@@ -99,7 +103,20 @@ impl Engine {
         &self.account
     }
 
-    pub fn session(&self) -> &Session {
-        &self.session
+    /// All sessions that are open.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// A new session of a user, who is at `client` (empty in the same process).
+    pub fn session(&self, user: &str, client: &str, settings: Settings) -> Result<Session> {
+        let activity = Activity::new(self.account.as_str(), user, client, self.store.clock().now());
+        let registration = self.registry.register(activity)?;
+        Ok(Session::new(Arc::clone(&self.planner), registration, user, settings))
+    }
+
+    /// A session of this process, with the default settings.
+    pub fn own_session(&self) -> Result<Session> {
+        self.session(OWN_USER, "", Settings::new([])?)
     }
 }

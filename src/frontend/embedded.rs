@@ -14,7 +14,7 @@ use crate::storage;
 
 use crate::engine::Engine;
 pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
-use crate::session::{Answer, Error, Result, split_statements};
+use crate::session::{Answer, Error, Registry, Result, Session, Settings, split_statements};
 pub use crate::storage::CheckReport;
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
@@ -38,12 +38,30 @@ impl Database {
 
     /// Runs one statement.
     pub async fn sql(&self, statement: &str) -> Result<Answer> {
-        self.engine.session().sql(statement, &[]).await
+        self.engine.own_session()?.sql(statement, &[]).await
     }
 
     /// Runs one statement with values for `$1`, `$2` and so on.
     pub async fn sql_with(&self, statement: &str, parameters: Vec<Value>) -> Result<Answer> {
-        self.engine.session().sql(statement, &parameters).await
+        self.engine.own_session()?.sql(statement, &parameters).await
+    }
+
+    /// A session, whose settings, transaction and prepared statements last from one statement to the next.
+    pub(crate) fn session(&self, user: &str, client: &str, settings: Settings) -> Result<Session> {
+        self.engine.session(user, client, settings)
+    }
+
+    pub(crate) fn own_session(&self) -> Result<Session> {
+        self.engine.own_session()
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        self.engine.registry()
+    }
+
+    /// The account, which is the name of the database.
+    pub fn account(&self) -> &str {
+        self.engine.account().as_str()
     }
 
     /// Cuts a text into its statements, at semicolons outside quotes and comments.
@@ -159,7 +177,7 @@ impl Table {
     fn stored(&self) -> Result<Arc<storage::Table>> {
         let snapshot = self.engine.store().snapshot();
         let table = snapshot.table(self.id).cloned();
-        table.ok_or_else(|| Error::new(crate::session::ErrorKind::NotFound, "the table was dropped meanwhile"))
+        table.ok_or_else(|| Error::new(crate::session::ErrorKind::UnknownTable, "the table was dropped meanwhile"))
     }
 }
 

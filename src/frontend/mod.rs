@@ -2,6 +2,7 @@
 
 pub mod command;
 mod embedded;
+pub mod postgres;
 pub mod sample;
 
 pub use embedded::{Database, EntityStream, Table};

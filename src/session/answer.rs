@@ -1,8 +1,11 @@
 //! The result of a statement.
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 
 use super::error::{Error, Result};
@@ -16,6 +19,32 @@ pub struct Answer {
 impl Answer {
     pub(super) fn new(batches: SendableRecordBatchStream) -> Self {
         Self { schema: batches.schema(), batches }
+    }
+
+    /// The answer of a statement without rows.
+    pub(super) fn empty() -> Self {
+        let schema = Arc::new(Schema::empty());
+        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), futures::stream::empty());
+        Self { schema, batches: Box::pin(batches) }
+    }
+
+    /// The same rows under other labels, which need not be unique.
+    pub(super) fn labelled(batches: SendableRecordBatchStream, fields: &[FieldRef]) -> Self {
+        let before = batches.schema();
+        let labelled = before
+            .fields()
+            .iter()
+            .zip(fields)
+            .map(|(field, label)| Arc::new(field.as_ref().clone().with_name(label.name())));
+        let schema = Arc::new(Schema::new(labelled.collect::<Vec<_>>()));
+        let relabel = Arc::clone(&schema);
+        let batches = batches.map(move |batch| {
+            let batch = batch?;
+            let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let (_, arrays, _) = batch.into_parts();
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&relabel), arrays, &rows)?)
+        });
+        Self { schema: Arc::clone(&schema), batches: Box::pin(RecordBatchStreamAdapter::new(schema, batches)) }
     }
 
     /// Names and types of the columns. `FixedSizeBinary(16)` is a uuid.

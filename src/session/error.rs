@@ -4,8 +4,10 @@ use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
 
+use super::names::{NameError, NameErrorKind};
+use super::position::Source;
 use crate::model::{Rejected, TypedError};
-use crate::{files, storage};
+use crate::{files, sql_types, storage};
 
 /// Result of everything public.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,16 +15,82 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What kind of trouble it is, by what the caller can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// Something named does not exist: correct the name.
-    NotFound,
-    /// The statement or an argument is wrong: correct it.
+    // Correct the statement.
+    /// The text is not a statement.
+    Syntax,
+    /// The statement or an argument is wrong.
     Invalid,
-    /// A value breaks a rule or a limit of the data model: change the value.
+    /// Operands or columns have types that do not go together.
+    TypeMismatch,
+    /// A column is neither grouped nor aggregated.
+    Grouping,
+    /// A subquery that stands for one value has several rows.
+    Cardinality,
+
+    // Correct a name.
+    /// Something named does not exist; the kinds below say what.
+    NotFound,
+    UnknownTable,
+    UnknownSchema,
+    UnknownDatabase,
+    UnknownColumn,
+    AmbiguousColumn,
+    AmbiguousAlias,
+    DuplicateAlias,
+    DuplicateColumn,
+    /// A position or a list of columns that does not fit what it refers to.
+    InvalidColumnReference,
+    InvalidRecursion,
+    /// Too deep or too long to be planned.
+    TooComplex,
+    UnknownFunction,
+    /// A type, a setting or a role.
+    UnknownObject,
+    UnknownCursor,
+    UnknownStatement,
+    UnknownSavepoint,
+    UnknownParameter,
+    DuplicateTable,
+    DuplicateCursor,
+    DuplicateStatement,
+    /// Other objects are built on it.
+    DependentObjects,
+
+    // Change a value.
+    /// A value breaks a rule or a limit of the data model.
     Rejected,
+    /// A text that is no value of the type.
+    InvalidText,
+    InvalidBinary,
+    InvalidEncoding,
+    InvalidDateTime,
+    DateTimeOutOfRange,
+    ZoneDisplacement,
+    IntervalOutOfRange,
+    OutOfRange,
+    DivisionByZero,
+    InvalidParameter,
+
+    // Mind the transaction.
     /// Somebody else was first: look again and retry.
     Conflict,
+    FailedTransaction,
+    ReadOnlyTransaction,
+    NoActiveTransaction,
+    ActiveTransaction,
+    /// A cursor cannot go that way, a statement not there.
+    WrongState,
+
     /// This version does not do that: ask in another way.
     Unsupported,
+    /// The result of a prepared statement would have other columns now: prepare it again.
+    ResultChanged,
+    /// The client broke the rules of the protocol.
+    Protocol,
+    /// Stopped because somebody asked for it, or by `statement_timeout`.
+    Cancelled,
+    ShuttingDown,
+    TooManyConnections,
     /// Memory or disk space ran out: ask for less, or allow more.
     Exhausted,
     /// The data cannot be reached now: mend the cause and retry.
@@ -40,17 +108,30 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: String,
+    detail: Option<String>,
     hint: Option<String>,
+    position: Option<usize>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, source: None }
+        Self { kind, message: message.into(), detail: None, hint: None, position: None, source: None }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Says where in the statement the trouble is: a character, counted from 1.
+    pub fn at(mut self, position: usize) -> Self {
+        self.position = Some(position);
         self
     }
 
@@ -61,6 +142,22 @@ impl Error {
 
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// More about what happened, as a sentence.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
+    /// The character of the statement that it is about, counted from 1.
+    pub fn position(&self) -> Option<usize> {
+        self.position
+    }
+
+    /// The same with what it was about in front.
+    pub fn with_context(mut self, context: impl fmt::Display) -> Self {
+        self.message = format!("{}: {context}", self.message);
+        self
     }
 
     /// What may help, as a sentence.
@@ -90,7 +187,7 @@ impl From<storage::Error> for Error {
                 ErrorKind::Corrupt
             }
             storage::Error::Log(error) => log_kind(error),
-            storage::Error::NoSuchTable(_) => ErrorKind::NotFound,
+            storage::Error::NoSuchTable(_) => ErrorKind::UnknownTable,
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
             }
@@ -123,6 +220,30 @@ fn files_kind(error: &files::Error) -> ErrorKind {
         | files::Error::ReadOnly { .. }
         | files::Error::Io { .. }
         | files::Error::Stopped { .. } => ErrorKind::Unavailable,
+    }
+}
+
+impl From<sql_types::Error> for Error {
+    fn from(error: sql_types::Error) -> Self {
+        Self::from_type(&error)
+    }
+}
+
+impl Error {
+    fn from_type(error: &sql_types::Error) -> Self {
+        let kind = match error.kind {
+            sql_types::ErrorKind::InvalidText => ErrorKind::InvalidText,
+            sql_types::ErrorKind::ZoneDisplacement => ErrorKind::ZoneDisplacement,
+            sql_types::ErrorKind::IntervalOverflow => ErrorKind::IntervalOutOfRange,
+            sql_types::ErrorKind::InvalidEncoding => ErrorKind::InvalidEncoding,
+            sql_types::ErrorKind::InvalidDateTime => ErrorKind::InvalidDateTime,
+            sql_types::ErrorKind::DateTimeOverflow => ErrorKind::DateTimeOutOfRange,
+            sql_types::ErrorKind::OutOfRange => ErrorKind::OutOfRange,
+            sql_types::ErrorKind::InvalidBinary => ErrorKind::InvalidBinary,
+            sql_types::ErrorKind::InvalidParameter => ErrorKind::InvalidParameter,
+            sql_types::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        };
+        Self::new(kind, error.message.clone())
     }
 }
 
@@ -200,8 +321,16 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         if let Some(storage::Error::Corrupt { .. }) = error.downcast_ref::<storage::Error>() {
             return Some(Error::new(ErrorKind::Corrupt, error.to_string()));
         }
+        if let Some(value) = error.downcast_ref::<sql_types::Error>() {
+            return Some(Error::from_type(value));
+        }
         if let Some(own) = error.downcast_ref::<Error>() {
-            return Some(Error { hint: own.hint.clone(), ..Error::new(own.kind, own.message.clone()) });
+            return Some(Error {
+                detail: own.detail.clone(),
+                hint: own.hint.clone(),
+                position: own.position,
+                ..Error::new(own.kind, own.message.clone())
+            });
         }
         next = error.source();
     }
@@ -229,7 +358,7 @@ impl Error {
         match error {
             SchemaError::FieldNotFound { field, valid_fields } => {
                 let candidates: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
-                let error = Self::new(ErrorKind::NotFound, format!("column \"{}\" does not exist", field.name));
+                let error = Self::new(ErrorKind::UnknownColumn, format!("column \"{}\" does not exist", field.name));
                 match suggestion(&field.name, &candidates) {
                     Some(found) => error
                         .with_hint(format!("there is a column \"{found}\" (names with capitals need double quotes)")),
@@ -237,15 +366,38 @@ impl Error {
                 }
             }
             SchemaError::AmbiguousReference { field } => {
-                Self::new(ErrorKind::Invalid, format!("column reference \"{}\" is ambiguous", field.name))
+                Self::new(ErrorKind::AmbiguousColumn, format!("column reference \"{}\" is ambiguous", field.name))
             }
             other => Self::new(ErrorKind::Invalid, other.to_string()),
         }
     }
 
+    /// What the pass over names found, with its place in the text.
+    pub(super) fn from_names(error: NameError, source: &Source) -> Self {
+        let kind = match error.kind {
+            NameErrorKind::UndefinedTable => ErrorKind::UnknownTable,
+            NameErrorKind::UndefinedColumn => ErrorKind::UnknownColumn,
+            NameErrorKind::AmbiguousColumn => ErrorKind::AmbiguousColumn,
+            NameErrorKind::UndefinedFunction => ErrorKind::UnknownFunction,
+            NameErrorKind::UndefinedObject => ErrorKind::UnknownObject,
+            NameErrorKind::AmbiguousAlias => ErrorKind::AmbiguousAlias,
+            NameErrorKind::DuplicateAlias => ErrorKind::DuplicateAlias,
+            NameErrorKind::DuplicateColumn => ErrorKind::DuplicateColumn,
+            NameErrorKind::InvalidColumnReference => ErrorKind::InvalidColumnReference,
+            NameErrorKind::InvalidRecursion => ErrorKind::InvalidRecursion,
+            NameErrorKind::TooComplex => ErrorKind::TooComplex,
+            NameErrorKind::Syntax => ErrorKind::Syntax,
+            NameErrorKind::Unsupported => ErrorKind::Unsupported,
+        };
+        let mut found = Self::new(kind, error.message);
+        found.hint = error.hint;
+        found.position = error.position.map(|at| source.position(at));
+        found
+    }
+
     /// An unknown table, with the nearest name there is.
     pub fn no_such_table(name: &str, candidates: &[&str]) -> Self {
-        let error = Self::new(ErrorKind::NotFound, format!("table \"{name}\" does not exist"));
+        let error = Self::new(ErrorKind::UnknownTable, format!("relation \"{name}\" does not exist"));
         match suggestion(name, candidates) {
             Some(found) => error.with_hint(format!("there is a table \"{found}\"")),
             None => error,

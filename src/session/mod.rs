@@ -5,17 +5,37 @@
 //! [`Answer`] streams what comes out. EXPLAIN stops before the last step and tells what would be read ([`explain`]).
 
 mod answer;
+mod commands;
 mod error;
 mod explain;
 mod functions;
+mod guard;
 mod memory;
 mod names;
+mod parameters;
 mod planning;
+mod portal;
+mod position;
+mod prepared;
+mod registry;
+mod relations;
+#[allow(clippy::module_inception)]
+mod session;
+mod settings;
 mod snapshot_catalog;
 mod statement;
+mod transaction;
 mod typed_literals;
 
 pub use answer::Answer;
 pub use error::{Error, ErrorKind, Result};
-pub use planning::{Session, SessionOptions};
-pub use statement::split as split_statements;
+pub use guard::StatementGuard;
+pub use planning::{Planner, SessionOptions};
+pub use portal::PortalState;
+pub use portal::Rows;
+pub use prepared::{Column, Prepared};
+pub use registry::{Activity, Interrupt, Registration, Registry};
+pub use session::{Outcome, Session};
+pub use settings::Settings;
+pub use statement::{Statement, parse, parse_all, split as split_statements};
+pub use transaction::TransactionStatus;

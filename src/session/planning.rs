@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::common::ParamValues;
-use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
@@ -14,21 +13,25 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::OptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
-use datafusion::scalar::ScalarValue;
-use datafusion::sql::parser::Statement as ParsedStatement;
-use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::ast;
 
 use super::answer::Answer;
 use super::error::{Error, ErrorKind, Result};
-use super::explain::{self, AccessPaths};
+use super::explain::AccessPaths;
 use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
+use super::names;
+use super::parameters;
+use super::prepared::{Column, Planned, PlanningSettings, Prepared};
+use super::relations::SnapshotRelations;
+use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
-use super::statement::{Request, parse};
+use super::statement::Statement;
 use super::typed_literals::TypedLiterals;
-use crate::model::{AccountName, Value};
+use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
-use crate::storage::Store;
+use crate::sql_types::{PostgresType, SqlValue};
+use crate::storage::{Snapshot, Store};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
@@ -50,9 +53,9 @@ pub struct SessionOptions {
     pub scan: ScanOptions,
 }
 
-/// Runs statements of one caller against one account.
+/// Plans and runs queries of all sessions of one account.
 #[derive(Clone)]
-pub struct Session {
+pub struct Planner {
     store: Arc<Store>,
     account: AccountName,
     options: SessionOptions,
@@ -60,7 +63,7 @@ pub struct Session {
     state: SessionState,
 }
 
-impl Session {
+impl Planner {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let pool = FairSpillPool::new(memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT) as usize);
@@ -109,96 +112,192 @@ impl Session {
         Ok(Self { store, account, options, state })
     }
 
-    /// Runs one statement.
-    pub async fn sql(&self, text: &str, parameters: &[Value]) -> Result<Answer> {
-        let statement = self.statement();
-        match parse(text)? {
-            Request::Query(query) => {
-                let plan = statement.physical_plan(*query, parameters).await?;
-                statement.run(plan)
-            }
-            Request::Explain { statement: query, analyze, verbose, format } => {
-                let plan = statement.physical_plan(*query, parameters).await?;
-                let explained = explain::explain(&plan, statement.state.task_ctx(), analyze, verbose, format).await?;
-                Ok(Answer::new(explained))
-            }
-        }
+    /// The newest snapshot.
+    pub fn snapshot(&self) -> Snapshot {
+        self.store.snapshot()
     }
 
-    /// The planner for one statement, on the newest snapshot.
-    fn statement(&self) -> PlannedStatement {
+    /// The time of day.
+    pub fn now(&self) -> DateTime {
+        self.store.clock().now()
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
+    /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
+    /// that the client knows, by number.
+    pub async fn plan(
+        &self,
+        view: &View,
+        statement: &Arc<Statement>,
+        query: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        let session = self.statement(view);
+        let (plan, parameters, columns) = session.logical_plan(statement, query, declared).await?;
+        let planned = Planned { plan, snapshot: view.snapshot.clone(), planning: view.planning() };
+        Ok(Prepared {
+            statement: Arc::clone(statement),
+            parameters,
+            columns: Some(columns.into()),
+            plan: Some(planned),
+        })
+    }
+
+    /// The physical plan of a prepared query with its values, planned again where the tables or the settings changed.
+    pub async fn physical(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        query: &ast::Statement,
+        values: &[SqlValue],
+    ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        let session = self.statement(view);
+        let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&view.snapshot, &view.planning()));
+        let plan = match kept {
+            Some(kept) => kept.plan.clone(),
+            None => {
+                let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let (plan, _, columns) = session.logical_plan(&prepared.statement, query, &declared).await?;
+                let explains = !prepared.statement.is_query();
+                if !explains && prepared.columns.as_deref().is_some_and(|before| !same_columns(before, &columns)) {
+                    return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
+                }
+                plan
+            }
+        };
+        let plan = parameters::with_values(plan, &prepared.parameters, values)?;
+        let plan = session.state.create_physical_plan(&plan).await?;
+        Ok((plan, session.state.task_ctx()))
+    }
+
+    pub async fn run(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        query: &ast::Statement,
+        values: &[SqlValue],
+    ) -> Result<Answer> {
+        let (plan, context) = self.physical(view, prepared, query, values).await?;
+        let rows = execute_stream(plan, context)?;
+        let fields: Vec<_> = prepared
+            .columns
+            .iter()
+            .flat_map(|columns| columns.iter())
+            .map(|column| Arc::clone(&column.field))
+            .collect();
+        Ok(Answer::labelled(rows, &fields))
+    }
+
+    /// The value of an expression without columns, as EXECUTE takes them.
+    pub async fn value_of(&self, view: &View, expr: &ast::Expr, ty: &'static PostgresType) -> Result<SqlValue> {
+        parameters::value_of(&self.statement(view).state, expr, ty, view.settings.style()).await
+    }
+
+    /// The planner for one statement.
+    fn statement(&self, view: &View) -> PlannedStatement {
         let mut state = self.state.clone();
+        state.config_mut().options_mut().execution.time_zone =
+            Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         let tables = SnapshotCatalog {
-            snapshot: self.store.snapshot(),
+            snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
         };
         state.register_catalog_list(Arc::new(tables));
-        let inner = state.clone();
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(PlannedStatement { state: inner })));
-        PlannedStatement { state }
+        let relations = SnapshotRelations::new(&view.snapshot, &self.account, view.settings.search_path());
+        let inner = PlannedStatement { state: state.clone(), relations: relations.clone() };
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner)));
+        PlannedStatement { state, relations }
     }
 }
 
-impl std::fmt::Debug for Session {
+/// What a statement sees of its session.
+#[derive(Debug, Clone)]
+pub struct View {
+    pub snapshot: Snapshot,
+    pub settings: Settings,
+    pub user: String,
+    pub pid: i32,
+}
+
+impl View {
+    fn planning(&self) -> PlanningSettings {
+        PlanningSettings {
+            search_path: self.settings.search_path(),
+            time_zone: self.settings.get("TimeZone").unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+fn same_columns(before: &[Column], now: &[Column]) -> bool {
+    before.len() == now.len()
+        && before
+            .iter()
+            .zip(now)
+            .all(|(a, b)| a.field.name() == b.field.name() && a.field.data_type() == b.field.data_type())
+}
+
+impl std::fmt::Debug for Planner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session")
+        f.debug_struct("Planner")
             .field("account", &self.account)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }
 
-/// A statement being planned: the session's state with the tables of one snapshot.
+/// A statement being planned: the functions and rules of all statements, with the tables of one snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedStatement {
     state: SessionState,
+    relations: SnapshotRelations,
 }
 
 impl PlannedStatement {
-    /// Plans a query.
-    pub async fn physical_plan(&self, query: Statement, parameters: &[Value]) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?;
-        let plan = with_parameters(plan, parameters)?;
+    /// Plans a query of which nothing is known but its text.
+    pub async fn physical_plan(&self, statement: &Statement, query: &ast::Statement) -> Result<Arc<dyn ExecutionPlan>> {
+        let (plan, parameters, _) = self.logical_plan(statement, query, &[]).await?;
+        if !parameters.is_empty() {
+            return Err(Error::new(ErrorKind::Invalid, "the statement has parameters, for which there are no values"));
+        }
         Ok(self.state.create_physical_plan(&plan).await?)
     }
 
-    fn run(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Answer> {
-        Ok(Answer::new(execute_stream(plan, self.state.task_ctx())?))
+    /// The plan of a query before its values are known, with the types of its parameters and its columns.
+    async fn logical_plan(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<(LogicalPlan, Vec<&'static PostgresType>, Vec<Column>)> {
+        let mut query = query.clone();
+        let resolved =
+            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
+        let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;
+        let columns = self.columns(&plan, resolved.output)?;
+        Ok((plan, parameters, columns))
     }
-}
 
-fn with_parameters(plan: LogicalPlan, parameters: &[Value]) -> Result<LogicalPlan> {
-    let wanted = plan.get_parameter_names()?;
-    let given = |name: &String| {
-        let number = name.trim_start_matches('$').parse::<usize>();
-        number.is_ok_and(|number| (1..=parameters.len()).contains(&number))
-    };
-    if let Some(missing) = wanted.iter().find(|name| !given(name)) {
-        let message = format!("parameter {missing} has no value: {} given, numbered from $1", parameters.len());
-        return Err(Error::new(ErrorKind::Invalid, message));
-    }
-    if wanted.len() < parameters.len() {
-        let message = format!("{} parameters given, the statement has {}", parameters.len(), wanted.len());
-        return Err(Error::new(ErrorKind::Invalid, message));
-    }
-    if wanted.is_empty() {
-        return Ok(plan);
-    }
-    let values = parameters.iter().map(|value| ScalarAndMetadata::from(scalar(value))).collect();
-    Ok(plan.with_param_values(ParamValues::List(values))?)
-}
-
-fn scalar(value: &Value) -> ScalarValue {
-    match value {
-        Value::Binary(v) => ScalarValue::BinaryView(Some(v.clone())),
-        Value::Boolean(v) => ScalarValue::Boolean(Some(*v)),
-        Value::DateTime(v) => ScalarValue::TimestampMicrosecond(Some(v.micros()), Some("UTC".into())),
-        Value::Double(v) => ScalarValue::Float64(Some(*v)),
-        Value::Guid(v) => ScalarValue::FixedSizeBinary(16, Some(v.as_bytes().to_vec())),
-        Value::Int32(v) => ScalarValue::Int32(Some(*v)),
-        Value::Int64(v) => ScalarValue::Int64(Some(*v)),
-        Value::String(v) => ScalarValue::Utf8View(Some(v.clone())),
+    fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {
+        let fields = plan.schema().fields();
+        if output.is_empty() {
+            // SHOW TABLES and DESCRIBE have no labels of their own.
+            return Ok(fields.iter().map(|field| Column { field: Arc::clone(field), origin: None }).collect());
+        }
+        if fields.len() != output.len() {
+            let message = format!("{} columns were planned, {} named", fields.len(), output.len());
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        let columns = fields.iter().zip(output).map(|(field, output)| {
+            let origin = output
+                .origin
+                .and_then(|origin| self.relations.column_number(&origin.schema, &origin.relation, &origin.column));
+            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
+        });
+        Ok(columns.collect())
     }
 }

@@ -2,15 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, visit_expressions,
-};
+use datafusion::sql::sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
+use super::commands::{Command, Words};
 use super::error::{Error, ErrorKind, Result};
+use super::position::Source;
 
 /// Deepest nesting of expressions that is parsed.
 const DEPTH_MAX: usize = 200;
@@ -18,11 +18,29 @@ const DEPTH_MAX: usize = 200;
 /// Most operators one behind the other outside parentheses.
 const CHAIN_MAX: usize = 2000;
 
+/// A parsed statement, and where it stands in its text.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    pub source: Source,
+    /// Bytes of the text.
+    pub from: usize,
+    pub to: usize,
+    pub request: Request,
+}
+
 /// What a statement asks for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Request {
-    Query(Box<Statement>),
-    Explain { statement: Box<Statement>, analyze: bool, verbose: bool, format: ExplainFormat },
+    Query(Box<ast::Statement>),
+    Explain {
+        statement: Box<ast::Statement>,
+        analyze: bool,
+        verbose: bool,
+        format: ExplainFormat,
+    },
+    Command(Command),
+    /// Blanks and comments.
+    Nothing,
 }
 
 /// How EXPLAIN writes a plan.
@@ -32,33 +50,141 @@ pub enum ExplainFormat {
     Json,
 }
 
-/// Parses exactly one statement, in the dialect of PostgreSQL.
-pub fn parse(text: &str) -> Result<Request> {
-    let tokens = tokens(text)?;
-    refuse_long_chains(&tokens)?;
-    let parsed = Parser::new(&PostgreSqlDialect {})
-        .with_recursion_limit(DEPTH_MAX)
-        .with_tokens_with_locations(tokens)
-        .parse_statements()
-        .map_err(|error| syntax(&error))?;
-    let mut statements = parsed.into_iter();
-    match (statements.next(), statements.next()) {
-        (Some(statement), None) => {
-            refuse_open_distinct(&statement)?;
-            classify(statement)
+impl Statement {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        self.source.slice(self.from, self.to)
+    }
+
+    /// A text without a statement.
+    pub fn empty(text: &str) -> Self {
+        Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing }
+    }
+
+    /// The highest number of a parameter in it.
+    pub fn parameters(&self) -> usize {
+        match &self.request {
+            Request::Query(query) | Request::Explain { statement: query, .. } => {
+                super::parameters::count(query).unwrap_or_default()
+            }
+            _ => 0,
         }
-        (None, _) => Err(Error::new(ErrorKind::Invalid, "there is no statement to run")),
+    }
+
+    pub fn is_query(&self) -> bool {
+        matches!(self.request, Request::Query(_))
+    }
+}
+
+/// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left out. All of the text is parsed
+/// before any of it runs.
+pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
+    let source = Source::new(text);
+    let tokens = tokens(text, &source)?;
+    tokens
+        .split(|token| matches!(token.token, Token::SemiColon | Token::EOF))
+        .filter(|tokens| tokens.iter().any(|token| !matches!(token.token, Token::Whitespace(_))))
+        .map(|tokens| statement_of(&mut Words::new(&source, tokens)))
+        .collect()
+}
+
+/// Parses exactly one statement.
+pub fn parse(text: &str) -> Result<Statement> {
+    let mut statements = parse_all(text)?.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(statement), None) => Ok(statement),
+        (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement to run")),
         (Some(_), Some(_)) => {
-            Err(Error::new(ErrorKind::Invalid, "one statement at a time, please: this text has several"))
+            Err(Error::new(ErrorKind::Syntax, "one statement at a time, please: this text has several"))
         }
     }
 }
 
+/// The statement that the words from here on make.
+pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
+    let source = words.source().clone();
+    let tokens = words.rest();
+    let mut spans = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).map(|token| token.span);
+    let first = spans.next();
+    let last = spans.last().or(first);
+    let from = first.map_or(0, |span| source.offset(span.start));
+    let to = last.map_or(0, |span| source.offset(span.end));
+    let request = match Command::parse(words)? {
+        Some(command) => Request::Command(command),
+        None => {
+            refuse_long_chains(tokens)?;
+            let mut parser = parser(tokens);
+            let parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
+            let rest = parser.peek_token();
+            if rest.token != Token::EOF {
+                return Err(source.syntax_at(Some(&rest)));
+            }
+            while !words.at_end() {
+                words.skip();
+            }
+            refuse_open_distinct(&parsed)?;
+            classify(parsed)?
+        }
+    };
+    Ok(Statement { source, from, to, request })
+}
+
+/// A list of expressions in parentheses.
+pub(super) fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
+    let tokens = words.rest();
+    refuse_long_chains(tokens)?;
+    let mut parser = parser(tokens);
+    let parsed = parser.expect_token(&Token::LParen).and_then(|_| {
+        if parser.consume_token(&Token::RParen) {
+            return Ok(Vec::new());
+        }
+        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(list)
+    });
+    let list = parsed.map_err(|error| syntax(&error, words.source(), tokens))?;
+    let rest = parser.peek_token();
+    if rest.token != Token::EOF {
+        return Err(words.source().syntax_at(Some(&rest)));
+    }
+    while !words.at_end() {
+        words.skip();
+    }
+    Ok(list)
+}
+
+/// `SELECT expr`.
+pub(super) fn select_of(expr: Expr) -> Result<ast::Statement> {
+    let mut statement = match parse("SELECT 1")?.request {
+        Request::Query(query) => query,
+        _ => return Err(Error::new(ErrorKind::Internal, "a query was parsed as something else")),
+    };
+    if let ast::Statement::Query(query) = statement.as_mut()
+        && let ast::SetExpr::Select(select) = query.body.as_mut()
+    {
+        select.projection = vec![ast::SelectItem::UnnamedExpr(expr)];
+    }
+    Ok(*statement)
+}
+
+fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
+    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
+    Parser::new(&DIALECT).with_recursion_limit(DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+}
+
 /// The words of a text. An operator such as `>-` is two, as in PostgreSQL: only one with a special character may end in a sign.
-fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize_with_location()
-        .map_err(|error| Error::new(ErrorKind::Invalid, format!("syntax error: {error}")))?;
+fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
+        let from = source.offset(error.location);
+        let near = source.slice(from, text.len());
+        let message = match error.message.as_str() {
+            message if message.starts_with("Unterminated string") => {
+                format!("unterminated quoted string at or near \"{near}\"")
+            }
+            message => format!("syntax error: {message}"),
+        };
+        Error::new(ErrorKind::Syntax, message).at(source.position(error.location))
+    })?;
     let mut split = Vec::with_capacity(tokens.len());
     for token in tokens {
         let Token::CustomBinaryOperator(operator) = &token.token else {
@@ -128,7 +254,7 @@ fn count(chains: &mut [usize]) -> Result<()> {
 }
 
 /// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
-fn refuse_open_distinct(statement: &Statement) -> Result<()> {
+fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
     let found = visit_expressions(statement, |expr| match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
             if matches!(**right, Expr::BinaryOp { .. }) =>
@@ -146,24 +272,44 @@ fn refuse_open_distinct(statement: &Statement) -> Result<()> {
     }
 }
 
-fn syntax(error: &ParserError) -> Error {
+/// The parser tells the place at the end of its message.
+fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
-        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.clone(),
-        ParserError::RecursionLimitExceeded => format!("expressions are nested more than {DEPTH_MAX} deep"),
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
+        ParserError::RecursionLimitExceeded => {
+            return Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"));
+        }
     };
-    Error::new(ErrorKind::Invalid, format!("syntax error: {message}"))
+    let Some((message, place)) = message.rsplit_once(" at Line: ") else {
+        return match message.contains("found: EOF") {
+            true => source.syntax_at(None).with_detail(message),
+            false => Error::new(ErrorKind::Syntax, format!("syntax error: {message}")),
+        };
+    };
+    let place = place.split_once(", Column: ").and_then(|(line, column)| {
+        Some(Location { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? })
+    });
+    let token = tokens.iter().find(|token| Some(token.span.start) == place);
+    source.syntax_at(token).with_detail(message)
 }
 
-fn classify(statement: Statement) -> Result<Request> {
+fn classify(statement: ast::Statement) -> Result<Request> {
     match statement {
-        Statement::Query(_)
-        | Statement::ShowTables { .. }
-        | Statement::ShowColumns { .. }
-        | Statement::ExplainTable { .. } => Ok(Request::Query(Box::new(statement))),
-        Statement::Explain {
-            analyze, verbose, query_plan: false, estimate: false, statement, format, options, ..
+        ast::Statement::Query(_)
+        | ast::Statement::ShowTables { .. }
+        | ast::Statement::ShowColumns { .. }
+        | ast::Statement::ExplainTable { .. } => Ok(Request::Query(Box::new(statement))),
+        ast::Statement::Explain {
+            analyze,
+            verbose,
+            query_plan: false,
+            estimate: false,
+            statement,
+            format,
+            options,
+            ..
         } => {
-            if !matches!(*statement, Statement::Query(_)) {
+            if !matches!(*statement, ast::Statement::Query(_)) {
                 return Err(refused(&statement));
             }
             let (mut analyze, mut verbose) = (analyze, verbose);
@@ -230,7 +376,7 @@ fn apply_option(
     Ok(())
 }
 
-fn refused(statement: &Statement) -> Error {
+fn refused(statement: &ast::Statement) -> Error {
     let words: Vec<String> = statement.to_string().split_whitespace().take(2).map(str::to_uppercase).collect();
     let verb = match words.first().map(String::as_str) {
         Some("CREATE" | "DROP" | "ALTER") => words.join(" "),
@@ -248,16 +394,14 @@ fn refused(statement: &Statement) -> Error {
 
 /// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and comments do not cut.
 pub fn split(text: &str) -> Result<Vec<String>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize_with_location()
-        .map_err(|error| Error::new(ErrorKind::Invalid, format!("syntax error: {error}")))?;
-    let line_starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let source = Source::new(text);
+    let tokens = tokens(text, &source)?;
     let mut statements = Vec::new();
     let (mut from, mut empty) = (0, true);
     for token in tokens {
         match token.token {
             Token::SemiColon => {
-                let at = offset(text, &line_starts, token.span.start);
+                let at = source.offset(token.span.start);
                 if !empty {
                     statements.push(text[from..at].trim().to_owned());
                 }
@@ -271,13 +415,6 @@ pub fn split(text: &str) -> Result<Vec<String>> {
         statements.push(text[from..].trim().to_owned());
     }
     Ok(statements)
-}
-
-/// Lines and columns count from 1, columns in characters.
-fn offset(text: &str, line_starts: &[usize], at: Location) -> usize {
-    let line_start = line_starts.get((at.line as usize).saturating_sub(1)).copied().unwrap_or(text.len());
-    let column = (at.column as usize).saturating_sub(1);
-    text[line_start..].char_indices().nth(column).map_or(text.len(), |(byte, _)| line_start + byte)
 }
 
 #[cfg(test)]

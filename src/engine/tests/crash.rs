@@ -113,7 +113,8 @@ fn a_flipped_bit_never_becomes_another_answer() {
         let mut damaged = content.clone();
         damaged.entry(path.clone()).and_modify(|bytes| bytes[at] ^= 0x04);
         let engine = open(Arc::new(MemoryStore::with_files(damaged))).expect("opens");
-        let answer = rows(engine.session(), "SELECT * FROM People ORDER BY 1, 2").expect_err("refused");
+        let answer = rows(&mut engine.own_session().expect("a session"), "SELECT * FROM People ORDER BY 1, 2")
+            .expect_err("refused");
         assert_eq!(answer.kind(), ErrorKind::Corrupt, "byte {at}: {answer}");
         assert!(answer.to_string().contains(&path), "byte {at}: {answer}");
         let error = import(&engine, "People", &export(2), 1 << 20).expect_err("refused");

@@ -105,7 +105,10 @@ fn a_table_with_thousands_of_properties_keeps_them_all() {
             assert_eq!(entity.get(&format!("P{}", i * 40 + p)), Some(&Value::Int32(p as i32)));
         }
     }
-    let last = rows(engine.session(), r#"SELECT other_property("(other)", 'P1999') FROM Wide WHERE "RowKey" = '049'"#);
+    let last = rows(
+        &mut engine.own_session().expect("a session"),
+        r#"SELECT other_property("(other)", 'P1999') FROM Wide WHERE "RowKey" = '049'"#,
+    );
     assert_eq!(last.expect("answers"), ["39"]);
 }
 

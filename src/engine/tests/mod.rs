@@ -43,7 +43,7 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
 }
 
 /// The rows of a query as text, one string a row.
-fn rows(session: &Session, sql: &str) -> Result<Vec<String>> {
+fn rows(session: &mut Session, sql: &str) -> Result<Vec<String>> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(async {

@@ -8,7 +8,7 @@ use super::{Dice, import, open, rows};
 use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::provider::ScanOptions;
-use crate::session::{Session, SessionOptions};
+use crate::session::{Activity, Planner, Session, SessionOptions, Settings};
 use crate::storage::Edit;
 use crate::storage::run::RunFile;
 
@@ -97,7 +97,10 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
 fn session(engine: &Engine, filter_pushdown: bool, pruning: bool) -> Session {
     let scan = ScanOptions { filter_pushdown, pruning };
     let options = SessionOptions { scan, target_partitions: Some(2), ..SessionOptions::default() };
-    Session::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a session")
+    let planner = Planner::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a planner");
+    let activity = Activity::new("test", "test", "", engine.store().clock().now());
+    let registration = engine.registry().register(activity).expect("a place");
+    Session::new(Arc::new(planner), registration, "test", Settings::new([]).expect("settings"))
 }
 
 /// Masks some rows of some files.
@@ -124,11 +127,11 @@ fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, mas
     if masked {
         mask(&engine, &mut dice);
     }
-    let plain = session(&engine, false, false);
-    let clever = [session(&engine, true, true), session(&engine, false, true), session(&engine, true, false)];
+    let mut plain = session(&engine, false, false);
+    let mut clever = [session(&engine, true, true), session(&engine, false, true), session(&engine, true, false)];
     let live = engine.store().snapshot().catalog.tables().map(|table| table.manifest.live_rows()).sum::<u64>();
     assert_eq!(
-        rows(&plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM Tab").expect("counts"),
+        rows(&mut plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM Tab").expect("counts"),
         [live.to_string()],
         "seed {seed}"
     );
@@ -137,7 +140,7 @@ fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, mas
         let select = format!(
             "SELECT \"PartitionKey\", \"RowKey\", \"A\", \"B\", \"B:Int32\", \"S\", \"Timestamp\" FROM Tab WHERE {filter}"
         );
-        let mut expected = rows(&plain, &select).unwrap_or_else(|error| panic!("seed {seed}: {filter}: {error}"));
+        let mut expected = rows(&mut plain, &select).unwrap_or_else(|error| panic!("seed {seed}: {filter}: {error}"));
         let ordered = format!(
             "SELECT \"PartitionKey\", \"RowKey\" FROM Tab WHERE {filter} ORDER BY \"PartitionKey\" COLLATE_, \"RowKey\" COLLATE_"
         );
@@ -148,11 +151,12 @@ fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, mas
             format!(" LIMIT {} OFFSET {}", dice.below(30), dice.below(9)),
         ];
         let ordered = ordered.replace("COLLATE_", direction) + &limit[dice.below(3)];
-        let expected_order = rows(&plain, &ordered).unwrap_or_else(|error| panic!("seed {seed}: {ordered}: {error}"));
+        let expected_order =
+            rows(&mut plain, &ordered).unwrap_or_else(|error| panic!("seed {seed}: {ordered}: {error}"));
         let count = format!("SELECT count(*), min(\"PartitionKey\"), max(\"RowKey\") FROM Tab WHERE {filter}");
-        let expected_count = rows(&plain, &count).unwrap_or_else(|error| panic!("seed {seed}: {count}: {error}"));
+        let expected_count = rows(&mut plain, &count).unwrap_or_else(|error| panic!("seed {seed}: {count}: {error}"));
         expected.sort();
-        for (which, session) in clever.iter().enumerate() {
+        for (which, session) in clever.iter_mut().enumerate() {
             let mut found =
                 rows(session, &select).unwrap_or_else(|error| panic!("seed {seed}, {which}: {filter}: {error}"));
             found.sort();

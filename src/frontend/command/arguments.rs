@@ -36,9 +36,25 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    Serve(ServeArguments),
     Sql(SqlArguments),
     Import(ImportArguments),
     Check(CheckArguments),
+}
+
+/// Serve the PostgreSQL wire protocol: psql, drivers and BI tools connect
+#[derive(Debug, Args)]
+pub(super) struct ServeArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+
+    /// The address to listen on; only addresses of this machine, since nobody is asked for a password
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
+    pub(super) pg: String,
+
+    /// Add the sample tables; without --data nothing is kept
+    #[arg(long)]
+    pub(super) sample: bool,
 }
 
 /// Ask in SQL

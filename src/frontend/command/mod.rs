@@ -9,6 +9,7 @@ mod check;
 mod failure;
 mod import;
 mod output;
+mod serve;
 mod sql;
 mod text;
 mod tour;
@@ -27,6 +28,7 @@ use crate::session::ErrorKind;
 /// Does what the command line asks and says what went wrong, if anything did.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
+        Command::Serve(arguments) => serve::run(arguments).await,
         Command::Sql(arguments) => sql::run(arguments).await,
         Command::Import(arguments) => import::run(arguments).await,
         Command::Check(arguments) => check::run(arguments).await,

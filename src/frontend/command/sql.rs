@@ -42,13 +42,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     }
     let database = super::open(&location).await?;
     if arguments.sample {
-        let filled = database.clone();
-        match tokio::task::spawn_blocking(move || sample::fill(&filled)).await {
-            Ok(filled) => filled?,
-            Err(error) => {
-                return Err(Failure::defect(format!("making the sample tables ended unexpectedly: {error}")));
-            }
-        }
+        fill_sample(&database).await?;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let done = if is_tour {
@@ -63,11 +57,21 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Well)
 }
 
+/// Adds the sample tables.
+pub(super) async fn fill_sample(database: &Database) -> Result<(), Failure> {
+    let filled = database.clone();
+    match tokio::task::spawn_blocking(move || sample::fill(&filled)).await {
+        Ok(filled) => Ok(filled?),
+        Err(error) => Err(Failure::defect(format!("making the sample tables ended unexpectedly: {error}"))),
+    }
+}
+
 /// Runs the statements in order and prints each result before the next statement runs. The first error ends it.
 async fn execute(database: &Database, statements: &[String], form: Form, out: &mut dyn Write) -> Result<(), Failure> {
     let mut tables = 0;
+    let mut session = database.own_session()?;
     for statement in statements {
-        let answer = database.sql(statement).await?;
+        let answer = session.sql(statement, &[]).await?;
         if form == Form::Table && !answer.schema().fields().is_empty() {
             if tables > 0 {
                 writeln!(out)?;

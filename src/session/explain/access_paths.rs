@@ -74,10 +74,12 @@ impl TableProvider for AccessPathsOf {
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let external = |error: crate::session::Error| DataFusionError::External(Box::new(error));
-        let query = match parse(&self.text).map_err(external)? {
+        let statement = parse(&self.text).map_err(external)?;
+        let query = match &statement.request {
             Request::Query(query) | Request::Explain { statement: query, .. } => query,
+            _ => return plan_err!("access_paths takes the text of a query: access_paths('SELECT ...')"),
         };
-        let plan = self.statement.physical_plan(*query, &[]).await.map_err(external)?;
+        let plan = self.statement.physical_plan(&statement, query).await.map_err(external)?;
         let reads = reads(&plan, false).await.map_err(external)?;
         let reads: Vec<TableRead> = reads.into_iter().map(|(_, read)| read).collect();
         let batch = batch(&self.schema, &reads)?;
@@ -99,6 +101,11 @@ const NUMBERS: [&str; 11] = [
     "rows_max",
     "bytes_max",
 ];
+
+/// Its columns.
+pub fn access_paths_columns() -> Vec<String> {
+    TEXTS.iter().chain(&NUMBERS).map(|name| (*name).to_owned()).collect()
+}
 
 fn schema() -> SchemaRef {
     let texts = TEXTS.iter().map(|name| Field::new(*name, DataType::Utf8View, true));

@@ -18,7 +18,7 @@ use futures::stream;
 use super::error::Result;
 use super::statement::ExplainFormat;
 
-pub use access_paths::AccessPaths;
+pub use access_paths::{AccessPaths, access_paths_columns};
 
 /// A plan as rows of one column, `QUERY PLAN`. With `analyze` the plan is run and its rows are thrown away.
 pub async fn explain(

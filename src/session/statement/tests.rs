@@ -1,4 +1,4 @@
-use super::{CHAIN_MAX, Request, parse, split};
+use super::{CHAIN_MAX, parse, parse_all, split};
 use crate::session::error::ErrorKind;
 
 fn refused(text: &str) -> String {
@@ -10,7 +10,7 @@ fn refused(text: &str) -> String {
 #[test]
 fn a_sign_behind_a_comparison_is_a_word_of_its_own() {
     for text in ["SELECT 1>-1", "SELECT 1 >=-1", "SELECT 1<>-1", "SELECT 1<=+1", "SELECT 1=-1"] {
-        assert!(matches!(parse(text), Ok(Request::Query(_))), "{text}");
+        assert!(parse(text).expect(text).is_query(), "{text}");
     }
 }
 
@@ -47,4 +47,17 @@ fn statements_are_cut_at_semicolons_outside_quotes_and_comments() {
     let text = "SELECT 'a;b';\n\nSELECT \"x;y\" ;; SELECT 'é;' ;\n";
     assert_eq!(split(text).expect("splits"), ["SELECT 'a;b'", "SELECT \"x;y\"", "SELECT 'é;'"]);
     assert_eq!(split("").expect("splits"), [""; 0]);
+}
+
+#[test]
+fn all_of_a_text_is_parsed_before_any_of_it_runs() {
+    let statements = parse_all("BEGIN; SELECT 'a;b' ;; SHOW all;").expect("parsed");
+    let texts: Vec<&str> = statements.iter().map(super::Statement::text).collect();
+    assert_eq!(texts, ["BEGIN", "SELECT 'a;b'", "SHOW all"]);
+    assert!(parse_all(" -- nothing\n;").expect("parsed").is_empty());
+    let error = parse_all("SELECT 1; SELEC 2").expect_err("a mistake");
+    assert_eq!((error.to_string().as_str(), error.position()), ("syntax error at or near \"SELEC\"", Some(11)));
+    let error = parse("SELECT (1").expect_err("a mistake");
+    assert_eq!((error.to_string().as_str(), error.position()), ("syntax error at end of input", Some(10)));
+    assert_eq!(parse("SELECT 'a").expect_err("a mistake").to_string(), "unterminated quoted string at or near \"'a\"");
 }

@@ -1,0 +1,180 @@
+//! A session at work: messages in, answers out, in the order of the protocol.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc;
+
+use super::message::{Lost, Malformed, Message};
+use super::queue::Received;
+use super::reply::Reply;
+use super::sqlstate::Severity;
+use crate::session::{Error, ErrorKind, Interrupt, Result, Session, StatementGuard, TransactionStatus};
+
+/// One client's session.
+pub struct Connection {
+    pub(super) session: Session,
+    pub(super) reply: Reply,
+    messages: mpsc::Receiver<Received>,
+    /// After an error of the extended protocol, everything up to the next Sync is passed over.
+    skip_to_sync: bool,
+    /// What the client was told of the settings.
+    told: BTreeMap<&'static str, String>,
+}
+
+/// Why a session ends.
+enum End {
+    /// The client left, or said so.
+    Quiet,
+    /// The client is told.
+    Fatal(Error),
+}
+
+impl Connection {
+    pub fn new(session: Session, reply: Reply, messages: mpsc::Receiver<Received>) -> Self {
+        let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
+        Self { session, reply, messages, skip_to_sync: false, told }
+    }
+
+    /// Serves until the client leaves or is sent away.
+    pub async fn run(mut self) {
+        let end = self.serve().await;
+        if let End::Fatal(error) = end {
+            // The client may be gone; it was the last there was to say.
+            let _ = self.reply.error(&error, Severity::Fatal);
+            let _ = self.reply.flush().await;
+        }
+    }
+
+    async fn serve(&mut self) -> End {
+        loop {
+            if let Err(error) = self.flush_when_idle().await {
+                return End::Fatal(error);
+            }
+            let received = match self.receive().await {
+                Ok(Some(received)) => received,
+                Ok(None) => return End::Quiet,
+                Err(error) => return End::Fatal(error),
+            };
+            let message = match received.message {
+                Ok(Message::Terminate) => return End::Quiet,
+                Ok(message) => message,
+                Err(Lost(reason)) => return End::Fatal(Error::new(ErrorKind::Protocol, reason)),
+            };
+            if let Err(error) = self.handle(message).await {
+                return End::Fatal(error);
+            }
+        }
+    }
+
+    /// Nobody waits for an answer in the middle of a pipeline.
+    async fn flush_when_idle(&mut self) -> Result<()> {
+        if self.messages.is_empty() { self.reply.flush().await } else { self.reply.flush_if_large().await }
+    }
+
+    async fn receive(&mut self) -> Result<Option<Received>> {
+        let mut interrupts = self.session.registration().interrupts();
+        let (setting, idle) = match self.session.status() {
+            TransactionStatus::Idle => ("idle_session_timeout", "terminating connection due to idle-session timeout"),
+            _ => ("idle_in_transaction_session_timeout", "terminating connection due to idle-in-transaction timeout"),
+        };
+        let timeout = self.session.settings().duration(setting);
+        let idle_for = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending::<()>().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            received = self.messages.recv() => Ok(received),
+            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => {
+                Err(Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command"))
+            }
+            () = idle_for => Err(Error::new(ErrorKind::ShuttingDown, idle)),
+        }
+    }
+
+    /// Handles a message. What a statement does wrong is told the client here; an error ends the session.
+    async fn handle(&mut self, message: Message) -> Result<()> {
+        if self.skip_to_sync && !matches!(message, Message::Sync) {
+            return Ok(());
+        }
+        let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
+        let done = match message {
+            Message::Query(text) => self.query(text).await,
+            Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
+            Message::Bind(bind) => self.bind(bind).await,
+            Message::DescribeStatement(name) => self.describe_statement(&name),
+            Message::DescribePortal(name) => self.describe_portal(&name),
+            Message::Execute { portal, rows_max } => self.execute(&portal, rows_max).await,
+            Message::CloseStatement(name) => self.close_statement(&name),
+            Message::ClosePortal(name) => self.close_portal(&name),
+            Message::Flush => self.reply.flush().await,
+            Message::Sync => {
+                self.skip_to_sync = false;
+                self.session.end_of_request();
+                self.ready()
+            }
+            Message::FunctionCall => {
+                let error = Error::new(ErrorKind::Unsupported, "function calls of the protocol are not supported")
+                    .with_hint("SELECT the function instead");
+                self.tell(&error)?;
+                self.ready()
+            }
+            Message::Malformed(Malformed::Content(reason)) => Err(Error::new(ErrorKind::Protocol, reason)),
+            Message::Malformed(Malformed::NotUtf8) => {
+                Err(Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))
+            }
+            // Left over from a copy that failed: passed over, as PostgreSQL does.
+            Message::Copy => return Ok(()),
+            Message::Terminate => return Ok(()),
+        };
+        match done {
+            Err(error) if error.kind() == ErrorKind::ShuttingDown => Err(error),
+            Err(error) => {
+                self.tell(&error)?;
+                self.skip_to_sync = extended;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Tells the client that a statement failed.
+    pub(super) fn tell(&mut self, error: &Error) -> Result<()> {
+        self.session.failed();
+        self.notices()?;
+        self.reply.error(error, Severity::Error)
+    }
+
+    pub(super) fn notices(&mut self) -> Result<()> {
+        for notice in self.session.take_notices() {
+            self.reply.error(&notice, Severity::Warning)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn ready(&mut self) -> Result<()> {
+        self.notices()?;
+        self.tell_settings()?;
+        self.session.idle();
+        self.reply.ready(self.session.status())
+    }
+
+    /// Drivers keep some settings in mind, and have to hear of every change.
+    fn tell_settings(&mut self) -> Result<()> {
+        for (name, value) in self.session.settings().reported() {
+            let told = self.told.entry(name).or_default();
+            if told != value {
+                value.clone_into(told);
+                self.reply.parameter(name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches over one statement.
+    pub(super) fn guard(&self) -> StatementGuard {
+        StatementGuard::new(self.session.registration(), self.session.settings().duration("statement_timeout"))
+    }
+}

@@ -1,0 +1,116 @@
+//! The listener: who may come in, and how all leave.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::startup;
+use crate::frontend::embedded::Database;
+use crate::session::{Error, ErrorKind, Registry, Result};
+
+/// Connections that have not said yet who they are.
+const STRANGERS_MAX: usize = 200;
+/// How long sessions may take to say goodbye.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+/// After a refused accept: usually there are no descriptors left, and some come back.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// How the server runs.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    pub address: SocketAddr,
+    /// Most sessions at a time.
+    pub connections_max: usize,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self { address: SocketAddr::from(([127, 0, 0, 1], 5433)), connections_max: 500 }
+    }
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub database: Database,
+    pub registry: Arc<Registry>,
+    /// Where statements run: not where sockets are served.
+    pub compute: Handle,
+    pub port: u16,
+}
+
+impl Server {
+    /// Listens. Only addresses of this machine are taken, since nobody is asked for a password.
+    pub async fn bind(database: Database, options: &ServerOptions, compute: Handle) -> Result<Self> {
+        let address = options.address;
+        if !address.ip().is_loopback() {
+            let message =
+                format!("{address} can be reached from other machines, and this version asks for no password");
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_hint("listen on 127.0.0.1 or [::1], and let others in through an SSH tunnel"));
+        }
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            let error =
+                Error::new(ErrorKind::Unavailable, format!("cannot listen on {address}: {error}")).with_source(error);
+            error.with_hint("another program has the port: stop it, or choose another one with --pg 127.0.0.1:PORT")
+        })?;
+        let port = listener.local_addr().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))?.port();
+        let registry = Arc::clone(database.registry());
+        registry.allow(options.connections_max);
+        Ok(Self { listener, shared: Arc::new(Shared { database, registry, compute, port }) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Result<SocketAddr> {
+        self.listener.local_addr().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
+    }
+
+    /// Serves until told to stop; then statements are stopped, clients are told, and sockets closed.
+    pub async fn serve(self, mut stop: watch::Receiver<bool>) {
+        let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = asked_to_stop(&mut stop) => break,
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                accepted = self.listener.accept() => match accepted {
+                    Ok((socket, client)) => {
+                        if let Ok(permit) = Arc::clone(&strangers).try_acquire_owned() {
+                            connections.spawn(startup::welcome(socket, client, Arc::clone(&self.shared), permit));
+                        }
+                    }
+                    Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+                },
+            }
+        }
+        drop(self.listener);
+        self.shared.registry.terminate_all();
+        let goodbye = async { while connections.join_next().await.is_some() {} };
+        // Those who do not read their goodbye are cut off.
+        let _ = tokio::time::timeout(SHUTDOWN, goodbye).await;
+    }
+}
+
+async fn asked_to_stop(stop: &mut watch::Receiver<bool>) {
+    // An error means that nobody is left who could ask.
+    let _ = stop.wait_for(|stop| *stop).await.map(|_| ());
+}
+
+/// Small answers go out at once.
+pub(super) fn set_no_delay(socket: &TcpStream) {
+    // Without it the connection is slower, nothing else.
+    let _ = socket.set_nodelay(true);
+}

@@ -1,0 +1,79 @@
+//! The simple protocol: a text of statements, answered in full.
+
+use std::sync::Arc;
+
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::EmptyQueryResponse;
+
+use super::connection::Connection;
+use super::describe::row_description;
+use super::rows::{formats, send};
+use crate::session::{Error, ErrorKind, Outcome, PortalState, Result, Statement, StatementGuard, parse_all};
+
+impl Connection {
+    /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
+    pub(super) async fn query(&mut self, text: String) -> Result<()> {
+        self.session.active(&text);
+        // The unnamed statement and portal do not survive a simple query.
+        self.session.close_statement("");
+        self.session.close_portal("");
+        match self.statements(&text).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::ShuttingDown => return Err(error),
+            Err(error) => self.tell(&error)?,
+        }
+        self.session.end_of_request();
+        self.ready()
+    }
+
+    async fn statements(&mut self, text: &str) -> Result<()> {
+        let statements = parse_all(text)?;
+        if statements.is_empty() {
+            return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+        }
+        for statement in statements {
+            let mut guard = self.guard();
+            self.statement(Arc::new(statement), &mut guard).await?;
+            self.notices()?;
+            self.reply.flush_if_large().await?;
+        }
+        Ok(())
+    }
+
+    async fn statement(&mut self, statement: Arc<Statement>, guard: &mut StatementGuard) -> Result<()> {
+        let prepared = Arc::new(guard.run(self.session.prepare(statement, &[])).await?);
+        if !prepared.parameters.is_empty() {
+            return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+        }
+        match guard.run(self.session.run(&prepared, &[])).await? {
+            Outcome::Done(tag) => self.reply.complete(tag),
+            Outcome::Rows(mut rows) => {
+                let style = Arc::clone(self.session.settings().style());
+                let formats = formats(&[], rows.columns.len())?;
+                self.reply.push(&row_description(&rows.columns, &formats)?)?;
+                let sent = send(&mut self.reply, &mut rows, &formats, &style, u64::MAX, guard).await?;
+                self.reply.complete(tag(rows.verb, sent))
+            }
+            Outcome::FromCursor { name, rows_max } => {
+                let style = Arc::clone(self.session.settings().style());
+                let mut portal = self.session.take_portal(&name)?;
+                let PortalState::Running(rows) = &mut portal.state else {
+                    return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+                };
+                let formats = formats(&[], rows.columns.len())?;
+                self.reply.push(&row_description(&rows.columns, &formats)?)?;
+                let sent = send(&mut self.reply, rows, &formats, &style, rows_max, guard).await?;
+                self.session.put_portal(&name, portal);
+                self.reply.complete(format!("FETCH {sent}"))
+            }
+        }
+    }
+}
+
+/// The tag of an answer with rows.
+pub(super) fn tag(verb: &str, rows: u64) -> String {
+    match verb {
+        "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        verb => verb.to_owned(),
+    }
+}

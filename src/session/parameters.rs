@@ -1,0 +1,168 @@
+//! `$1`, `$2` and so on: their types before, and their values when a statement runs.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::array::Array;
+use arrow::datatypes::Field;
+use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::{DFSchema, ParamValues, ScalarValue};
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::{ColumnarValue, LogicalPlan, Statement as PlannedStatement};
+use datafusion::sql::parser::Statement as ParsedStatement;
+use datafusion::sql::sqlparser::ast::{
+    self, ArrayElemTypeDef, DataType, Ident, ObjectName, TimezoneInfo, Value, visit_expressions,
+};
+
+use super::error::{Error, ErrorKind, Result};
+use crate::sql_types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of};
+
+/// Plans a query and types its parameters: as declared, else by their context, else as text.
+pub async fn plan(
+    state: &SessionState,
+    query: ast::Statement,
+    declared: &[Option<&'static PostgresType>],
+) -> Result<(LogicalPlan, Vec<&'static PostgresType>)> {
+    let count = count(&query)?.max(declared.len());
+    if count == 0 {
+        let plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?;
+        return Ok((plan, Vec::new()));
+    }
+    let declared = |at: usize| declared.get(at).copied().flatten();
+    let mut inferred = HashMap::new();
+    if (0..count).any(|at| declared(at).is_none()) {
+        // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
+        if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
+            inferred = plan.get_parameter_fields()?;
+        }
+    }
+    let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
+    let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| known("text"), Ok));
+    let types = types.collect::<Result<Vec<_>>>()?;
+    let prepare = ast::Statement::Prepare {
+        name: Ident::new("statement"),
+        data_types: types.iter().map(|ty| data_type(ty)).collect(),
+        statement: Box::new(query),
+    };
+    match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await? {
+        LogicalPlan::Statement(PlannedStatement::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
+        _ => Err(Error::new(ErrorKind::Internal, "a prepared statement was planned as something else")),
+    }
+}
+
+fn known(name: &str) -> Result<&'static PostgresType> {
+    type_by_name(name).ok_or_else(|| Error::new(ErrorKind::Internal, format!("there is no type {name}")))
+}
+
+/// A type that a parameter can have: not the one of NULL.
+fn known_type(field: &Field) -> Option<&'static PostgresType> {
+    if field.data_type().is_null() {
+        return None;
+    }
+    type_of(field)
+}
+
+/// The highest number of a parameter.
+pub fn count(query: &ast::Statement) -> Result<usize> {
+    let mut highest = 0;
+    let found = visit_expressions(query, |expr| {
+        if let ast::Expr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+        {
+            match name.strip_prefix('$').and_then(|number| number.parse::<u16>().ok()) {
+                Some(number) if number > 0 => highest = highest.max(usize::from(number)),
+                _ => return ControlFlow::Break(name.clone()),
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    match found {
+        ControlFlow::Continue(()) => Ok(highest),
+        ControlFlow::Break(name) => Err(Error::new(ErrorKind::Syntax, format!("there is no parameter {name}"))),
+    }
+}
+
+/// The type as the parser would have read it.
+fn data_type(ty: &PostgresType) -> DataType {
+    if let Some(element) = type_by_oid_of_element(ty) {
+        return DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(data_type(element)), None));
+    }
+    match ty.name {
+        "bool" => DataType::Boolean,
+        "int2" => DataType::SmallInt(None),
+        "int4" => DataType::Integer(None),
+        "int8" => DataType::BigInt(None),
+        "float4" => DataType::Real,
+        "float8" => DataType::DoublePrecision,
+        "text" | "varchar" | "bpchar" | "unknown" => DataType::Text,
+        "bytea" => DataType::Bytea,
+        "uuid" => DataType::Uuid,
+        "date" => DataType::Date,
+        "time" => DataType::Time(None, TimezoneInfo::None),
+        "timestamp" => DataType::Timestamp(None, TimezoneInfo::None),
+        "timestamptz" => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
+        name => DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new()),
+    }
+}
+
+fn type_by_oid_of_element(ty: &PostgresType) -> Option<&'static PostgresType> {
+    if ty.is_vector() { None } else { ty.element() }
+}
+
+/// The plan with values in the place of its parameters.
+pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &[SqlValue]) -> Result<LogicalPlan> {
+    if values.is_empty() {
+        return Ok(plan);
+    }
+    let values = values.iter().zip(types).map(|(value, ty)| {
+        let array = value.to_array(ty)?;
+        Ok(ScalarAndMetadata::from(ScalarValue::try_from_array(&array, 0)?))
+    });
+    let values = values.collect::<Result<Vec<_>>>()?;
+    Ok(plan.with_param_values(ParamValues::List(values))?)
+}
+
+/// The value of an expression without columns, as a value of a type.
+pub async fn value_of(
+    state: &SessionState,
+    expr: &ast::Expr,
+    ty: &'static PostgresType,
+    style: &TextStyle,
+) -> Result<SqlValue> {
+    let empty = DFSchema::empty();
+    let wanted = arrow_type(ty);
+    let planned = state
+        .statement_to_plan(ParsedStatement::Statement(Box::new(super::statement::select_of(expr.clone())?)))
+        .await?;
+    let LogicalPlan::Projection(projection) = &planned else {
+        return Err(Error::new(ErrorKind::Unsupported, format!("an argument has to be a plain value, not {expr}")));
+    };
+    let expr = match projection.expr.as_slice() {
+        [expr] => expr.clone(),
+        _ => return Err(Error::new(ErrorKind::Internal, "an expression was planned as several")),
+    };
+    let expr = match &wanted {
+        Some(wanted) => datafusion::logical_expr::cast(expr, wanted.clone()),
+        None => expr,
+    };
+    let physical = state.create_physical_expr(expr, &empty)?;
+    let batch = datafusion::arrow::array::RecordBatch::try_new_with_options(
+        Arc::new(arrow::datatypes::Schema::empty()),
+        Vec::new(),
+        &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
+    )
+    .map_err(datafusion::common::DataFusionError::from)?;
+    let value = match physical.evaluate(&batch)? {
+        ColumnarValue::Array(array) => array,
+        ColumnarValue::Scalar(scalar) => scalar.to_array()?,
+    };
+    if value.is_null(0) {
+        return Ok(SqlValue::Null);
+    }
+    let field = Field::new("value", value.data_type().clone(), true);
+    match text_value(&field, &value, 0, style).map_err(Error::from)? {
+        Some(text) => Ok(parse_text(ty, &text, style).map_err(Error::from)?),
+        None => Ok(SqlValue::Null),
+    }
+}

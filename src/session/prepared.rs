@@ -1,0 +1,62 @@
+//! Statements that were parsed and planned once, to be run with different values.
+
+use std::sync::Arc;
+
+use arrow::datatypes::FieldRef;
+use datafusion::logical_expr::LogicalPlan;
+
+use super::statement::{Request, Statement};
+use crate::sql_types::PostgresType;
+use crate::storage::Snapshot;
+
+/// A column of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name is the label, which need not be unique.
+    pub field: FieldRef,
+    /// Oid of the table and number of the column, if it is one unchanged.
+    pub origin: Option<(u32, i16)>,
+}
+
+/// A statement with the types of its parameters and columns. Shared and immutable.
+#[derive(Debug)]
+pub struct Prepared {
+    pub statement: Arc<Statement>,
+    pub parameters: Vec<&'static PostgresType>,
+    /// None for statements without rows.
+    pub columns: Option<Arc<[Column]>>,
+    /// The plan, as long as its snapshot and settings are those of the run.
+    pub(super) plan: Option<Planned>,
+}
+
+impl Prepared {
+    /// A text without a statement: it runs and gives nothing.
+    pub fn empty(text: &str) -> Self {
+        Self { statement: Arc::new(Statement::empty(text)), parameters: Vec::new(), columns: None, plan: None }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        matches!(self.statement.request, Request::Nothing)
+    }
+}
+
+/// A logical plan, and what it depends on.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    pub plan: LogicalPlan,
+    pub snapshot: Snapshot,
+    pub planning: PlanningSettings,
+}
+
+/// The settings that a plan depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlanningSettings {
+    pub search_path: Vec<String>,
+    pub time_zone: String,
+}
+
+impl Planned {
+    pub fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
+        Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
+    }
+}

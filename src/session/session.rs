@@ -1,0 +1,585 @@
+//! One caller's session: statements in, rows out, and what lasts from one statement to the next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::Schema;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
+
+use super::answer::Answer;
+use super::commands::{Command, Direction, Discard};
+use super::error::{Error, ErrorKind, Result};
+use super::explain;
+use super::planning::{Planner, View};
+use super::portal::{Cursor, Portal, PortalState, Rows};
+use super::prepared::{Column, Prepared};
+use super::registry::Registration;
+use super::settings::{DEFINITIONS, Settings};
+use super::statement::{Request, Statement, parse};
+use super::transaction::{Transaction, TransactionStatus, set_modes};
+use crate::model::Value;
+use crate::sql_types::{PostgresType, SqlValue, TextStyle, field, parse_text, type_by_name, type_by_sql_name};
+
+/// Statements and portals of a session, most of which clients forget to close.
+const NAMED_MAX: usize = 10_000;
+
+/// A session. Its statements run one after the other.
+#[derive(Debug)]
+pub struct Session {
+    planner: Arc<Planner>,
+    registration: Registration,
+    user: String,
+    settings: Settings,
+    transaction: Transaction,
+    prepared: BTreeMap<String, Arc<Prepared>>,
+    portals: BTreeMap<String, Portal>,
+    notices: Vec<Error>,
+}
+
+/// What running a statement gave.
+#[derive(Debug)]
+pub enum Outcome {
+    Rows(Rows),
+    /// So many of the next rows of a cursor.
+    FromCursor {
+        name: String,
+        rows_max: u64,
+    },
+    /// The tag of a statement without rows.
+    Done(String),
+}
+
+impl Session {
+    pub fn new(planner: Arc<Planner>, registration: Registration, user: &str, mut settings: Settings) -> Self {
+        settings.tell("session_authorization", user);
+        Self {
+            planner,
+            registration,
+            user: user.to_owned(),
+            settings,
+            transaction: Transaction::default(),
+            prepared: BTreeMap::new(),
+            portals: BTreeMap::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
+    pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
+        let statement = Arc::new(parse(text)?);
+        let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
+        let prepared = Arc::new(self.prepare(statement, &types).await?);
+        if prepared.parameters.len() > values.len() {
+            let message =
+                format!("parameter ${} has no value: {} given, numbered from $1", values.len() + 1, values.len());
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        let wanted = prepared.statement.parameters();
+        if wanted < values.len() {
+            let message = format!("{} parameters given, the statement has {wanted}", values.len());
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        let style = Arc::clone(self.settings.style());
+        let mut bound = Vec::with_capacity(values.len());
+        for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
+            let value =
+                value_as(value, ty, &style).map_err(|error| error.with_context(format!("parameter ${}", at + 1)));
+            bound.push(value?);
+        }
+        match self.run(&prepared, &bound).await? {
+            Outcome::Rows(rows) => Ok(rows.into_answer()),
+            Outcome::Done(_) => Ok(Answer::empty()),
+            Outcome::FromCursor { .. } => Err(Error::new(ErrorKind::Unsupported, "FETCH needs a connection")),
+        }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
+    pub fn status(&self) -> TransactionStatus {
+        self.transaction.status()
+    }
+
+    /// Warnings since they were taken last.
+    pub fn take_notices(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// A statement begins to run.
+    pub fn active(&self, text: &str) {
+        let now = self.planner.now();
+        let name = self.settings.get("application_name").unwrap_or_default();
+        self.registration.update(|activity| {
+            name.clone_into(&mut activity.application_name);
+            text.clone_into(&mut activity.query);
+            activity.state = "active";
+            activity.query_began = Some(now);
+            activity.transaction_began.get_or_insert(now);
+        });
+    }
+
+    /// Nothing runs until the next request.
+    pub fn idle(&self) {
+        let status = self.transaction.status();
+        self.registration.update(|activity| {
+            activity.state = match status {
+                TransactionStatus::Idle => "idle",
+                TransactionStatus::InTransaction => "idle in transaction",
+                TransactionStatus::Failed => "idle in transaction (aborted)",
+            };
+            if status == TransactionStatus::Idle {
+                activity.transaction_began = None;
+            }
+        });
+    }
+
+    /// A statement failed: an open transaction fails with it.
+    pub fn failed(&mut self) {
+        self.transaction.fail();
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.end_portals();
+        }
+    }
+
+    /// Outside a transaction, the end of a request is the end of what it began.
+    pub fn end_of_request(&mut self) {
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.end_portals();
+        }
+    }
+
+    fn end_portals(&mut self) {
+        self.portals.retain(|_, portal| portal.cursor.is_some_and(|cursor| cursor.hold));
+    }
+
+    /// Types the parameters and columns of a statement. `types` are those the client declares, by number; the rest is inferred.
+    pub async fn prepare(
+        &mut self,
+        statement: Arc<Statement>,
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        if !matches!(&statement.request, Request::Command(command) if command.ends_failure()) {
+            self.transaction.refuse_if_failed()?;
+        }
+        let without_plan = |columns: Option<Vec<Column>>| Prepared {
+            statement: Arc::clone(&statement),
+            parameters: Vec::new(),
+            columns: columns.map(Arc::from),
+            plan: None,
+        };
+        match &statement.request {
+            Request::Query(query) => {
+                let view = self.view();
+                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                Ok(Prepared { statement, ..planned })
+            }
+            Request::Explain { statement: query, .. } => {
+                let view = self.view();
+                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                Ok(Prepared {
+                    statement: Arc::clone(&statement),
+                    columns: Some(Arc::from(text_columns(&["QUERY PLAN"]))),
+                    ..planned
+                })
+            }
+            Request::Nothing => Ok(without_plan(None)),
+            Request::Command(command) => Ok(without_plan(match command {
+                Command::Show(name) => {
+                    let label = super::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
+                    Some(text_columns(&[label]))
+                }
+                Command::ShowAll => Some(text_columns(&["name", "setting", "description"])),
+                Command::Fetch { cursor, rows: true, .. } => {
+                    Some(self.cursor(cursor)?.prepared.columns.as_deref().unwrap_or_default().to_vec())
+                }
+                Command::Execute { name, .. } => self.statement(name)?.columns.as_deref().map(<[Column]>::to_vec),
+                _ => None,
+            })),
+        }
+    }
+
+    /// Keeps a statement under a name. The unnamed one is replaced, others are not.
+    pub fn keep_statement(&mut self, name: &str, prepared: Prepared) -> Result<()> {
+        if !name.is_empty() && self.prepared.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(ErrorKind::DuplicateStatement, message));
+        }
+        if self.prepared.len() >= NAMED_MAX {
+            let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
+            return Err(Error::new(ErrorKind::Exhausted, message));
+        }
+        self.prepared.insert(name.to_owned(), Arc::new(prepared));
+        Ok(())
+    }
+
+    pub fn statement(&self, name: &str) -> Result<Arc<Prepared>> {
+        self.prepared.get(name).cloned().ok_or_else(|| {
+            let message = match name {
+                "" => "unnamed prepared statement does not exist".to_owned(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            Error::new(ErrorKind::UnknownStatement, message)
+        })
+    }
+
+    pub fn close_statement(&mut self, name: &str) {
+        self.prepared.remove(name);
+    }
+
+    /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.
+    pub fn bind(
+        &mut self,
+        name: &str,
+        prepared: Arc<Prepared>,
+        parameters: Vec<SqlValue>,
+        result_formats: Vec<i16>,
+    ) -> Result<()> {
+        if !matches!(&prepared.statement.request, Request::Command(command) if command.ends_failure()) {
+            self.transaction.refuse_if_failed()?;
+        }
+        self.keep_portal(name, Portal { prepared, parameters, result_formats, state: PortalState::Ready, cursor: None })
+    }
+
+    fn keep_portal(&mut self, name: &str, portal: Portal) -> Result<()> {
+        if !name.is_empty() && self.portals.contains_key(name) {
+            return Err(Error::new(ErrorKind::DuplicateCursor, format!("cursor \"{name}\" already exists")));
+        }
+        if self.portals.len() >= NAMED_MAX {
+            return Err(Error::new(ErrorKind::Exhausted, format!("a session keeps at most {NAMED_MAX} cursors")));
+        }
+        self.portals.insert(name.to_owned(), portal);
+        Ok(())
+    }
+
+    pub fn portal(&self, name: &str) -> Result<&Portal> {
+        self.portals.get(name).ok_or_else(|| unknown_portal(name))
+    }
+
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// Takes a portal out to work on it; it is put back if it has more to give.
+    pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
+        self.portals.remove(name).ok_or_else(|| unknown_portal(name))
+    }
+
+    pub fn put_portal(&mut self, name: &str, portal: Portal) {
+        self.portals.insert(name.to_owned(), portal);
+    }
+
+    /// Runs a statement with values for its parameters.
+    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
+        match &prepared.statement.request {
+            Request::Query(query) => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let answer = self.planner.run(&view, prepared, query, parameters).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
+            }
+            Request::Explain { statement: query, analyze, verbose, format } => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
+                let lines = explain::explain(&plan, context, *analyze, *verbose, *format).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
+            }
+            Request::Nothing => Ok(Outcome::Done(String::new())),
+            Request::Command(command) => {
+                if !command.ends_failure() {
+                    self.transaction.refuse_if_failed()?;
+                }
+                Box::pin(self.command(prepared, command)).await
+            }
+        }
+    }
+
+    async fn command(&mut self, prepared: &Arc<Prepared>, command: &Command) -> Result<Outcome> {
+        let mut tag = command.tag().to_owned();
+        match command {
+            Command::Begin(modes) => {
+                if !self.transaction.begin(*modes, &mut self.settings)? {
+                    self.warn(ErrorKind::ActiveTransaction, "there is already a transaction in progress");
+                }
+            }
+            Command::Commit { chain } => {
+                if !self.end_transaction(true, *chain)? {
+                    tag = "ROLLBACK".to_owned();
+                }
+            }
+            Command::Rollback { chain } => {
+                self.end_transaction(false, *chain)?;
+            }
+            Command::Savepoint(name) => self.transaction.savepoint(name.clone(), &mut self.settings)?,
+            Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
+            Command::RollbackTo(name) => self.transaction.rollback_to(name, &mut self.settings)?,
+            Command::SetTransaction(modes) => {
+                if self.transaction.status() == TransactionStatus::Idle {
+                    self.warn(ErrorKind::NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks");
+                } else if modes.isolation.is_some() && self.transaction.has_read() {
+                    let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                    return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                } else {
+                    set_modes(*modes, &mut self.settings)?;
+                }
+            }
+            Command::SetSessionTransaction(modes) => {
+                let switch = |on: bool| if on { "on" } else { "off" };
+                for (name, value) in [
+                    ("default_transaction_isolation", modes.isolation.map(|level| level.name())),
+                    ("default_transaction_read_only", modes.read_only.map(switch)),
+                    ("default_transaction_deferrable", modes.deferrable.map(switch)),
+                ] {
+                    if value.is_some() {
+                        self.settings.set(name, value, false)?;
+                    }
+                }
+            }
+            Command::Set { name, value, local } => {
+                if *local && self.transaction.status() == TransactionStatus::Idle {
+                    self.warn(ErrorKind::NoActiveTransaction, "SET LOCAL can only be used in transaction blocks");
+                }
+                self.set(name, value.as_deref(), *local)?;
+            }
+            Command::Reset(Some(name)) => self.set(name, None, false)?,
+            Command::Reset(None) => self.settings.reset_all(),
+            Command::Show(name) => {
+                let value = self.settings.show(name)?.to_owned();
+                return self.texts(prepared, "SHOW", vec![vec![value]]);
+            }
+            Command::ShowAll => {
+                let rows = DEFINITIONS.iter().map(|definition| {
+                    let value = self.settings.get(definition.name).unwrap_or_default();
+                    vec![definition.name.to_owned(), value.to_owned(), definition.description.to_owned()]
+                });
+                let rows = rows.collect();
+                return self.texts(prepared, "SHOW", rows);
+            }
+            Command::Discard(discard) => {
+                if *discard == Discard::All {
+                    if self.transaction.status() != TransactionStatus::Idle {
+                        let message = "DISCARD ALL cannot run inside a transaction block";
+                        return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                    }
+                    self.portals.clear();
+                    self.prepared.clear();
+                    self.settings.reset_all();
+                }
+            }
+            // Nobody notifies here, so there is nothing to listen to; pools ask for it nevertheless.
+            Command::Listen(_) | Command::Unlisten(_) => {}
+            Command::Prepare { name, types, statement } => {
+                let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
+                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                self.keep_statement(name, prepared)?;
+            }
+            Command::Execute { name, arguments } => {
+                let statement = self.statement(name)?;
+                if statement.parameters.len() != arguments.len() {
+                    let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+                    let detail =
+                        format!("Expected {} parameters but got {}.", statement.parameters.len(), arguments.len());
+                    return Err(Error::new(ErrorKind::Syntax, message).with_detail(detail));
+                }
+                let view = self.view();
+                let mut values = Vec::new();
+                for (argument, ty) in arguments.iter().zip(&statement.parameters) {
+                    values.push(self.planner.value_of(&view, argument, ty).await?);
+                }
+                return Box::pin(self.run(&statement, &values)).await;
+            }
+            Command::Deallocate(Some(name)) => {
+                self.statement(name)?;
+                self.prepared.remove(name);
+            }
+            Command::Deallocate(None) => self.prepared.clear(),
+            Command::Declare { name, hold, scroll, statement } => {
+                if !hold && self.transaction.status() == TransactionStatus::Idle {
+                    let message = "DECLARE CURSOR can only be used in transaction blocks";
+                    return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+                }
+                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &[])).await?;
+                if let Some(parameter) = prepared.parameters.first() {
+                    let message = format!("a cursor takes no parameters, this one has one of type {}", parameter.name);
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
+                let prepared = Arc::new(prepared);
+                let Outcome::Rows(rows) = Box::pin(self.run(&prepared, &[])).await? else {
+                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                };
+                let cursor = Some(Cursor { hold: *hold, scroll: *scroll });
+                let state = PortalState::Running(Box::new(rows));
+                let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
+                self.keep_portal(name, portal)?;
+            }
+            Command::Fetch { cursor, direction, rows } => return self.fetch(cursor, *direction, *rows).await,
+            Command::CloseCursor(Some(name)) => {
+                self.cursor(name)?;
+                self.portals.remove(name);
+            }
+            Command::CloseCursor(None) => self.portals.retain(|_, portal| portal.cursor.is_none()),
+        }
+        Ok(Outcome::Done(tag))
+    }
+
+    /// True unless a commit became a rollback.
+    fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
+        let modes = super::commands::Modes {
+            isolation: self.settings.get("transaction_isolation").and_then(super::commands::Isolation::parse),
+            read_only: Some(self.settings.is_on("transaction_read_only")),
+            deferrable: Some(self.settings.is_on("transaction_deferrable")),
+        };
+        let ended = self.transaction.end(commit, &mut self.settings);
+        if ended.is_none() {
+            if chain {
+                let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
+                let message = format!("{command} can only be used in transaction blocks");
+                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+            }
+            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
+        }
+        self.end_portals();
+        if chain {
+            self.transaction.begin(modes, &mut self.settings)?;
+        }
+        Ok(ended.unwrap_or(true))
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        match (name, value) {
+            ("session_authorization", Some(user)) if user == self.user => Ok(()),
+            ("session_authorization", None) => Ok(()),
+            ("session_authorization" | "role", Some(user)) if user != self.user => {
+                Err(Error::new(ErrorKind::UnknownObject, format!("role \"{user}\" does not exist")))
+            }
+            ("role", _) => Ok(()),
+            ("transaction_read_only", Some(_)) if self.transaction.status() != TransactionStatus::Idle => {
+                self.settings.set(name, value, true)
+            }
+            _ => self.settings.set(name, value, local),
+        }
+    }
+
+    /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped is thrown away here.
+    async fn fetch(&mut self, name: &str, direction: Direction, wants_rows: bool) -> Result<Outcome> {
+        self.cursor(name)?;
+        let mut portal = self.take_portal(name)?;
+        let skipped = skip_rows(&mut portal, name, direction, wants_rows).await;
+        self.put_portal(name, portal);
+        let (moved, rows_max) = skipped?;
+        match wants_rows {
+            true => Ok(Outcome::FromCursor { name: name.to_owned(), rows_max }),
+            false => Ok(Outcome::Done(format!("MOVE {moved}"))),
+        }
+    }
+
+    fn cursor(&self, name: &str) -> Result<&Portal> {
+        self.portals
+            .get(name)
+            .ok_or_else(|| Error::new(ErrorKind::UnknownCursor, format!("cursor \"{name}\" does not exist")))
+    }
+
+    fn texts(&self, prepared: &Prepared, verb: &'static str, rows: Vec<Vec<String>>) -> Result<Outcome> {
+        let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+        let schema = Arc::new(Schema::new(columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>()));
+        let arrays = (0..columns.len())
+            .map(|at| Arc::new(StringViewArray::from_iter_values(rows.iter().map(|row| &row[at]))) as ArrayRef)
+            .collect();
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(datafusion::common::DataFusionError::from)?;
+        let batches = RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]));
+        Ok(Outcome::Rows(Rows::new(columns, verb, Answer::new(Box::pin(batches)))))
+    }
+
+    fn warn(&mut self, kind: ErrorKind, message: &str) {
+        self.notices.push(Error::new(kind, message));
+    }
+
+    /// What a statement sees: the snapshot of the transaction, or the newest one.
+    fn view(&mut self) -> View {
+        let planner = &self.planner;
+        let snapshot = self.transaction.snapshot(|| planner.snapshot());
+        View { snapshot, settings: self.settings.clone(), user: self.user.clone(), pid: self.registration.pid }
+    }
+}
+
+/// The type that a value declares for its parameter. A text declares none: it is read as what the context wants.
+fn declared(value: &Value) -> Result<Option<&'static PostgresType>> {
+    let name = match value {
+        Value::Binary(_) => "bytea",
+        Value::Boolean(_) => "bool",
+        Value::DateTime(_) => "timestamptz",
+        Value::Double(_) => "float8",
+        Value::Guid(_) => "uuid",
+        Value::Int32(_) => "int4",
+        Value::Int64(_) => "int8",
+        Value::String(_) => return Ok(None),
+    };
+    type_named(name).map(Some)
+}
+
+fn value_as(value: &Value, ty: &'static PostgresType, style: &TextStyle) -> Result<SqlValue> {
+    Ok(match value {
+        Value::Binary(bytes) => SqlValue::Bytes(bytes.clone()),
+        Value::Boolean(value) => SqlValue::Bool(*value),
+        Value::DateTime(at) => SqlValue::TimestampTz(at.micros()),
+        Value::Double(value) => SqlValue::Float8(*value),
+        Value::Guid(guid) => SqlValue::Uuid(*guid.as_bytes()),
+        Value::Int32(value) => SqlValue::Int4(*value),
+        Value::Int64(value) => SqlValue::Int8(*value),
+        Value::String(text) => parse_text(ty, text, style)?,
+    })
+}
+
+fn unknown_portal(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownCursor, format!("portal \"{name}\" does not exist"))
+}
+
+fn text_columns(names: &[&str]) -> Vec<Column> {
+    names.iter().map(|name| Column { field: Arc::new(field(name, "text", false)), origin: None }).collect()
+}
+
+fn type_named(name: &str) -> Result<&'static PostgresType> {
+    let flat = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    type_by_sql_name(flat)
+        .or_else(|| type_by_name(flat))
+        .ok_or_else(|| Error::new(ErrorKind::UnknownObject, format!("type \"{name}\" does not exist")))
+}
+
+/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many are wanted from there.
+async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
+    let PortalState::Running(rows) = &mut portal.state else {
+        return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+    };
+    let forward_only = || {
+        Error::new(ErrorKind::WrongState, "cursor can only scan forward")
+            .with_hint("ask the query again, or fetch all of it into the client")
+    };
+    let (skip, wanted) = match direction {
+        Direction::Forward(count) => (0, count.unwrap_or(u64::MAX)),
+        Direction::Backward(Some(0)) => (0, 0),
+        Direction::Absolute(place) if place > 0 && place.unsigned_abs() > rows.taken => {
+            (place.unsigned_abs() - rows.taken - 1, 1)
+        }
+        Direction::Relative(places) if places > 0 => (places.unsigned_abs() - 1, 1),
+        _ => return Err(forward_only()),
+    };
+    let drop_rows = if wants_rows { skip } else { skip.saturating_add(wanted) };
+    let mut dropped = 0;
+    while dropped < drop_rows {
+        let most = usize::try_from(drop_rows - dropped).unwrap_or(usize::MAX);
+        let Some(batch) = rows.next(most).await? else { break };
+        dropped += batch.num_rows() as u64;
+    }
+    let moved = if wanted == 1 { dropped.saturating_sub(skip) } else { dropped };
+    Ok((moved, wanted))
+}

@@ -1,0 +1,192 @@
+//! Settings of a session: SET, SHOW, set_config, pg_settings and start-up parameters are one store.
+
+mod definitions;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use definitions::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, definition};
+
+use super::error::{Error, ErrorKind, Result};
+use crate::sql_types::{DateStyle, TextStyle, Zone};
+
+type Values = Arc<BTreeMap<String, String>>;
+
+/// The settings of a session. A change rolls back with its transaction.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What the connection began with; RESET goes back to it.
+    startup: Values,
+    current: Level,
+    /// What to go back to: first the state before the transaction, then one for every savepoint.
+    saved: Vec<Level>,
+    style: Arc<TextStyle>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Level {
+    session: Values,
+    /// Until the end of the transaction.
+    local: Values,
+}
+
+impl Settings {
+    /// Settings that begin with values of the client's; an unknown name or a bad value is an error.
+    pub fn new(startup: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
+        let mut settings = Self {
+            startup: Values::default(),
+            current: Level::default(),
+            saved: Vec::new(),
+            style: Arc::new(TextStyle::default()),
+        };
+        for (name, value) in startup {
+            settings.set(&name, Some(&value), false)?;
+        }
+        settings.startup = Arc::clone(&settings.current.session);
+        Ok(settings)
+    }
+
+    /// Facts about the server and the connection, which SET cannot change.
+    pub fn tell(&mut self, name: &str, value: &str) {
+        for values in [&mut self.startup, &mut self.current.session] {
+            Arc::make_mut(values).insert(name.to_ascii_lowercase(), value.to_owned());
+        }
+    }
+
+    /// The value as SHOW prints it.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let key = name.to_ascii_lowercase();
+        let set = self.current.local.get(&key).or_else(|| self.current.session.get(&key));
+        set.map(String::as_str).or_else(|| definition(name).map(|definition| definition.default))
+    }
+
+    /// The same, or PostgreSQL's error for a name that is none.
+    pub fn show(&self, name: &str) -> Result<&str> {
+        self.get(name).ok_or_else(|| unknown(name))
+    }
+
+    /// What `value` DEFAULT means: the value at the start of the session.
+    pub fn reset_value(&self, definition: &'static Definition) -> &str {
+        self.startup.get(&definition.name.to_ascii_lowercase()).map_or(definition.default, String::as_str)
+    }
+
+    /// Changes a setting; `None` is its default. A local change ends with the transaction.
+    pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let key = name.to_ascii_lowercase();
+        let value = match (definition(name), value) {
+            (Some(definition), Some(value)) => {
+                let canonical = value::canonical(definition, value)?;
+                if definition.access == Access::Fixed {
+                    if self.get(name) == Some(canonical.as_str()) {
+                        return Ok(());
+                    }
+                    let message = format!("parameter \"{}\" cannot be changed", definition.name);
+                    return Err(Error::new(ErrorKind::WrongState, message));
+                }
+                Some(canonical)
+            }
+            (Some(_), None) => self.startup.get(&key).cloned(),
+            // Names with a dot are free for clients.
+            (None, Some(value)) if key.contains('.') => Some(value.to_owned()),
+            (None, None) if key.contains('.') => None,
+            (None, _) if key == "role" && value.is_none_or(|value| value.eq_ignore_ascii_case("none")) => return Ok(()),
+            (None, _) => return Err(unknown(name)),
+        };
+        // Without a transaction a local change ends with its own statement.
+        if local && self.saved.is_empty() {
+            return Ok(());
+        }
+        if !local {
+            Arc::make_mut(&mut self.current.local).remove(&key);
+        }
+        let values = Arc::make_mut(if local { &mut self.current.local } else { &mut self.current.session });
+        match value {
+            Some(value) => values.insert(key, value),
+            None => values.remove(&key),
+        };
+        self.restyle();
+        Ok(())
+    }
+
+    pub fn reset_all(&mut self) {
+        self.current = Level { session: Arc::clone(&self.startup), local: Values::default() };
+        self.restyle();
+    }
+
+    /// A transaction or a savepoint begins.
+    pub fn save(&mut self) {
+        self.saved.push(self.current.clone());
+    }
+
+    /// Goes back to how it was at the `depth`th save, which stays.
+    pub fn restore(&mut self, depth: usize) {
+        if let Some(level) = self.saved.get(depth) {
+            self.current = level.clone();
+            self.saved.truncate(depth + 1);
+            self.restyle();
+        }
+    }
+
+    /// Forgets saves from `depth` on and keeps what was set since.
+    pub fn forget(&mut self, depth: usize) {
+        self.saved.truncate(depth);
+        if depth == 0 {
+            self.current.local = Values::default();
+            self.restyle();
+        }
+    }
+
+    /// How values are written and read as text.
+    pub fn style(&self) -> &Arc<TextStyle> {
+        &self.style
+    }
+
+    /// A setting that is a time in milliseconds; 0 is none.
+    pub fn duration(&self, name: &str) -> Option<Duration> {
+        let milliseconds = value::integer(self.get(name)?, "ms")?;
+        (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
+    }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Some("on")
+    }
+
+    /// Schemas in which an unqualified name is looked for. `"$user"` is left out: there are no schemas of users.
+    pub fn search_path(&self) -> Vec<String> {
+        value::schemas(self.get("search_path").unwrap_or_default())
+            .into_iter()
+            .filter(|schema| schema != "$user")
+            .collect()
+    }
+
+    /// What the client is told: names and values.
+    pub fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        DEFINITIONS
+            .iter()
+            .filter(|definition| definition.reported)
+            .map(|definition| (definition.name, self.get(definition.name).unwrap_or_default()))
+    }
+
+    /// Values are valid when they are set, so reading them back does not fail.
+    fn restyle(&mut self) {
+        let get = |name| self.get(name).unwrap_or_default();
+        let default = TextStyle::default();
+        let style = TextStyle {
+            zone: Zone::parse(get("TimeZone")).unwrap_or(default.zone),
+            date_style: DateStyle::parse(get("DateStyle"), default.date_style).unwrap_or(default.date_style),
+            interval_style: get("IntervalStyle").parse().unwrap_or(default.interval_style),
+            bytea_output: get("bytea_output").parse().unwrap_or(default.bytea_output),
+            extra_float_digits: get("extra_float_digits").parse().unwrap_or(default.extra_float_digits),
+        };
+        self.style = Arc::new(style);
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownObject, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use super::*;
+
+fn settings() -> Settings {
+    Settings::new([("TimeZone".to_owned(), "Europe/Berlin".to_owned())]).expect("settings")
+}
+
+fn refused(name: &str, value: &str) -> Error {
+    settings().set(name, Some(value), false).expect_err(name)
+}
+
+#[test]
+fn values_are_brought_to_postgresqls_form() {
+    let mut settings = settings();
+    for (name, value, shown) in [
+        ("statement_timeout", "1500", "1500ms"),
+        ("statement_timeout", "2s", "2s"),
+        ("statement_timeout", "0.5 min", "30s"),
+        ("statement_timeout", "0", "0"),
+        ("work_mem", "64MB", "64MB"),
+        ("work_mem", "1024", "1MB"),
+        ("jit", "TRUE", "on"),
+        ("jit", "n", "off"),
+        ("client_encoding", "utf-8", "UTF8"),
+        ("bytea_output", "ESCAPE", "escape"),
+        ("default_transaction_isolation", "Serializable", "serializable"),
+        ("application_name", "It's me", "It's me"),
+    ] {
+        settings.set(name, Some(value), false).expect(name);
+        assert_eq!(settings.get(name), Some(shown), "{name} = {value}");
+    }
+    settings.set("statement_timeout", Some("1min"), false).expect("set");
+    assert_eq!(settings.duration("statement_timeout"), Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_postgresqls_words() {
+    assert_eq!(refused("nosuch", "1").to_string(), "unrecognized configuration parameter \"nosuch\"");
+    assert_eq!(refused("nosuch", "1").kind(), ErrorKind::UnknownObject);
+    assert_eq!(refused("jit", "maybe").to_string(), "parameter \"jit\" requires a Boolean value");
+    assert_eq!(
+        refused("statement_timeout", "soon").to_string(),
+        "invalid value for parameter \"statement_timeout\": \"soon\""
+    );
+    assert!(refused("statement_timeout", "-1").to_string().contains("outside the valid range"));
+    assert_eq!(refused("TimeZone", "Nowhere/At_all").kind(), ErrorKind::InvalidParameter);
+    assert_eq!(refused("server_version", "9").to_string(), "parameter \"server_version\" cannot be changed");
+    assert_eq!(refused("client_encoding", "latin1").kind(), ErrorKind::InvalidParameter);
+}
+
+#[test]
+fn changes_roll_back_with_their_transaction_and_local_ones_end_with_it() {
+    let mut settings = settings();
+    settings.save();
+    settings.set("application_name", Some("a"), false).expect("set");
+    settings.set("TimeZone", Some("UTC"), true).expect("set");
+    assert_eq!((settings.get("application_name"), settings.get("timezone")), (Some("a"), Some("UTC")));
+    settings.save();
+    settings.set("application_name", Some("b"), false).expect("set");
+    settings.restore(1);
+    assert_eq!(settings.get("application_name"), Some("a"));
+    settings.forget(0);
+    assert_eq!((settings.get("application_name"), settings.get("timezone")), (Some("a"), Some("Europe/Berlin")));
+    settings.save();
+    settings.set("application_name", Some("c"), false).expect("set");
+    settings.restore(0);
+    settings.forget(0);
+    assert_eq!(settings.get("application_name"), Some("a"));
+    settings.set("jit", Some("on"), true).expect("without a transaction it ends at once");
+    assert_eq!(settings.get("jit"), Some("off"));
+}
+
+#[test]
+fn reset_goes_back_to_what_the_connection_began_with() {
+    let mut settings = settings();
+    settings.set("timezone", Some("UTC"), false).expect("set");
+    settings.set("timezone", None, false).expect("reset");
+    assert_eq!(settings.get("TimeZone"), Some("Europe/Berlin"));
+    settings.set("my.own", Some("x"), false).expect("names with a dot are free");
+    assert_eq!(settings.show("MY.OWN").expect("shown"), "x");
+    settings.reset_all();
+    assert_eq!(settings.get("my.own"), None);
+}
+
+#[test]
+fn the_search_path_is_a_list_of_names() {
+    let mut settings = settings();
+    assert_eq!(settings.search_path(), ["public"]);
+    settings.set("search_path", Some("pg_catalog, \"My Own\", Public"), false).expect("set");
+    assert_eq!(settings.search_path(), ["pg_catalog", "My Own", "public"]);
+}
