@@ -26,6 +26,11 @@ impl SystemCatalog {
         Self { contents: Arc::new(Contents { snapshot, account, facts }) }
     }
 
+    #[cfg(test)]
+    pub(super) fn contents(&self) -> &Arc<Contents> {
+        &self.contents
+    }
+
     /// One of [`SystemCatalog::schema_names`], by its name in lower case. Names of relations ignore case.
     pub fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         let name = SCHEMAS.into_iter().find(|schema| *schema == name)?;

@@ -103,7 +103,8 @@ fn oid(value: &ScalarValue) -> Option<u32> {
         ScalarValue::Int64(Some(oid)) => u32::try_from(*oid).ok(),
         ScalarValue::UInt64(Some(oid)) => u32::try_from(*oid).ok(),
         ScalarValue::Int32(Some(oid)) => u32::try_from(*oid).ok(),
-        _ => None,
+        // Clients write `oid = '16392'`.
+        _ => text(value)?.parse().ok(),
     }
 }
 
