@@ -1,0 +1,200 @@
+//! Names in expressions.
+
+use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript};
+
+use super::column::{fold, quoted};
+use super::error::{NameError, Result};
+use super::function::keyword_call;
+use super::scope::Resolver;
+
+impl Resolver<'_> {
+    /// Names everything in an expression. A chain of operators is a deep tree, so the walk keeps its own stack; only queries
+    /// nest on the machine's.
+    pub(super) fn expr(&mut self, root: &mut Expr) -> Result<()> {
+        let mut stack = vec![root];
+        while let Some(expr) = stack.pop() {
+            self.gather_dotted(expr);
+            if let Some(named) = self.named(expr)? {
+                *expr = named;
+                continue;
+            }
+            let from = stack.len();
+            self.parts_of(expr, &mut stack)?;
+            stack[from..].reverse();
+        }
+        Ok(())
+    }
+
+    pub(super) fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e mut Expr>) -> Result<()> {
+        exprs.into_iter().try_for_each(|expr| self.expr(expr))
+    }
+
+    /// A query inside an expression, whose output names nobody sees.
+    pub(super) fn subquery(&mut self, query: &mut Query) -> Result<()> {
+        self.query(query).map(|_| ())
+    }
+
+    /// The parser reads `t.c[1]` as steps into `t`: makes a dotted name of the steps before the first subscript.
+    fn gather_dotted(&self, expr: &mut Expr) {
+        let Expr::CompoundFieldAccess { root, access_chain } = expr else { return };
+        let mut parts = match root.as_ref() {
+            Expr::Identifier(ident) => vec![ident.clone()],
+            Expr::CompoundIdentifier(parts) => parts.clone(),
+            _ => return,
+        };
+        let before = parts.len();
+        parts.extend(access_chain.iter().map_while(|access| match access {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
+            _ => None,
+        }));
+        access_chain.drain(..parts.len() - before);
+        **root = match parts.as_slice() {
+            [ident] => Expr::Identifier(ident.clone()),
+            _ => Expr::CompoundIdentifier(parts),
+        };
+    }
+
+    /// What to write in place of a name.
+    fn named(&self, expr: &Expr) -> Result<Option<Expr>> {
+        let parts = match expr {
+            Expr::Identifier(ident) => match keyword_call(ident) {
+                Some(call) => return Ok(Some(Expr::Function(call))),
+                None => std::slice::from_ref(ident),
+            },
+            Expr::CompoundIdentifier(parts) => parts,
+            _ => return Ok(None),
+        };
+        let span =
+            parts.last().map(|ident| ident.span).unwrap_or_else(datafusion::sql::sqlparser::tokenizer::Span::empty);
+        self.column(parts).map(|column| Some(column.expr(span)))
+    }
+
+    /// Hands out the expressions of which one consists, in the order of the text.
+    fn parts_of<'e>(&mut self, expr: &'e mut Expr, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+        match expr {
+            Expr::Identifier(_)
+            | Expr::CompoundIdentifier(_)
+            | Expr::Value(_)
+            | Expr::TypedString(_)
+            | Expr::Wildcard(_) => {}
+            Expr::Nested(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotFalse(expr)
+            | Expr::IsTrue(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsNull(expr)
+            | Expr::IsNotNull(expr)
+            | Expr::IsUnknown(expr)
+            | Expr::IsNotUnknown(expr)
+            | Expr::IsNormalized { expr, .. }
+            | Expr::UnaryOp { expr, .. }
+            | Expr::Cast { expr, .. }
+            | Expr::Collate { expr, .. }
+            | Expr::Extract { expr, .. }
+            | Expr::Ceil { expr, .. }
+            | Expr::Floor { expr, .. }
+            | Expr::Named { expr, .. }
+            | Expr::Prefixed { value: expr, .. } => out.push(expr),
+            Expr::Interval(interval) => out.push(&mut interval.value),
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                out.extend([left.as_mut(), right.as_mut()]);
+            }
+            Expr::BinaryOp { left, right, .. }
+            | Expr::AnyOp { left, right, .. }
+            | Expr::AllOp { left, right, .. }
+            | Expr::Like { expr: left, pattern: right, .. }
+            | Expr::ILike { expr: left, pattern: right, .. }
+            | Expr::SimilarTo { expr: left, pattern: right, .. }
+            | Expr::RLike { expr: left, pattern: right, .. }
+            | Expr::Position { expr: left, r#in: right }
+            | Expr::AtTimeZone { timestamp: left, time_zone: right }
+            | Expr::InUnnest { expr: left, array_expr: right, .. } => out.extend([left.as_mut(), right.as_mut()]),
+            Expr::Between { expr, low, high, .. } => out.extend([expr.as_mut(), low.as_mut(), high.as_mut()]),
+            Expr::InList { expr, list, .. } => {
+                out.push(expr);
+                out.extend(list);
+            }
+            Expr::InSubquery { expr, subquery, .. } => {
+                out.push(expr);
+                self.subquery(subquery)?;
+            }
+            Expr::Exists { subquery, .. } | Expr::Subquery(subquery) => self.subquery(subquery)?,
+            Expr::Function(function) => self.function(function, out)?,
+            Expr::Case { operand, conditions, else_result, .. } => {
+                out.extend(operand.as_deref_mut());
+                for when in conditions {
+                    out.extend([&mut when.condition, &mut when.result]);
+                }
+                out.extend(else_result.as_deref_mut());
+            }
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                out.push(expr);
+                out.extend(substring_from.as_deref_mut());
+                out.extend(substring_for.as_deref_mut());
+            }
+            Expr::Trim { trim_what, expr, trim_characters, .. } => {
+                out.extend(trim_what.as_deref_mut());
+                out.push(expr);
+                out.extend(trim_characters.iter_mut().flatten());
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                out.extend([expr.as_mut(), overlay_what.as_mut(), overlay_from.as_mut()]);
+                out.extend(overlay_for.as_deref_mut());
+            }
+            Expr::Convert { expr, styles, .. } => {
+                out.push(expr);
+                out.extend(styles);
+            }
+            Expr::Tuple(exprs) => out.extend(exprs),
+            Expr::Array(array) => out.extend(&mut array.elem),
+            Expr::Struct { values, .. } => out.extend(values),
+            Expr::Dictionary(fields) => out.extend(fields.iter_mut().map(|field| field.value.as_mut())),
+            Expr::Map(map) => {
+                for entry in &mut map.entries {
+                    out.extend([entry.key.as_mut(), entry.value.as_mut()]);
+                }
+            }
+            Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => out.extend(sets.iter_mut().flatten()),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                out.push(root);
+                for access in access_chain {
+                    step(access, out)?;
+                }
+            }
+            Expr::QualifiedWildcard(name, _) => {
+                return Err(NameError::unsupported(format!("the whole row {name}.* as a value is not supported"))
+                    .with_hint("name its columns")
+                    .at_node(name));
+            }
+            other @ (Expr::JsonAccess { .. }
+            | Expr::MatchAgainst { .. }
+            | Expr::OuterJoin(_)
+            | Expr::Prior(_)
+            | Expr::Lambda(_)
+            | Expr::MemberOf(_)) => {
+                return Err(NameError::unsupported(format!("{other} is not supported")).at_node(other));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A step into a value. The name of a field belongs to the value's type, not to a scope.
+fn step<'e>(access: &'e mut AccessExpr, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    match access {
+        AccessExpr::Dot(Expr::Identifier(field)) => *field = field_name(field),
+        AccessExpr::Dot(Expr::Value(_)) => {}
+        AccessExpr::Dot(other) => {
+            return Err(NameError::unsupported(format!("{other} behind a dot is not supported")).at_node(other));
+        }
+        AccessExpr::Subscript(Subscript::Index { index }) => out.push(index),
+        AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride }) => {
+            out.extend([lower_bound, upper_bound, stride].into_iter().flatten());
+        }
+    }
+    Ok(())
+}
+
+fn field_name(field: &Ident) -> Ident {
+    quoted(&fold(field), field.span)
+}

@@ -1,0 +1,172 @@
+//! Names of functions, and keywords that are functions.
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
+    ObjectNamePart, WindowFrameBound, WindowSpec, WindowType,
+};
+
+use super::column::{fold, rename};
+use super::error::{NameError, NameErrorKind, Result};
+use super::scope::{Resolver, dotted, parts};
+
+/// Names that are functions without parentheses, which the parser takes for identifiers.
+const WITHOUT_PARENTHESES: [&str; 9] = [
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_timestamp",
+    "current_user",
+    "localtimestamp",
+    "session_user",
+    "user",
+];
+
+/// The call that an unquoted keyword means.
+pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
+    let name = ident.value.to_ascii_lowercase();
+    if ident.quote_style.is_some() || !WITHOUT_PARENTHESES.contains(&name.as_str()) {
+        return None;
+    }
+    let name = Ident { value: name, quote_style: None, span: ident.span };
+    Some(Function {
+        name: ObjectName(vec![ObjectNamePart::Identifier(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::None,
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// Makes a function's name flat and exact: the planner has one list of functions, all in lower case and found without quotes.
+pub(super) fn flatten(name: &mut ObjectName, database: &str) -> Result<String> {
+    let mut idents = parts(name)?;
+    let Some(last) = idents.pop() else {
+        return Err(NameError::new(NameErrorKind::Syntax, "a function without a name"));
+    };
+    let known = match idents.as_slice() {
+        [] => true,
+        [schema] => is_system(schema),
+        [first, schema] => fold(first) == database && is_system(schema),
+        _ => false,
+    };
+    if !known {
+        let first = idents[0].clone();
+        idents.push(last);
+        let message = format!("function {} does not exist", dotted(&idents));
+        return Err(NameError::new(NameErrorKind::UndefinedFunction, message).at(&first));
+    }
+    let folded = fold(&last);
+    let upper = folded.contains(|letter: char| letter.is_ascii_uppercase());
+    let quote_style = upper.then_some('"');
+    name.0 = vec![ObjectNamePart::Identifier(Ident { value: folded.clone(), quote_style, span: last.span })];
+    Ok(folded)
+}
+
+fn is_system(schema: &Ident) -> bool {
+    ["pg_catalog", "information_schema"].contains(&fold(schema).as_str())
+}
+
+impl Resolver<'_> {
+    /// Names a function and hands out the expressions in it.
+    pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+        flatten(&mut function.name, self.relations.database())?;
+        self.arguments(&mut function.parameters, out)?;
+        self.arguments(&mut function.args, out)?;
+        out.extend(function.filter.as_deref_mut());
+        out.extend(function.within_group.iter_mut().map(|order| &mut order.expr));
+        match &mut function.over {
+            None => Ok(()),
+            Some(WindowType::NamedWindow(name)) => self.window_name(name),
+            Some(WindowType::WindowSpec(spec)) => self.window_spec(spec, out),
+        }
+    }
+
+    fn arguments<'e>(&mut self, arguments: &'e mut FunctionArguments, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+        match arguments {
+            FunctionArguments::None => Ok(()),
+            FunctionArguments::Subquery(query) => self.subquery(query),
+            FunctionArguments::List(list) => {
+                for argument in &mut list.args {
+                    self.argument(argument, out)?;
+                }
+                for clause in &mut list.clauses {
+                    match clause {
+                        FunctionArgumentClause::OrderBy(orders) => {
+                            out.extend(orders.iter_mut().map(|order| &mut order.expr));
+                        }
+                        FunctionArgumentClause::Limit(expr) => out.push(expr),
+                        FunctionArgumentClause::Having(bound) => out.push(&mut bound.1),
+                        FunctionArgumentClause::IgnoreOrRespectNulls(_)
+                        | FunctionArgumentClause::OnOverflow(_)
+                        | FunctionArgumentClause::Separator(_)
+                        | FunctionArgumentClause::JsonNullClause(_)
+                        | FunctionArgumentClause::JsonReturningClause(_) => {}
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands out the expression of one argument.
+    pub(super) fn argument<'e>(&mut self, argument: &'e mut FunctionArg, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+        let argument = match argument {
+            FunctionArg::Unnamed(argument) => argument,
+            FunctionArg::Named { name, arg, .. } => {
+                name.value = fold(name);
+                name.quote_style = None;
+                arg
+            }
+            FunctionArg::ExprNamed { name, .. } => {
+                return Err(NameError::unsupported("an argument's name is a plain name").at_node(name));
+            }
+        };
+        match argument {
+            FunctionArgExpr::Expr(expr) => out.push(expr),
+            FunctionArgExpr::Wildcard => {}
+            FunctionArgExpr::QualifiedWildcard(name) => {
+                return Err(NameError::unsupported("a whole row as an argument is not supported")
+                    .with_hint("name its columns")
+                    .at_node(name));
+            }
+            FunctionArgExpr::WildcardWithOptions(_) => {
+                return Err(NameError::new(NameErrorKind::Syntax, "options of * in an argument are not SQL"));
+            }
+        }
+        Ok(())
+    }
+
+    fn window_name(&self, name: &mut Ident) -> Result<()> {
+        let folded = fold(name);
+        if self.levels.last().is_none_or(|level| !level.windows.contains(&folded)) {
+            let message = format!("window \"{folded}\" does not exist");
+            return Err(NameError::new(NameErrorKind::UndefinedObject, message).at(name));
+        }
+        rename(name, &folded);
+        Ok(())
+    }
+
+    /// Names the window that a specification starts from and hands out the expressions in it.
+    pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+        if let Some(name) = &mut spec.window_name {
+            self.window_name(name)?;
+        }
+        out.extend(&mut spec.partition_by);
+        out.extend(spec.order_by.iter_mut().map(|order| &mut order.expr));
+        if let Some(frame) = &mut spec.window_frame {
+            for bound in [Some(&mut frame.start_bound), frame.end_bound.as_mut()].into_iter().flatten() {
+                match bound {
+                    WindowFrameBound::CurrentRow => {}
+                    WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr) => {
+                        out.extend(expr.as_deref_mut());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

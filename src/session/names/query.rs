@@ -1,0 +1,256 @@
+//! Queries: set operations, VALUES, and what stands around them.
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Table, TableFactor,
+    TableWithJoins, Values, WildcardAdditionalOptions,
+};
+use datafusion::sql::sqlparser::ast::{GroupByExpr, Ident, ObjectName, SelectFlavor};
+
+use super::column::{Column, Output, Place, numbered};
+use super::error::{NameError, NameErrorKind, Result};
+use super::scope::{Frame, Level, Resolver};
+
+impl Resolver<'_> {
+    /// Names everything in a query; returns its output columns.
+    pub(super) fn query(&mut self, query: &mut Query) -> Result<Vec<Output>> {
+        self.nested(|resolver| {
+            let known = resolver.ctes.len();
+            let outputs = resolver.query_with(query);
+            resolver.ctes.truncate(known);
+            outputs
+        })
+    }
+
+    fn query_with(&mut self, query: &mut Query) -> Result<Vec<Output>> {
+        unwrap_parentheses(query)?;
+        if let Some(with) = &mut query.with {
+            self.with(with)?;
+        }
+        let outputs = match query.body.as_mut() {
+            SetExpr::Select(select) => self.select(select, query.order_by.as_mut())?,
+            SetExpr::Table(table) => {
+                let mut select = all_of(table);
+                let outputs = self.select(&mut select, query.order_by.as_mut())?;
+                *query.body = SetExpr::Select(Box::new(select));
+                outputs
+            }
+            SetExpr::Values(values) => {
+                let outputs = self.values(values)?;
+                self.order_values(query.order_by.as_mut(), &outputs)?;
+                outputs
+            }
+            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) if self.depth == 1 => {
+                self.statement(statement)?
+            }
+            body => {
+                let outputs = self.set_expr(body)?;
+                if let Some(order_by) = &mut query.order_by {
+                    self.order_set_operation(order_by, &outputs)?;
+                }
+                outputs
+            }
+        };
+        self.around(query)?;
+        Ok(outputs)
+    }
+
+    /// LIMIT, OFFSET and FETCH see no columns of the query.
+    pub(super) fn around(&mut self, query: &mut Query) -> Result<()> {
+        if let Some(for_clause) = &query.for_clause {
+            return Err(NameError::unsupported(format!("{for_clause} is not supported")));
+        }
+        if !query.pipe_operators.is_empty() {
+            return Err(NameError::unsupported("|> is not supported"));
+        }
+        match &mut query.limit_clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
+                if !limit_by.is_empty() {
+                    return Err(NameError::unsupported("LIMIT BY is not supported"));
+                }
+                self.exprs(limit.as_mut())?;
+                self.exprs(offset.as_mut().map(|offset| &mut offset.value))?;
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => self.exprs([offset, limit])?,
+        }
+        self.exprs(query.fetch.as_mut().and_then(|fetch| fetch.quantity.as_mut()))
+    }
+
+    /// A tree of set operations, whose columns are those of its leftmost query. Chains lean to the left.
+    pub(super) fn set_expr(&mut self, body: &mut SetExpr) -> Result<Vec<Output>> {
+        let mut rights = Vec::new();
+        let mut leaf = body;
+        while let SetExpr::SetOperation { op, set_quantifier, left, right } = leaf {
+            if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None) {
+                return Err(NameError::unsupported(format!("{op} {set_quantifier} is not supported")));
+            }
+            rights.push((*op, right.as_mut()));
+            leaf = left.as_mut();
+        }
+        let mut outputs = self.operand(leaf)?;
+        for (op, right) in rights.into_iter().rev() {
+            let found = self.set_expr(right)?;
+            same_width(op, outputs.len(), found.len())?;
+            outputs.iter_mut().for_each(|output| output.origin = None);
+        }
+        Ok(outputs)
+    }
+
+    fn operand(&mut self, body: &mut SetExpr) -> Result<Vec<Output>> {
+        match body {
+            SetExpr::Select(select) => self.select(select, None),
+            SetExpr::Query(query) => self.query(query),
+            SetExpr::Values(values) => self.values(values),
+            SetExpr::Table(table) => {
+                let mut select = all_of(table);
+                let outputs = self.select(&mut select, None)?;
+                *body = SetExpr::Select(Box::new(select));
+                Ok(outputs)
+            }
+            SetExpr::SetOperation { .. } => self.set_expr(body),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(NameError::unsupported("a statement that changes data inside a query is not supported"))
+            }
+        }
+    }
+
+    fn values(&mut self, values: &mut Values) -> Result<Vec<Output>> {
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        for row in &mut values.rows {
+            if row.content.len() != width {
+                let error = NameError::new(NameErrorKind::Syntax, "VALUES lists must all be the same length");
+                return Err(match row.content.first() {
+                    Some(first) => error.at_node(first),
+                    None => error,
+                });
+            }
+            self.exprs(&mut row.content)?;
+        }
+        Ok(Output::plain((1..=width).map(|number| format!("column{number}")).collect()))
+    }
+
+    /// ORDER BY of VALUES may compute with its columns.
+    fn order_values(&mut self, order_by: Option<&mut OrderBy>, outputs: &[Output]) -> Result<()> {
+        let Some(order_by) = order_by else { return Ok(()) };
+        let columns = outputs.iter().map(|output| {
+            let expr = Expr::Identifier(Ident::with_quote('"', &output.name));
+            let place = Place::Computed(Box::new(expr));
+            std::rc::Rc::new(Column { name: output.label.clone(), place, origin: None, system: false })
+        });
+        let frame = Frame { sources: Vec::new(), columns: columns.collect() };
+        self.within(Level { frame, ..Level::default() }, |resolver| resolver.order_rows(order_by, outputs))
+    }
+
+    /// An alias for the plan that no name in the statement is likely to have.
+    pub(super) fn nameless_alias(&mut self) -> String {
+        let alias = numbered("subquery", |name| !self.plan_names.contains(name));
+        self.plan_names.insert(alias.clone());
+        alias
+    }
+}
+
+/// Both sides of a set operation have the same number of columns.
+pub(super) fn same_width(op: SetOperator, left: usize, right: usize) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    let message = format!("each {op} query must have the same number of columns");
+    Err(NameError::new(NameErrorKind::Syntax, message))
+}
+
+/// Parentheses around all of a query mean nothing: `(SELECT ... LIMIT 1) ORDER BY a` is `SELECT ... ORDER BY a LIMIT 1`.
+fn unwrap_parentheses(query: &mut Query) -> Result<()> {
+    while let SetExpr::Query(inner) = query.body.as_mut() {
+        let twice =
+            |clause: &str| Err(NameError::new(NameErrorKind::Syntax, format!("multiple {clause} clauses not allowed")));
+        if inner.order_by.is_some() && query.order_by.is_some() {
+            return twice("ORDER BY");
+        }
+        let outer_limit = query.limit_clause.is_some() || query.fetch.is_some();
+        if outer_limit && (inner.limit_clause.is_some() || inner.fetch.is_some()) {
+            return twice("LIMIT");
+        }
+        if inner.with.is_some() && query.with.is_some() {
+            return twice("WITH");
+        }
+        query.with = query.with.take().or_else(|| inner.with.take());
+        query.order_by = query.order_by.take().or_else(|| inner.order_by.take());
+        query.limit_clause = query.limit_clause.take().or_else(|| inner.limit_clause.take());
+        query.fetch = query.fetch.take().or_else(|| inner.fetch.take());
+        query.locks.append(&mut inner.locks);
+        let body = std::mem::replace(
+            &mut *inner.body,
+            SetExpr::Table(Box::new(Table { table_name: None, schema_name: None })),
+        );
+        *query.body = body;
+    }
+    Ok(())
+}
+
+/// `TABLE t` as the SELECT that it abbreviates.
+fn all_of(table: &Table) -> Select {
+    let name = [&table.schema_name, &table.table_name].into_iter().flatten().map(Ident::new).collect::<Vec<_>>();
+    let relation = TableFactor::Table {
+        name: ObjectName::from(name),
+        alias: None,
+        args: None,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    };
+    plain_select(
+        vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())],
+        vec![TableWithJoins { relation, joins: Vec::new() }],
+    )
+}
+
+/// `SELECT projection FROM from`.
+pub(super) fn plain_select(projection: Vec<SelectItem>, from: Vec<TableWithJoins>) -> Select {
+    Select {
+        select_token: AttachedToken::empty(),
+        optimizer_hints: Vec::new(),
+        distinct: None,
+        select_modifiers: None,
+        top: None,
+        top_before_distinct: false,
+        projection,
+        exclude: None,
+        into: None,
+        from,
+        lateral_views: Vec::new(),
+        prewhere: None,
+        selection: None,
+        connect_by: Vec::new(),
+        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
+        cluster_by: Vec::new(),
+        distribute_by: Vec::new(),
+        sort_by: Vec::new(),
+        having: None,
+        named_window: Vec::new(),
+        qualify: None,
+        window_before_qualify: false,
+        value_table_mode: None,
+        flavor: SelectFlavor::Standard,
+    }
+}
+
+/// A query that is this SELECT and nothing else.
+pub(super) fn plain_query(body: SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}

@@ -1,0 +1,211 @@
+//! SELECT: the select list and the clauses that refer to it.
+
+use datafusion::sql::sqlparser::ast::{
+    Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, SelectFlavor, SelectItem,
+    SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
+};
+use datafusion::sql::sqlparser::tokenizer::Span;
+
+use super::Origin;
+use super::column::{Column, Output, fold, quoted, rename, unique};
+use super::error::{NameError, NameErrorKind, Result};
+use super::label::{Label, label, subquery_label};
+use super::order::{As, Item};
+use super::scope::{Level, Resolver, parts, unwrapped};
+
+impl Resolver<'_> {
+    /// Names everything in a SELECT and in the ORDER BY behind it; returns its output columns.
+    pub(super) fn select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
+        refuse_foreign(select)?;
+        let frame = self.from(&mut select.from)?;
+        let windows = named_windows(&mut select.named_window)?;
+        let level = Level { frame, windows, ..Level::default() };
+        self.within(level, |resolver| resolver.clauses(select, order_by))
+    }
+
+    fn clauses(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
+        let items = self.select_list(std::mem::take(&mut select.projection))?;
+        self.exprs(select.selection.as_mut())?;
+        self.exprs(select.having.as_mut())?;
+        for NamedWindowDefinition(_, window) in &mut select.named_window {
+            if let NamedWindowExpr::WindowSpec(spec) = window {
+                let mut inside = Vec::new();
+                self.window_spec(spec, &mut inside)?;
+                self.exprs(inside)?;
+            }
+        }
+        let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
+        if let Some(order_by) = order_by {
+            // The planner compares the expressions of DISTINCT ON with those of ORDER BY.
+            self.order_by(order_by, &items, if distinct_on { As::Expression } else { As::Position })?;
+        }
+        self.group_by(&mut select.group_by, &items)?;
+        if let Some(Distinct::On(terms)) = &mut select.distinct {
+            for term in terms {
+                self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
+            }
+        }
+        let (projection, outputs) = items.into_iter().map(written).unzip();
+        select.projection = projection;
+        Ok(outputs)
+    }
+
+    /// Resolves a select list, `*` into its columns, and gives every item a label and a name.
+    pub(super) fn select_list(&mut self, list: Vec<SelectItem>) -> Result<Vec<Item>> {
+        let mut exprs = Vec::with_capacity(list.len());
+        let mut labels = Vec::with_capacity(list.len());
+        let mut origins = Vec::with_capacity(list.len());
+        let mut add = |expr: Expr, label: String, origin: Option<Origin>| {
+            exprs.push(expr);
+            labels.push(label);
+            origins.push(origin);
+        };
+        for item in list {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let (expr, label, origin) = self.item(expr, None)?;
+                    add(expr, label, origin);
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let (expr, label, origin) = self.item(expr, Some(fold(&alias)))?;
+                    add(expr, label, origin);
+                }
+                SelectItem::Wildcard(options) => {
+                    refuse_options(&options)?;
+                    let span = options.wildcard_token.0.span;
+                    let frame = self.levels.last().map(|level| &level.frame);
+                    let columns = frame.map(|frame| frame.columns.as_slice()).unwrap_or_default();
+                    if columns.is_empty() && frame.is_none_or(|frame| frame.sources.is_empty()) {
+                        let message = "SELECT * with no tables specified is not valid";
+                        return Err(NameError::new(NameErrorKind::Syntax, message).at_span(span));
+                    }
+                    for column in columns.iter().filter(|column| !column.system) {
+                        add(column.expr(span), column.name.clone(), column.origin.clone());
+                    }
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    refuse_options(&options)?;
+                    let source = self.source(&parts(&name)?)?;
+                    for column in source.columns.iter().filter(|column| !column.system) {
+                        add(column.expr(name.span()), column.name.clone(), column.origin.clone());
+                    }
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), _) => {
+                    return Err(NameError::unsupported("the fields of a value as columns are not supported")
+                        .with_hint("name the fields: (x).field")
+                        .at_node(&expr));
+                }
+                SelectItem::ExprWithAliases { expr, .. } => {
+                    return Err(NameError::new(NameErrorKind::Syntax, "a column has one alias").at_node(&expr));
+                }
+            }
+        }
+        let names = unique(&labels);
+        let outputs = labels.into_iter().zip(names).zip(origins);
+        Ok(exprs
+            .into_iter()
+            .zip(outputs)
+            .map(|(expr, ((label, name), origin))| Item { expr, output: Output { label, name, origin } })
+            .collect())
+    }
+
+    fn item(&mut self, mut expr: Expr, alias: Option<String>) -> Result<(Expr, String, Option<Origin>)> {
+        let column = self.plain_column(&expr)?;
+        let origin = column.as_ref().and_then(|column| column.origin.clone());
+        let label = match alias {
+            Some(alias) => Label::Text(alias),
+            None => label(&expr),
+        };
+        let label = match label {
+            Label::Column(parts) => Label::Text(self.column(&parts)?.name.clone()),
+            other => other,
+        };
+        self.expr(&mut expr)?;
+        let label = match label {
+            Label::Text(text) => text,
+            Label::Subquery | Label::Column(_) => subquery_label(&expr),
+        };
+        Ok((expr, label, origin))
+    }
+
+    /// The column that an expression is, if it is nothing but one.
+    fn plain_column(&self, expr: &Expr) -> Result<Option<std::rc::Rc<Column>>> {
+        match (unwrapped(expr), label(expr)) {
+            (Expr::Identifier(_) | Expr::CompoundIdentifier(_), Label::Column(parts)) => self.column(&parts).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// An item as the planner gets it: with an alias unless it is a column of that name.
+pub(super) fn written(item: Item) -> (SelectItem, Output) {
+    let Item { expr, output } = item;
+    let is_named =
+        matches!(&expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| last.value == output.name));
+    let item = if is_named {
+        SelectItem::UnnamedExpr(expr)
+    } else {
+        SelectItem::ExprWithAlias { expr, alias: quoted(&output.name, Span::empty()) }
+    };
+    (item, output)
+}
+
+/// Folds the names of a WINDOW clause.
+fn named_windows(windows: &mut [NamedWindowDefinition]) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::with_capacity(windows.len());
+    for NamedWindowDefinition(name, window) in windows {
+        let folded = fold(name);
+        if names.contains(&folded) {
+            let message = format!("window \"{folded}\" is already defined");
+            return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(name));
+        }
+        rename(name, &folded);
+        if let NamedWindowExpr::NamedWindow(other) = window {
+            rename_window(other, &names)?;
+        }
+        names.push(folded);
+    }
+    Ok(names)
+}
+
+fn rename_window(name: &mut Ident, known: &[String]) -> Result<()> {
+    let folded = fold(name);
+    if !known.contains(&folded) {
+        let message = format!("window \"{folded}\" does not exist");
+        return Err(NameError::new(NameErrorKind::UndefinedObject, message).at(name));
+    }
+    rename(name, &folded);
+    Ok(())
+}
+
+fn refuse_options(options: &WildcardAdditionalOptions) -> Result<()> {
+    let plain = options.opt_ilike.is_none()
+        && options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
+        && options.opt_alias.is_none();
+    if plain { Ok(()) } else { Err(NameError::unsupported("options behind * are not supported")) }
+}
+
+/// Clauses of other dialects, whose names would be left as they are.
+fn refuse_foreign(select: &Select) -> Result<()> {
+    let found = [
+        (select.top.is_some(), "TOP"),
+        (select.exclude.is_some(), "EXCLUDE"),
+        (select.into.is_some(), "SELECT INTO"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (select.value_table_mode.is_some(), "SELECT AS"),
+        (select.flavor != SelectFlavor::Standard, "FROM before SELECT"),
+    ];
+    match found.into_iter().find(|(there, _)| *there) {
+        Some((_, clause)) => Err(NameError::unsupported(format!("{clause} is not supported"))),
+        None => Ok(()),
+    }
+}

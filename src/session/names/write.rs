@@ -1,0 +1,232 @@
+//! Names in INSERT, UPDATE and DELETE.
+
+use std::rc::Rc;
+
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, ConflictTarget, Delete, Expr, FromTable, Ident, Insert, ObjectName, OnConflictAction,
+    OnInsert, Query, SelectItem, SetExpr, TableObject, TableWithJoins, Update, UpdateTableFromKind,
+};
+
+use super::Relation;
+use super::column::{Output, Pick, fold, pick, quoted, rename};
+use super::error::{NameError, NameErrorKind, Result};
+use super::from::{named_alias, source};
+use super::scope::{Frame, Level, Resolver, Source, ambiguous, parts};
+use super::select::written;
+
+impl Resolver<'_> {
+    pub(super) fn insert(&mut self, insert: &mut Insert) -> Result<Vec<Output>> {
+        let TableObject::TableName(name) = &mut insert.table else {
+            return Err(NameError::unsupported("INSERT into a function is not supported"));
+        };
+        if !insert.assignments.is_empty() || !insert.after_columns.is_empty() || insert.insert_alias.is_some() {
+            return Err(NameError::new(NameErrorKind::Syntax, "INSERT takes a list of columns and VALUES or a query"));
+        }
+        let relation = self.target(name)?;
+        let mut named: Vec<String> = Vec::with_capacity(insert.columns.len());
+        for column in &mut insert.columns {
+            let exact = assigned(column, &relation)?;
+            if named.contains(&exact) {
+                let message = format!("column \"{exact}\" specified more than once");
+                return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at_node(column));
+            }
+            named.push(exact);
+        }
+        if let Some(query) = &mut insert.source {
+            self.inserted(query)?;
+        }
+        let mut taken = Vec::new();
+        let mut alias = named_alias(&relation.name);
+        let aliased = insert.table_alias.is_some();
+        if let Some(given) = &mut insert.table_alias {
+            alias.name = given.alias.clone();
+            rename(&mut given.alias, &fold(&alias.name));
+        }
+        let frame = self.row(&relation, &mut alias, aliased, &mut taken)?;
+        match &mut insert.on {
+            None => {}
+            Some(OnInsert::OnConflict(conflict)) => {
+                if let Some(ConflictTarget::Columns(columns)) = &mut conflict.conflict_target {
+                    let level = Level { frame: frame.clone(), ..Level::default() };
+                    let columns = columns.iter_mut();
+                    self.within(level, |resolver| {
+                        for ident in columns {
+                            let column = resolver.column(std::slice::from_ref(ident))?;
+                            rename(ident, &column.name);
+                        }
+                        Ok(())
+                    })?;
+                }
+                if let OnConflictAction::DoUpdate(update) = &mut conflict.action {
+                    let mut both = frame.clone();
+                    // Its columns are named with the qualifier alone.
+                    both.sources.extend(self.row(&relation, &mut named_alias("excluded"), true, &mut taken)?.sources);
+                    self.within(Level { frame: both, ..Level::default() }, |resolver| {
+                        resolver.assignments(&mut update.assignments, &relation)?;
+                        resolver.exprs(update.selection.as_mut())
+                    })?;
+                }
+            }
+            Some(other) => return Err(NameError::unsupported(format!("{other} is not supported"))),
+        }
+        self.returning(&mut insert.returning, frame)
+    }
+
+    /// VALUES of an INSERT may hold DEFAULT, which is no column.
+    fn inserted(&mut self, query: &mut Query) -> Result<()> {
+        match query.body.as_mut() {
+            SetExpr::Values(values) if query.with.is_none() && query.order_by.is_none() => {
+                self.exprs(values.rows.iter_mut().flat_map(|row| &mut row.content).filter(|expr| !is_default(expr)))
+            }
+            _ => self.subquery(query),
+        }
+    }
+
+    pub(super) fn update(&mut self, update: &mut Update) -> Result<Vec<Output>> {
+        if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+            return Err(NameError::unsupported("UPDATE with OR, ORDER BY or LIMIT is not supported"));
+        }
+        let mut taken = Vec::new();
+        let (mut frame, relation) = self.written_table(std::slice::from_mut(&mut update.table), &mut taken)?;
+        match &mut update.from {
+            None => {}
+            Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => {
+                frame.append(self.other_tables(from, &mut taken)?);
+            }
+        }
+        self.within(Level { frame: frame.clone(), ..Level::default() }, |resolver| {
+            resolver.assignments(&mut update.assignments, &relation)?;
+            resolver.exprs(update.selection.as_mut())
+        })?;
+        self.returning(&mut update.returning, frame)
+    }
+
+    pub(super) fn delete(&mut self, delete: &mut Delete) -> Result<Vec<Output>> {
+        if !delete.tables.is_empty() || !delete.order_by.is_empty() || delete.limit.is_some() {
+            return Err(NameError::unsupported("DELETE with several tables, ORDER BY or LIMIT is not supported"));
+        }
+        let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &mut delete.from;
+        let mut taken = Vec::new();
+        let (mut frame, _) = self.written_table(tables, &mut taken)?;
+        if let Some(using) = &mut delete.using {
+            frame.append(self.other_tables(using, &mut taken)?);
+        }
+        let level = Level { frame: frame.clone(), ..Level::default() };
+        self.within(level, |resolver| resolver.exprs(delete.selection.as_mut()))?;
+        self.returning(&mut delete.returning, frame)
+    }
+
+    /// The one base relation that UPDATE or DELETE changes.
+    fn written_table(
+        &mut self,
+        tables: &mut [TableWithJoins],
+        taken: &mut Vec<Rc<Source>>,
+    ) -> Result<(Frame, Relation)> {
+        let [table] = tables else {
+            return Err(NameError::new(NameErrorKind::Syntax, "one table is changed at a time"));
+        };
+        if !table.joins.is_empty() {
+            return Err(NameError::new(NameErrorKind::Syntax, "the table to change cannot be a join"));
+        }
+        let frame = self.factor(&mut table.relation, &Frame::default(), taken)?;
+        let target = frame.sources.first().and_then(|source| source.relation.clone());
+        let Some((schema, name)) = target else {
+            let message = format!("{} cannot be changed: it is no table", table.relation);
+            return Err(NameError::unsupported(message).at_node(&table.relation));
+        };
+        let relation = self.relation(&[Ident::with_quote('"', schema), Ident::with_quote('"', name)])?;
+        Ok((frame, relation))
+    }
+
+    fn other_tables(&mut self, from: &mut [TableWithJoins], taken: &mut Vec<Rc<Source>>) -> Result<Frame> {
+        let mut frame = Frame::default();
+        for item in from {
+            let found = self.joined(item, &frame, taken)?;
+            frame.append(found);
+        }
+        Ok(frame)
+    }
+
+    /// Resolves and qualifies the table of an INSERT.
+    fn target(&mut self, name: &mut ObjectName) -> Result<Relation> {
+        let idents = parts(name)?;
+        let relation = self.relation(&idents)?;
+        let span =
+            idents.last().map(|ident| ident.span).unwrap_or_else(datafusion::sql::sqlparser::tokenizer::Span::empty);
+        *name = ObjectName::from(vec![quoted(&relation.schema, span), quoted(&relation.name, span)]);
+        Ok(relation)
+    }
+
+    /// A row of a relation, under an alias.
+    fn row(
+        &mut self,
+        relation: &Relation,
+        alias: &mut datafusion::sql::sqlparser::ast::TableAlias,
+        aliased: bool,
+        taken: &mut Vec<Rc<Source>>,
+    ) -> Result<Frame> {
+        let outputs = self.outputs_of(relation);
+        let base = Some((relation.schema.clone(), relation.name.clone()));
+        source(alias, base, aliased, outputs, relation.system_columns, taken)
+    }
+
+    fn assignments(&mut self, assignments: &mut [Assignment], relation: &Relation) -> Result<()> {
+        let mut named: Vec<String> = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let columns = match &mut assignment.target {
+                AssignmentTarget::ColumnName(column) => std::slice::from_mut(column),
+                AssignmentTarget::Tuple(columns) => columns.as_mut_slice(),
+            };
+            for column in columns {
+                let exact = assigned(column, relation)?;
+                if named.contains(&exact) {
+                    let message = format!("multiple assignments to same column \"{exact}\"");
+                    return Err(NameError::new(NameErrorKind::Syntax, message).at_node(column));
+                }
+                named.push(exact);
+            }
+            match &mut assignment.value {
+                Expr::Tuple(values) => self.exprs(values.iter_mut().filter(|value| !is_default(value)))?,
+                value if is_default(value) => {}
+                value => self.expr(value)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn returning(&mut self, returning: &mut Option<Vec<SelectItem>>, frame: Frame) -> Result<Vec<Output>> {
+        let Some(list) = returning else { return Ok(Vec::new()) };
+        let taken = std::mem::take(list);
+        let items = self.within(Level { frame, ..Level::default() }, |resolver| resolver.select_list(taken))?;
+        let (projection, outputs) = items.into_iter().map(written).unzip();
+        *list = projection;
+        Ok(outputs)
+    }
+}
+
+/// Makes the name of a column that is written to exact; returns it.
+fn assigned(name: &mut ObjectName, relation: &Relation) -> Result<String> {
+    let idents = parts(name)?;
+    let Some(first) = idents.first() else {
+        return Err(NameError::new(NameErrorKind::Syntax, "a column without a name"));
+    };
+    match pick(first, relation.columns.iter(), |column| column) {
+        Pick::One(column) if idents.len() == 1 => {
+            *name = ObjectName::from(vec![quoted(column, first.span)]);
+            Ok(column.clone())
+        }
+        Pick::One(column) => {
+            let message = format!("a part of the column \"{column}\" cannot be assigned");
+            Err(NameError::unsupported(message).at(first))
+        }
+        Pick::Several(names) => Err(ambiguous(first, &names).at(first)),
+        Pick::None => {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", fold(first), relation.name);
+            Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(first))
+        }
+    }
+}
+
+fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
