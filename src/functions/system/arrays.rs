@@ -17,8 +17,12 @@ use crate::functions::system::context::StatementContext;
 use crate::sql_types::POSTGRES_TYPE;
 
 pub static FUNCTIONS: &[Definition] = &[
-    Definition::immutable("array_lower", (2, 2), Returns::Int4, |call| Ok(bounds(call)?.map_or(Datum::Null, |b| b.0.into()))),
-    Definition::immutable("array_upper", (2, 2), Returns::Int4, |call| Ok(bounds(call)?.map_or(Datum::Null, |b| b.1.into()))),
+    Definition::immutable("array_lower", (2, 2), Returns::Int4, |call| {
+        Ok(bounds(call)?.map_or(Datum::Null, |b| b.0.into()))
+    }),
+    Definition::immutable("array_upper", (2, 2), Returns::Int4, |call| {
+        Ok(bounds(call)?.map_or(Datum::Null, |b| b.1.into()))
+    }),
     Definition::immutable("array_length", (2, 2), Returns::Int4, |call| {
         Ok(bounds(call)?.map_or(Datum::Null, |(lower, upper)| (upper - lower + 1).into()))
     }),
@@ -130,10 +134,7 @@ impl ArrayFunction {
                     let message = "function _pg_expandarray(unknown) does not exist";
                     return Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message).into());
                 };
-                rows(vec![
-                    Field::new("x", item.data_type().clone(), true),
-                    Field::new("n", DataType::Int32, true),
-                ])
+                rows(vec![Field::new("x", item.data_type().clone(), true), Field::new("n", DataType::Int32, true)])
             }
             Polymorphic::OrEmpty => match argument {
                 Some(field) => Arc::clone(field),
@@ -220,10 +221,7 @@ fn items_of(array: &ListArray) -> Result<(ArrayRef, Vec<usize>)> {
 fn expand(array: &ListArray) -> Result<ListArray> {
     let (items, lengths) = items_of(array)?;
     let places: Int32Array = lengths.iter().flat_map(|length| (1i32..).take(*length)).collect();
-    let fields = Fields::from(vec![
-        Field::new("x", array.value_type(), true),
-        Field::new("n", DataType::Int32, true),
-    ]);
+    let fields = Fields::from(vec![Field::new("x", array.value_type(), true), Field::new("n", DataType::Int32, true)]);
     let rows = StructArray::try_new(fields.clone(), vec![items, Arc::new(places)], None)?;
     let item = Field::new_list_field(DataType::Struct(fields), true);
     Ok(ListArray::try_new(Arc::new(item), OffsetBuffer::from_lengths(lengths), Arc::new(rows), None)?)
@@ -293,8 +291,11 @@ fn explode(array: &ArrayRef, role: &dyn Fn(&str) -> u32) -> Result<ListArray> {
     }
     let fields = Fields::from(acl_fields());
     let columns = [grantors, grantees, kinds, grantable];
-    let columns =
-        fields.iter().zip(&columns).map(|(field, values)| build(field.data_type(), values)).collect::<Result<Vec<_>>>()?;
+    let columns = fields
+        .iter()
+        .zip(&columns)
+        .map(|(field, values)| build(field.data_type(), values))
+        .collect::<Result<Vec<_>>>()?;
     let rows = StructArray::try_new(fields.clone(), columns, None)?;
     let item = Field::new_list_field(DataType::Struct(fields), true);
     Ok(ListArray::try_new(Arc::new(item), OffsetBuffer::from_lengths(lengths), Arc::new(rows), None)?)

@@ -17,26 +17,12 @@ pub struct RelationFacts {
     pub name: String,
     /// `pg_class.relkind`: `r`, `v`, `i`, ...
     pub kind: char,
-    /// In the order of their numbers, which start at 1.
-    pub columns: Vec<ColumnFacts>,
-    /// The names of the key's columns; empty without one.
-    pub primary_key: Vec<String>,
-    /// The relation behind the key.
-    pub index_oid: Option<u32>,
+    /// The names of its columns, in the order of their numbers, which start at 1.
+    pub columns: Vec<String>,
     /// The query of a view, without a semicolon at its end.
     pub view_definition: Option<String>,
     /// What its files take.
     pub bytes: u64,
-}
-
-/// One column of a relation.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ColumnFacts {
-    pub name: String,
-    pub type_oid: u32,
-    pub not_null: bool,
-    /// As `pg_get_expr` prints it: `now()`.
-    pub default: Option<String>,
 }
 
 /// An index: always the one of a primary key.
@@ -51,7 +37,6 @@ pub struct IndexFacts {
 /// A constraint: always a primary key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConstraintFacts {
-    pub name: String,
     pub columns: Vec<String>,
 }
 

@@ -7,7 +7,9 @@ use arrow::array::{
     TimestampMicrosecondBuilder, UInt32Builder,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+};
 use arrow::datatypes::{TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
@@ -169,7 +171,8 @@ pub fn array_text(items: &[Datum]) -> String {
 ///
 /// One dimension; `array` is named in errors. The rules are those of PostgreSQL's `array_in`.
 pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, FunctionError> {
-    let malformed = || FunctionError::new(FunctionErrorKind::InvalidText, format!("malformed array literal: \"{array}\""));
+    let malformed =
+        || FunctionError::new(FunctionErrorKind::InvalidText, format!("malformed array literal: \"{array}\""));
     let inner = array.trim_matches(|c: char| c.is_ascii_whitespace());
     let inner = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(malformed)?;
     let mut items = Vec::new();
@@ -299,7 +302,9 @@ pub fn build(data_type: &DataType, values: &[Datum]) -> Result<ArrayRef> {
         DataType::Int32 => build!(Int32Builder::new(), Datum::Int(value) => narrow(*value)?),
         DataType::Int64 => build!(Int64Builder::new(), Datum::Int(value) => *value),
         DataType::UInt32 => build!(UInt32Builder::new(), Datum::Int(value) => unsigned(*value)?),
-        DataType::Float64 => build!(Float64Builder::new(), Datum::Float(value) => *value, Datum::Int(value) => *value as f64),
+        DataType::Float64 => {
+            build!(Float64Builder::new(), Datum::Float(value) => *value, Datum::Int(value) => *value as f64)
+        }
         DataType::Utf8View => build!(StringViewBuilder::new(), Datum::Text(value) => value),
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             build!(TimestampMicrosecondBuilder::new().with_timezone_opt(zone.clone()), Datum::Int(value) => *value)

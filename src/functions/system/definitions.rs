@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Definition] = &[
         let (table, column) = (call.string(0), call.string(1));
         let oid = class(call.context()?, &table)?;
         let relation = call.context()?.relation(oid);
-        if relation.is_some_and(|relation| relation.columns.iter().all(|facts| facts.name != column)) {
+        if relation.is_some_and(|relation| !relation.columns.contains(&column)) {
             let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
             return Err(FunctionError::new(FunctionErrorKind::UndefinedColumn, message).into());
         }
@@ -143,7 +143,7 @@ fn describe(call: &Call) -> Result<Datum> {
         let number = call.int(2)?;
         let column = usize::try_from(number - 1).ok().and_then(|at| relation.columns.get(at));
         return Ok(match column {
-            Some(column) => format!("column {} of {kind} {name}", quote_identifier(&column.name)),
+            Some(column) => format!("column {} of {kind} {name}", quote_identifier(column)),
             None => format!("{kind} {name}"),
         }
         .into());

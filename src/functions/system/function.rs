@@ -53,7 +53,8 @@ impl Call<'_> {
     /// An oid: a number, or the text of one.
     pub fn oid(&self, index: usize) -> Result<u32> {
         match self.get(index) {
-            Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned)) {
+            Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
+            {
                 Ok(oid) => Ok(oid),
                 Err(_) => Err(FunctionError::new(FunctionErrorKind::OutOfRange, "OID out of range").into()),
             },
@@ -209,8 +210,7 @@ impl ScalarUDFImpl for SystemFunction {
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
-        let arrays: Vec<ArrayRef> =
-            args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
+        let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
             let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;

@@ -22,7 +22,7 @@ enum Kind {
     Object,
     Array,
     /// `to_json`, `row_to_json`, `array_to_json`
-    Value(&'static str),
+    Value,
     /// `json_agg` of what `array_agg` has collected
     Collected,
 }
@@ -40,10 +40,10 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         ("jsonb_build_object", Kind::Object),
         ("json_build_array", Kind::Array),
         ("jsonb_build_array", Kind::Array),
-        ("to_json", Kind::Value("json")),
-        ("to_jsonb", Kind::Value("jsonb")),
-        ("row_to_json", Kind::Value("json")),
-        ("array_to_json", Kind::Value("json")),
+        ("to_json", Kind::Value),
+        ("to_jsonb", Kind::Value),
+        ("row_to_json", Kind::Value),
+        ("array_to_json", Kind::Value),
         (JSON_OF_ARRAY, Kind::Collected),
     ]
     .into_iter()
@@ -66,7 +66,7 @@ impl ScalarUDFImpl for JsonFunction {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let arguments = match self.kind {
             Kind::Object | Kind::Array => (0, ANY),
-            Kind::Value(_) => (1, 2),
+            Kind::Value => (1, 2),
             Kind::Collected => (1, 1),
         };
         arity(self.name, arguments, types)?;
@@ -118,7 +118,7 @@ impl ScalarUDFImpl for JsonFunction {
                     let items = (0..arrays.len()).map(|at| value(at, row)).collect::<Result<Vec<_>>>()?;
                     out = format!("[{}]", items.join(", "));
                 }
-                Kind::Value(_) => match arrays.first() {
+                Kind::Value => match arrays.first() {
                     Some(array) if !array.is_null(row) => out = value(0, row)?,
                     _ => {
                         results.append_null();

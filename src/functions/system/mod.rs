@@ -27,8 +27,8 @@ mod tests;
 
 pub use arrays::{ARRAY_OR_EMPTY, ARRAY_ORDINALS};
 pub use context::{
-    ColumnFacts, ConstraintFacts, FunctionContext, FunctionFacts, IndexFacts, RelationFacts, SettingFacts,
-    StatementContext, TypeFacts,
+    ConstraintFacts, FunctionContext, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, StatementContext,
+    TypeFacts,
 };
 pub use datum::read_array_text;
 pub use error::{FunctionError, FunctionErrorKind};
@@ -37,6 +37,7 @@ pub use json::JSON_OF_ARRAY;
 pub use quoting::{quote_identifier, quote_literal};
 pub use registered::REGISTERED_TYPES;
 pub use single_value::single_value;
+pub use tables::table_function_columns;
 
 use std::sync::Arc;
 

@@ -36,8 +36,7 @@ pub static FUNCTIONS: &[Definition] = &[
 ];
 
 /// The types of this kind; each has functions `...in` and `...out`.
-pub const REGISTERED_TYPES: &[&str] =
-    &["regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"];
+pub const REGISTERED_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"];
 
 type Lookup = fn(&dyn FunctionContext, &str) -> std::result::Result<u32, FunctionError>;
 

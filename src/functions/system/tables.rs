@@ -154,3 +154,9 @@ impl TableProvider for Rows {
         Ok(source)
     }
 }
+
+/// The columns of one of these functions.
+pub fn table_function_columns(name: &str) -> Option<Vec<String>> {
+    let definition = DEFINITIONS.iter().find(|definition| definition.name == name)?;
+    Some(definition.columns.iter().map(|(column, _)| (*column).to_owned()).collect())
+}

@@ -70,10 +70,7 @@ pub fn format_type(context: &dyn FunctionContext, oid: u32, modifier: Option<i64
 }
 
 /// The oid of a type written as SQL writes it: `int4`, `integer`, `pg_catalog.int4`, `text[]`, `character varying(10)`.
-pub fn type_by_sql_name(
-    context: &dyn FunctionContext,
-    text: &str,
-) -> std::result::Result<Option<u32>, FunctionError> {
+pub fn type_by_sql_name(context: &dyn FunctionContext, text: &str) -> std::result::Result<Option<u32>, FunctionError> {
     let text = text.trim();
     if let Some(element) = text.strip_suffix("[]") {
         let Some(element) = type_by_sql_name(context, element)? else { return Ok(None) };

@@ -39,11 +39,11 @@ pub static FUNCTIONS: &[Definition] = &[
         object_visible(call, "pg_statistic_ext")
     }),
     Definition::stable("has_database_privilege", (2, 3), Returns::Bool, |call| {
-        let known = |name: &str| Ok(call.context()?.database_oid(name).is_some());
+        let known = |name: &str| -> Result<bool> { Ok(call.context()?.database_oid(name).is_some()) };
         privilege(call, 0, FunctionErrorKind::UndefinedDatabase, "database", known)
     }),
     Definition::stable("has_schema_privilege", (2, 3), Returns::Bool, |call| {
-        let known = |name: &str| Ok(call.context()?.schema_oid(name).is_some());
+        let known = |name: &str| -> Result<bool> { Ok(call.context()?.schema_oid(name).is_some()) };
         privilege(call, 0, FunctionErrorKind::InvalidSchema, "schema", known)
     }),
     Definition::stable("has_table_privilege", (2, 3), Returns::Bool, |call| relation_privilege(call, 0)),
@@ -86,8 +86,21 @@ fn object_visible(call: &Call, catalog: &str) -> Result<Datum> {
 }
 
 const PRIVILEGES: &[&str] = &[
-    "select", "insert", "update", "delete", "truncate", "references", "trigger", "create", "connect", "temporary", "temp",
-    "usage", "execute", "set", "alter system",
+    "select",
+    "insert",
+    "update",
+    "delete",
+    "truncate",
+    "references",
+    "trigger",
+    "create",
+    "connect",
+    "temporary",
+    "temp",
+    "usage",
+    "execute",
+    "set",
+    "alter system",
 ];
 
 /// Everyone may do everything; but what is asked about has to be there. The first of three arguments is a role.
@@ -118,7 +131,7 @@ fn privilege(
 
 /// `after` arguments lie between the relation and the privilege.
 fn relation_privilege(call: &Call, after: usize) -> Result<Datum> {
-    let known = |name: &str| {
+    let known = |name: &str| -> Result<bool> {
         class(call.context()?, name)?;
         Ok(true)
     };

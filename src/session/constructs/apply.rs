@@ -16,8 +16,8 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{FetchType, SkipType, Subquery};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Aggregate, AggregateUDF, Distinct, EmptyRelation, Expr, ExprFunctionExt, Join, LogicalPlan,
-    LogicalPlanBuilder, Operator, Projection, SortExpr, WindowFunctionDefinition, lit, when,
+    Aggregate, AggregateUDF, Distinct, EmptyRelation, Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder,
+    Operator, Projection, SortExpr, WindowFunctionDefinition, lit, when,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -175,7 +175,9 @@ impl Apply<'_> {
                     LogicalPlanBuilder::from(answers).project(columns)?.build()?
                 } else {
                     let single = self.single_value.call(vec![column]).alias(&value.name);
-                    LogicalPlanBuilder::from(answers).aggregate(domain.exprs().collect::<Vec<_>>(), [single])?.build()?
+                    LogicalPlanBuilder::from(answers)
+                        .aggregate(domain.exprs().collect::<Vec<_>>(), [single])?
+                        .build()?
                 };
                 (answers, answer)
             }
@@ -270,6 +272,8 @@ impl Apply<'_> {
                 let Some(input) = self.attach(&alias.input, domain)? else { return Ok(None) };
                 LogicalPlanBuilder::from(input).alias(alias.alias.clone())?.build()?
             }
+            // First in its FROM: there is nothing beside it that it could ask.
+            LogicalPlan::Subquery(lateral) => return self.attach(&lateral.subquery, domain),
             LogicalPlan::Sort(sort) => {
                 let Some(input) = self.attach(&sort.input, domain)? else { return Ok(None) };
                 let order = self.order(&sort.expr, domain, &inputs)?;
@@ -317,9 +321,8 @@ impl Apply<'_> {
     }
 
     fn order(&self, order: &[SortExpr], domain: &Domain, inputs: &DFSchema) -> Result<Vec<SortExpr>> {
-        let put = |by: &SortExpr| {
-            Ok(SortExpr { expr: substitute(by.expr.clone(), &domain.columns, inputs)?, ..by.clone() })
-        };
+        let put =
+            |by: &SortExpr| Ok(SortExpr { expr: substitute(by.expr.clone(), &domain.columns, inputs)?, ..by.clone() });
         order.iter().map(put).collect()
     }
 
@@ -350,12 +353,7 @@ impl Apply<'_> {
     }
 
     /// Groups by the domain as well. Without groups of its own an aggregate answers for every value, seen or not.
-    fn aggregate(
-        &mut self,
-        aggregate: &Aggregate,
-        domain: &Domain,
-        inputs: &DFSchema,
-    ) -> Result<Option<LogicalPlan>> {
+    fn aggregate(&mut self, aggregate: &Aggregate, domain: &Domain, inputs: &DFSchema) -> Result<Option<LogicalPlan>> {
         let Some(input) = self.attach(&aggregate.input, domain)? else { return Ok(None) };
         if aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_))) {
             return Ok(None);

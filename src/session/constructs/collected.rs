@@ -59,9 +59,30 @@ fn makes_rows_or_aggregates(expr: &Expr) -> bool {
 
     use datafusion::sql::sqlparser::ast::visit_expressions;
     const PLAIN: &[&str] = &[
-        "quote_ident", "quote_literal", "format_type", "array_to_string", "pg_get_userbyid", "concat", "lower", "upper",
-        "coalesce", "nullif", "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "format", "replace", "substring",
-        "obj_description", "col_description", "array_or_empty", "regclassout", "regtypeout", "trim", "btrim", "split_part",
+        "quote_ident",
+        "quote_literal",
+        "format_type",
+        "array_to_string",
+        "pg_get_userbyid",
+        "concat",
+        "lower",
+        "upper",
+        "coalesce",
+        "nullif",
+        "pg_get_expr",
+        "pg_get_constraintdef",
+        "pg_get_indexdef",
+        "format",
+        "replace",
+        "substring",
+        "obj_description",
+        "col_description",
+        "array_or_empty",
+        "regclassout",
+        "regtypeout",
+        "trim",
+        "btrim",
+        "split_part",
     ];
     visit_expressions(expr, |inner| match inner {
         Expr::Function(function) if !PLAIN.contains(&super::syntax::last_word(&function.name).as_str()) => {

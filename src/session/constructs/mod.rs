@@ -7,6 +7,7 @@
 mod apply;
 mod casts;
 mod collected;
+mod context;
 mod outer_references;
 mod set_functions;
 mod syntax;
@@ -17,6 +18,8 @@ mod tests;
 
 pub use apply::ApplySubqueries;
 pub use casts::CatalogCasts;
+pub use context::{CatalogContext, SessionControl};
+pub use set_functions::function_columns;
 pub use syntax::rewrite_syntax;
 pub use types::{CatalogTypes, catalog_type};
 

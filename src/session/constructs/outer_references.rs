@@ -155,9 +155,10 @@ pub fn optimizer_decorrelates(plan: &LogicalPlan, aggregated: bool) -> Result<bo
     }
     match plan {
         LogicalPlan::Filter(filter) => {
-            let fits = datafusion::logical_expr::utils::split_conjunction(&filter.predicate).into_iter().all(|conjunct| {
-                !holds_subquery(conjunct) && (!conjunct.contains_outer() || !aggregated || equates(conjunct))
-            });
+            let fits =
+                datafusion::logical_expr::utils::split_conjunction(&filter.predicate).into_iter().all(|conjunct| {
+                    !holds_subquery(conjunct) && (!conjunct.contains_outer() || !aggregated || equates(conjunct))
+                });
             Ok(fits && optimizer_decorrelates(&filter.input, aggregated)?)
         }
         node if node.contains_outer_reference() => Ok(false),

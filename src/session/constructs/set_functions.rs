@@ -114,7 +114,8 @@ pub fn relation_of_function(factor: &mut TableFactor) {
     if ordinality {
         values.push(call(UNNEST, vec![call(ARRAY_ORDINALS, arrays)]));
     }
-    let items = values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
+    let items =
+        values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
     let query = bare_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
     *factor = derived(query, &alias_name, &columns, true);
 }
@@ -160,4 +161,14 @@ fn is_constant(expr: &Expr) -> bool {
         _ => ControlFlow::Break(()),
     })
     .is_continue()
+}
+
+/// The columns of a function in FROM that has several; of any other there is one, named after it.
+pub fn function_columns(name: &str) -> Option<Vec<String>> {
+    let columns = match set_function(name) {
+        Some(known) if !known.columns.is_empty() => known.columns.iter().map(|column| (*column).to_owned()).collect(),
+        Some(_) => return None,
+        None => crate::functions::system::table_function_columns(name)?,
+    };
+    Some(columns)
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Statement,
-    TableFactor, Value, VisitMut, VisitorMut,
+    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
+    Statement, TableFactor, Value, VisitMut, VisitorMut,
 };
 
 use super::collected::array_of_query;
@@ -168,7 +168,8 @@ pub fn plain_type(data_type: &mut DataType) {
     match data_type {
         DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => plain_type(item),
         DataType::Custom(name, modifiers) => {
-            let quoted = name.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.quote_style.is_some());
+            let quoted =
+                name.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.quote_style.is_some());
             drop_system_schema(name);
             if !modifiers.is_empty() {
                 return;
