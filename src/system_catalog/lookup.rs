@@ -6,7 +6,7 @@ use super::column_types::{DOMAINS, namespace_of};
 use super::contents::{Contents, Relation, TIMESTAMP_DEFAULT, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
-use super::rows::{Functions, index_definition, key_constraint_definition, types};
+use super::rows::{Functions, comment, index_definition, key_constraint_definition, quoted, types};
 use super::wanted::Wanted;
 use crate::model::TableName;
 use crate::sql_types::{type_by_name, type_by_oid};
@@ -67,6 +67,9 @@ impl Oids {
         let table = TableName::parse(name).ok().and_then(|name| contents.snapshot.catalog.table(&contents.account, &name));
         if let Some(table) = table {
             return oid::of(table.id, Part::Relation);
+        }
+        if let Some(view) = contents.snapshot.catalog.view(&contents.account, name) {
+            return oid::of(view.id, Part::Relation);
         }
         let keyed = self.contents.tables().find(|table| key_name(table).eq_ignore_ascii_case(name))?;
         oid::of(keyed.id, Part::KeyIndex)
@@ -179,7 +182,7 @@ impl Oids {
             return Some(index_definition(&table));
         }
         let name = self.column_name(oid, i16::try_from(column).ok()?)?;
-        Some(super::rows::quoted(&name))
+        Some(quoted(&name))
     }
 
     /// What `pg_get_viewdef` says.
@@ -198,7 +201,13 @@ impl Oids {
         self.part(oid, Part::TimestampDefault).map(|_| TIMESTAMP_DEFAULT)
     }
 
-    /// The relations of a schema, by name.
+    /// The comment on an object, or on a column of one by its number, else 0. `class` is the oid of the relation that lists such
+    /// objects, such as `pg_class`.
+    pub fn comment(&self, object: u32, class: u32, column: i32) -> Option<String> {
+        comment(&self.contents, object, class, column)
+    }
+
+    /// The relations of a schema.
     pub fn relations(&self, schema: &str) -> Vec<RelationFacts> {
         let all = self.contents.relations(&Wanted::default());
         all.filter(|relation| relation.schema == schema).map(|relation| facts(&relation)).collect()

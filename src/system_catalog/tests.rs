@@ -85,11 +85,19 @@ impl SessionFacts for Facts {
     }
 }
 
-/// Two tables of the account, one of 1,200 rows and 20,000 bytes, and one of another account.
+/// Two tables of the account, one of 1,200 rows and 20,000 bytes, a view with comments here and there, and a table of another
+/// account.
 const EDITS: &str = r#"[
     {"create_table": {"id": 1, "account": "devstoreaccount1", "name": "Employees", "created_ticks": 0}},
     {"create_table": {"id": 2, "account": "devstoreaccount1", "name": "events", "created_ticks": 0}},
     {"create_table": {"id": 3, "account": "other", "name": "Hidden", "created_ticks": 0}},
+    {"create_view": {"id": 4, "account": "devstoreaccount1", "name": "Grown", "sql": "SELECT \"Age\" FROM \"Employees\"",
+        "columns": [{"name": "Age", "postgres_type": "int8"}, {"name": "at", "postgres_type": "timestamptz"}], "reads": [1]}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"table": 1}, "text": "who works here"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"column": [1, "Age"]}, "text": "in years"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"column": [1, "Gone"]}, "text": "no longer"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"schema": "public"}, "text": "everything"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": "database", "text": "the account"}},
     {"set_columns": {"table": 1, "columns": [
         {"name": "LastName", "types": ["String"]}, {"name": "Age", "types": ["Int32", "Int64"]},
         {"name": "HiredAt", "types": ["DateTime"]}, {"name": "Score", "types": ["Double"]},

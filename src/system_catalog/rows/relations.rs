@@ -124,6 +124,15 @@ pub fn pg_constraint(contents: &Arc<Contents>, wanted: &Wanted) -> Rows {
     })
 }
 
+/// Views are rules that put their query in their place.
+pub fn pg_rewrite(contents: &Arc<Contents>) -> Rows {
+    let views: Vec<_> = contents.views().cloned().collect();
+    rows!(views, |view| {
+        oid: oid::of(view.id, Part::ViewRule)?, rulename: "_RETURN", ev_class: oid::of(view.id, Part::Relation)?,
+        ev_type: '1', ev_enabled: 'O', is_instead: true, ev_qual: "<>", ev_action: view.sql.clone(),
+    })
+}
+
 /// The statement that would make the index of a table's key.
 pub fn index_definition(table: &Table) -> String {
     let keys = KEY_COLUMNS.map(quoted).join(", ");

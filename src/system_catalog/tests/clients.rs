@@ -117,6 +117,7 @@ fn columns_as_information_schema_tells_them() {
     assert_eq!(rows(tables), [
         "pg_catalog|pg_tables|VIEW|NO",
         "public|Employees|BASE TABLE|YES",
+        "public|Grown|VIEW|NO",
         "public|events|BASE TABLE|YES"
     ]);
 }
@@ -132,4 +133,26 @@ fn statistics_come_from_the_manifest() {
     let index = "SELECT tablename, indexdef FROM pg_indexes WHERE tablename = 'events'";
     let definition = "CREATE UNIQUE INDEX events_pkey ON public.events USING btree (\"PartitionKey\", \"RowKey\")";
     assert_eq!(rows(index), [format!("events|{definition}")]);
+}
+
+#[test]
+fn views_and_their_columns() {
+    let class = "SELECT c.oid, c.relkind, c.relnatts, c.relam, r.rulename, r.ev_action FROM pg_class c
+        JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.relname = 'Grown'";
+    assert_eq!(rows(class), ["16416|v|2|0|_RETURN|SELECT \"Age\" FROM \"Employees\""]);
+    let columns = "SELECT column_name, data_type, is_updatable FROM information_schema.columns WHERE table_name = 'Grown'";
+    assert_eq!(rows(columns), ["Age|bigint|NO", "at|timestamp with time zone|NO"]);
+    assert_eq!(rows("SELECT viewname, viewowner FROM pg_views WHERE schemaname = 'public'"), ["Grown|alice"]);
+    assert_eq!(rows("SELECT view_name, table_name FROM information_schema.view_table_usage"), ["Grown|Employees"]);
+}
+
+#[test]
+fn comments_are_on_what_they_say() {
+    let on_relations = "SELECT c.relname, d.objsubid, d.description FROM pg_description d JOIN pg_class c ON c.oid = d.objoid
+        WHERE d.classoid = 1259 ORDER BY 2";
+    assert_eq!(rows(on_relations), ["Employees|0|who works here", "Employees|5|in years"]);
+    let on_schemas = "SELECT n.nspname, d.description FROM pg_description d JOIN pg_namespace n ON n.oid = d.objoid";
+    assert_eq!(rows(on_schemas), ["public|everything"]);
+    let on_databases = "SELECT d.datname, s.description FROM pg_shdescription s JOIN pg_database d ON d.oid = s.objoid";
+    assert_eq!(rows(on_databases), ["devstoreaccount1|the account"]);
 }

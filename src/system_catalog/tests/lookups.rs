@@ -16,7 +16,8 @@ fn relations_are_found_both_ways() {
     assert_eq!((employees.rows, employees.bytes), (1200, 20_000));
     assert_eq!(oids.relation(16_393).map(|index| index.kind), Some('i'));
     assert_eq!(oids.relation(1259).map(|class| class.name), Some("pg_class".to_owned()));
-    assert_eq!(oids.relations("public").len(), 4);
+    assert_eq!(oids.relation_oid("public", "grown"), Some(16_416));
+    assert_eq!(oids.relations("public").len(), 5);
 }
 
 #[test]
@@ -40,6 +41,9 @@ fn definitions_are_told() {
     assert_eq!(oids.index_definition(16_393, 2).as_deref(), Some("\"RowKey\""));
     assert_eq!((oids.index_definition(16_393, 3), oids.index_definition(16_392, 0)), (None, None));
     assert_eq!(oids.default_expression(16_397), Some("now()"));
+    assert_eq!(oids.view_definition(16_416).as_deref(), Some("SELECT \"Age\" FROM \"Employees\""));
+    assert_eq!(oids.comment(16_392, 1259, 5).as_deref(), Some("in years"));
+    assert_eq!((oids.comment(16_392, 1259, 4), oids.comment(16_400, 1259, 0)), (None, None));
 }
 
 #[test]
