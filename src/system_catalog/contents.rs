@@ -140,7 +140,13 @@ pub fn definition(schema: &str, name: &str) -> Option<&'static Definition> {
 impl Relation {
     fn system(definition: &'static Definition) -> Option<Self> {
         let (oid, kind) = (definition.oid, definition.kind);
-        Some(Self { oid, schema: definition.schema, name: definition.name.into(), kind, body: Body::System(definition) })
+        Some(Self {
+            oid,
+            schema: definition.schema,
+            name: definition.name.into(),
+            kind,
+            body: Body::System(definition),
+        })
     }
 
     fn table(table: &Arc<Table>) -> Option<Self> {
@@ -217,6 +223,21 @@ impl Relation {
         i32::try_from(self.bytes().div_ceil(PAGE_BYTES)).unwrap_or(i32::MAX)
     }
 
+    /// How many columns it has, without making them all.
+    pub fn column_count(&self) -> usize {
+        match &self.body {
+            Body::System(definition) => definition.columns.len(),
+            Body::KeyIndex(_) => KEY_COLUMNS.len(),
+            Body::View(view) => view.columns.len(),
+            Body::Table(table) => {
+                // A property of several types has a column for each beside the one that shows them all.
+                let of_property = |types: usize| if types > 1 { types + 1 } else { types };
+                let properties: usize = table.columns.iter().map(|column| of_property(column.types.len())).sum();
+                FIXED_COLUMNS + properties + usize::from(table.has_other())
+            }
+        }
+    }
+
     pub fn columns(&self) -> Vec<Column> {
         match &self.body {
             Body::System(definition) => system_columns(definition),
@@ -232,6 +253,8 @@ impl Relation {
 
 /// The columns of a table's primary key, by name; their numbers are 1 and 2.
 pub const KEY_COLUMNS: [&str; 2] = [PARTITION_KEY, ROW_KEY];
+/// Columns that every table has: the keys and Timestamp.
+const FIXED_COLUMNS: usize = 3;
 /// The number of the column that has a default, and the default.
 pub const TIMESTAMP_NUMBER: i16 = 3;
 pub const TIMESTAMP_DEFAULT: &str = "now()";

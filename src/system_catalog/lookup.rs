@@ -64,7 +64,8 @@ impl Oids {
             return definition(schema, name).map(|definition| definition.oid);
         }
         let contents = &self.contents;
-        let table = TableName::parse(name).ok().and_then(|name| contents.snapshot.catalog.table(&contents.account, &name));
+        let table =
+            TableName::parse(name).ok().and_then(|name| contents.snapshot.catalog.table(&contents.account, &name));
         if let Some(table) = table {
             return oid::of(table.id, Part::Relation);
         }
@@ -102,6 +103,16 @@ impl Oids {
             let element = if ty.category == 'A' { ty.element_oid } else { 0 };
             let name = ty.name.to_owned();
             return Some(TypeFacts { oid, schema: "pg_catalog", name, sql_name: Some(ty.sql_name), element });
+        }
+        if let Some((id, part)) = oid::part_of(oid) {
+            let relation = self.contents.relation(oid::of(id, Part::Relation)?)?;
+            let (row_type, _) = relation.types();
+            let (name, element) = match part {
+                Part::RowType => (relation.name.to_string(), 0),
+                Part::ArrayType => (format!("_{}", relation.name), row_type),
+                _ => return None,
+            };
+            return Some(TypeFacts { oid, schema: relation.schema, name, sql_name: None, element });
         }
         let ty = types(&self.contents).find(|ty| ty.oid == oid)?;
         Some(TypeFacts {

@@ -117,9 +117,18 @@ pub fn telling(definition: &Definition) -> Telling {
         }
         (
             "information_schema",
-            "tables" | "views" | "columns" | "table_constraints" | "key_column_usage" | "constraint_column_usage"
-            | "constraint_table_usage" | "column_udt_usage" | "table_privileges" | "role_table_grants"
-            | "column_privileges" | "role_column_grants",
+            "tables"
+            | "views"
+            | "columns"
+            | "table_constraints"
+            | "key_column_usage"
+            | "constraint_column_usage"
+            | "constraint_table_usage"
+            | "column_udt_usage"
+            | "table_privileges"
+            | "role_table_grants"
+            | "column_privileges"
+            | "role_column_grants",
         ) => ("", "table_name", "table_schema"),
         _ => ("", "", ""),
     };
