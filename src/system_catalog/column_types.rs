@@ -23,7 +23,7 @@ pub struct Domain {
 }
 
 /// As PostgreSQL has them.
-pub const DOMAINS: [Domain; 5] = [
+pub static DOMAINS: [Domain; 5] = [
     Domain { oid: 13_221, array_oid: 13_220, name: "cardinal_number", base: "int4", modifier: -1, collation: 0 },
     Domain { oid: 13_224, array_oid: 13_223, name: "character_data", base: "varchar", modifier: -1, collation: 950 },
     Domain { oid: 13_226, array_oid: 13_225, name: "sql_identifier", base: "name", modifier: -1, collation: 950 },

@@ -9,9 +9,9 @@ use super::recorded::{Definition, RELATIONS};
 use super::wanted::Wanted;
 use crate::model::AccountName;
 use crate::provider::TableColumns;
-use crate::sql_types::type_of;
+use crate::sql_types::{type_by_name, type_of};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
-use crate::storage::{Snapshot, Table};
+use crate::storage::{Snapshot, Table, View};
 
 /// Longest identifier in PostgreSQL, in bytes.
 const NAME_BYTES_MAX: usize = 63;
@@ -33,6 +33,7 @@ pub enum Body {
     Table(Arc<Table>),
     /// The primary key of a table.
     KeyIndex(Arc<Table>),
+    View(Arc<View>),
 }
 
 /// A relation: a row of `pg_class`.
@@ -64,16 +65,23 @@ impl Contents {
         self.snapshot.catalog.tables().filter(|table| table.account == self.account.as_str())
     }
 
+    /// The views of the account.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
+        self.snapshot.catalog.views().filter(|view| view.account == self.account.as_str())
+    }
+
     /// All relations, or fewer, but at least those that are wanted.
     pub fn relations(&self, wanted: &Wanted) -> impl Iterator<Item = Relation> + Send + use<> {
         let tables: Vec<Arc<Table>> = self.tables().cloned().collect();
+        let views: Vec<Arc<View>> = self.views().cloned().collect();
         let wanted = wanted.clone();
         let system = definitions().filter_map(Relation::system);
         let own = tables.into_iter().flat_map(|table| {
             let relation = Relation::table(&table);
             [relation, Relation::key_index(&table)].into_iter().flatten()
         });
-        system.chain(own).filter(move |relation| wanted.has(relation.oid, &relation.name, relation.schema))
+        let views = views.into_iter().filter_map(|view| Relation::view(&view));
+        system.chain(own).chain(views).filter(move |relation| wanted.has(relation.oid, &relation.name, relation.schema))
     }
 
     /// Relations with rows of their own: tables and views, no indexes.
@@ -86,6 +94,10 @@ impl Contents {
         let Some((id, part)) = oid::part_of(oid) else {
             return definitions().find(|definition| definition.oid == oid).and_then(Relation::system);
         };
+        if let Some(view) = self.snapshot.catalog.view_by_id(id) {
+            let is_it = part == Part::Relation && view.account == self.account.as_str();
+            return is_it.then(|| Relation::view(view)).flatten();
+        }
         let table = self.snapshot.table(id).filter(|table| table.account == self.account.as_str())?;
         match part {
             Part::Relation => Relation::table(table),
@@ -128,7 +140,13 @@ pub fn definition(schema: &str, name: &str) -> Option<&'static Definition> {
 impl Relation {
     fn system(definition: &'static Definition) -> Option<Self> {
         let (oid, kind) = (definition.oid, definition.kind);
-        Some(Self { oid, schema: definition.schema, name: definition.name.into(), kind, body: Body::System(definition) })
+        Some(Self {
+            oid,
+            schema: definition.schema,
+            name: definition.name.into(),
+            kind,
+            body: Body::System(definition),
+        })
     }
 
     fn table(table: &Arc<Table>) -> Option<Self> {
@@ -143,6 +161,12 @@ impl Relation {
         Some(Self { oid, schema: "public", name, kind: 'i', body: Body::KeyIndex(Arc::clone(table)) })
     }
 
+    fn view(view: &Arc<View>) -> Option<Self> {
+        let oid = oid::of(view.id, Part::Relation)?;
+        let name = view.name.as_str().into();
+        Some(Self { oid, schema: "public", name, kind: 'v', body: Body::View(Arc::clone(view)) })
+    }
+
     pub fn namespace(&self) -> u32 {
         namespace_of(self.schema).unwrap_or(oid::PUBLIC)
     }
@@ -151,10 +175,8 @@ impl Relation {
     pub fn types(&self) -> (u32, u32) {
         match &self.body {
             Body::System(definition) => (definition.row_type, definition.array_type),
-            Body::Table(table) => {
-                let of = |part| oid::of(table.id, part).unwrap_or(0);
-                (of(Part::RowType), of(Part::ArrayType))
-            }
+            Body::Table(table) => row_types(table.id),
+            Body::View(view) => row_types(view.id),
             Body::KeyIndex(_) => (0, 0),
         }
     }
@@ -163,7 +185,7 @@ impl Relation {
     pub fn stored(&self) -> Option<&Arc<Table>> {
         match &self.body {
             Body::Table(table) | Body::KeyIndex(table) => Some(table),
-            Body::System(_) => None,
+            Body::System(_) | Body::View(_) => None,
         }
     }
 
@@ -176,7 +198,7 @@ impl Relation {
     pub fn user_table(&self) -> Option<&Arc<Table>> {
         match &self.body {
             Body::Table(table) => Some(table),
-            Body::System(_) | Body::KeyIndex(_) => None,
+            Body::System(_) | Body::KeyIndex(_) | Body::View(_) => None,
         }
     }
 
@@ -191,17 +213,36 @@ impl Relation {
 
     /// The query of a view. What `pg_catalog` and `information_schema` call views are no queries here.
     pub fn view_definition(&self) -> Option<String> {
-        None
+        match &self.body {
+            Body::View(view) => Some(view.sql.clone()),
+            _ => None,
+        }
     }
 
     pub fn pages(&self) -> i32 {
         i32::try_from(self.bytes().div_ceil(PAGE_BYTES)).unwrap_or(i32::MAX)
     }
 
+    /// How many columns it has, without making them all.
+    pub fn column_count(&self) -> usize {
+        match &self.body {
+            Body::System(definition) => definition.columns.len(),
+            Body::KeyIndex(_) => KEY_COLUMNS.len(),
+            Body::View(view) => view.columns.len(),
+            Body::Table(table) => {
+                // A property of several types has a column for each beside the one that shows them all.
+                let of_property = |types: usize| if types > 1 { types + 1 } else { types };
+                let properties: usize = table.columns.iter().map(|column| of_property(column.types.len())).sum();
+                FIXED_COLUMNS + properties + usize::from(table.has_other())
+            }
+        }
+    }
+
     pub fn columns(&self) -> Vec<Column> {
         match &self.body {
             Body::System(definition) => system_columns(definition),
             Body::Table(table) => table_columns(table),
+            Body::View(view) => view_columns(view),
             Body::KeyIndex(table) => {
                 let keys = table_columns(table).into_iter().take(KEY_COLUMNS.len());
                 keys.map(|column| Column { not_null: false, ..column }).collect()
@@ -212,6 +253,8 @@ impl Relation {
 
 /// The columns of a table's primary key, by name; their numbers are 1 and 2.
 pub const KEY_COLUMNS: [&str; 2] = [PARTITION_KEY, ROW_KEY];
+/// Columns that every table has: the keys and Timestamp.
+const FIXED_COLUMNS: usize = 3;
 /// The number of the column that has a default, and the default.
 pub const TIMESTAMP_NUMBER: i16 = 3;
 pub const TIMESTAMP_DEFAULT: &str = "now()";
@@ -237,6 +280,25 @@ fn table_columns(table: &Table) -> Vec<Column> {
         })
     };
     columns.schema().fields().iter().enumerate().filter_map(column).collect()
+}
+
+fn view_columns(view: &View) -> Vec<Column> {
+    let column = |(place, column): (usize, &crate::storage::ViewColumn)| {
+        Some(Column {
+            name: column.name.as_str().into(),
+            number: i16::try_from(place + 1).ok()?,
+            ty: ColumnType::of(type_by_name(&column.postgres_type)?),
+            not_null: false,
+            default: None,
+        })
+    };
+    view.columns.iter().enumerate().filter_map(column).collect()
+}
+
+/// The oids of a relation's row type and of its array.
+fn row_types(id: u64) -> (u32, u32) {
+    let of = |part| oid::of(id, part).unwrap_or(0);
+    (of(Part::RowType), of(Part::ArrayType))
 }
 
 fn system_columns(definition: &'static Definition) -> Vec<Column> {

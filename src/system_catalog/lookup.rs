@@ -6,7 +6,7 @@ use super::column_types::{DOMAINS, namespace_of};
 use super::contents::{Contents, Relation, TIMESTAMP_DEFAULT, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
-use super::rows::{Functions, index_definition, key_constraint_definition, types};
+use super::rows::{Functions, comment, index_definition, key_constraint_definition, quoted, types};
 use super::wanted::Wanted;
 use crate::model::TableName;
 use crate::sql_types::{type_by_name, type_by_oid};
@@ -64,9 +64,13 @@ impl Oids {
             return definition(schema, name).map(|definition| definition.oid);
         }
         let contents = &self.contents;
-        let table = TableName::parse(name).ok().and_then(|name| contents.snapshot.catalog.table(&contents.account, &name));
+        let table =
+            TableName::parse(name).ok().and_then(|name| contents.snapshot.catalog.table(&contents.account, &name));
         if let Some(table) = table {
             return oid::of(table.id, Part::Relation);
+        }
+        if let Some(view) = contents.snapshot.catalog.view(&contents.account, name) {
+            return oid::of(view.id, Part::Relation);
         }
         let keyed = self.contents.tables().find(|table| key_name(table).eq_ignore_ascii_case(name))?;
         oid::of(keyed.id, Part::KeyIndex)
@@ -99,6 +103,16 @@ impl Oids {
             let element = if ty.category == 'A' { ty.element_oid } else { 0 };
             let name = ty.name.to_owned();
             return Some(TypeFacts { oid, schema: "pg_catalog", name, sql_name: Some(ty.sql_name), element });
+        }
+        if let Some((id, part)) = oid::part_of(oid) {
+            let relation = self.contents.relation(oid::of(id, Part::Relation)?)?;
+            let (row_type, _) = relation.types();
+            let (name, element) = match part {
+                Part::RowType => (relation.name.to_string(), 0),
+                Part::ArrayType => (format!("_{}", relation.name), row_type),
+                _ => return None,
+            };
+            return Some(TypeFacts { oid, schema: relation.schema, name, sql_name: None, element });
         }
         let ty = types(&self.contents).find(|ty| ty.oid == oid)?;
         Some(TypeFacts {
@@ -179,7 +193,7 @@ impl Oids {
             return Some(index_definition(&table));
         }
         let name = self.column_name(oid, i16::try_from(column).ok()?)?;
-        Some(super::rows::quoted(&name))
+        Some(quoted(&name))
     }
 
     /// What `pg_get_viewdef` says.
@@ -198,7 +212,13 @@ impl Oids {
         self.part(oid, Part::TimestampDefault).map(|_| TIMESTAMP_DEFAULT)
     }
 
-    /// The relations of a schema, by name.
+    /// The comment on an object, or on a column of one by its number, else 0. `class` is the oid of the relation that lists such
+    /// objects, such as `pg_class`.
+    pub fn comment(&self, object: u32, class: u32, column: i32) -> Option<String> {
+        comment(&self.contents, object, class, column)
+    }
+
+    /// The relations of a schema.
     pub fn relations(&self, schema: &str) -> Vec<RelationFacts> {
         let all = self.contents.relations(&Wanted::default());
         all.filter(|relation| relation.schema == schema).map(|relation| facts(&relation)).collect()

@@ -24,6 +24,8 @@ pub const COLLATION: u32 = 100;
 
 /// Catalog relations whose oids say what kind of object another oid is.
 pub const PG_CLASS: u32 = 1259;
+pub const PG_NAMESPACE: u32 = 2615;
+pub const PG_DATABASE: u32 = 1262;
 
 /// What belongs to a table or a view and has an oid of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -85,11 +85,19 @@ impl SessionFacts for Facts {
     }
 }
 
-/// Two tables of the account, one of 1,200 rows and 20,000 bytes, and one of another account.
+/// Two tables of the account, one of 1,200 rows and 20,000 bytes, a view with comments here and there, and a table of another
+/// account.
 const EDITS: &str = r#"[
     {"create_table": {"id": 1, "account": "devstoreaccount1", "name": "Employees", "created_ticks": 0}},
     {"create_table": {"id": 2, "account": "devstoreaccount1", "name": "events", "created_ticks": 0}},
     {"create_table": {"id": 3, "account": "other", "name": "Hidden", "created_ticks": 0}},
+    {"create_view": {"id": 4, "account": "devstoreaccount1", "name": "Grown", "sql": "SELECT \"Age\" FROM \"Employees\"",
+        "columns": [{"name": "Age", "postgres_type": "int8"}, {"name": "at", "postgres_type": "timestamptz"}], "reads": [1]}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"table": 1}, "text": "who works here"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"column": [1, "Age"]}, "text": "in years"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"column": [1, "Gone"]}, "text": "no longer"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": {"schema": "public"}, "text": "everything"}},
+    {"set_comment": {"account": "devstoreaccount1", "object": "database", "text": "the account"}},
     {"set_columns": {"table": 1, "columns": [
         {"name": "LastName", "types": ["String"]}, {"name": "Age", "types": ["Int32", "Int64"]},
         {"name": "HiredAt", "types": ["DateTime"]}, {"name": "Score", "types": ["Double"]},
@@ -186,6 +194,16 @@ fn every_relation_can_be_read() {
 }
 
 #[test]
+fn columns_are_counted_without_making_them() {
+    let catalog = catalog();
+    let relations: Vec<_> = catalog.contents().relations(&super::wanted::Wanted::default()).collect();
+    assert!(relations.len() > RELATIONS.len() + 4);
+    for relation in relations {
+        assert_eq!(relation.column_count(), relation.columns().len(), "{}", relation.name);
+    }
+}
+
+#[test]
 fn oids_do_not_meet() {
     let sql = "SELECT count(*), count(DISTINCT oid) FROM pg_class";
     let counts = rows(sql);
@@ -270,7 +288,10 @@ fn what_the_session_tells_is_shown() {
     assert_eq!(rows("SELECT name, setting, enumvals FROM pg_settings"), ["jit|off|[on, off]"]);
     assert_eq!(rows("SELECT pid, usename, state, client_addr FROM pg_stat_activity"), ["42|alice|active|127.0.0.1"]);
     assert_eq!(rows("SELECT name, parameter_types FROM pg_prepared_statements"), ["s1|[23, 25]"]);
-    assert_eq!(rows("SELECT name, is_holdable, creation_time FROM pg_cursors"), ["c1|true|1970-01-01T00:00:00.000001Z"]);
+    assert_eq!(
+        rows("SELECT name, is_holdable, creation_time FROM pg_cursors"),
+        ["c1|true|1970-01-01T00:00:00.000001Z"]
+    );
     assert_eq!(rows("SELECT datname FROM pg_database ORDER BY 1"), ["devstoreaccount1", "other"]);
     assert_eq!(rows("SELECT rolname, oid, rolsuper FROM pg_roles"), ["alice|10|true"]);
     assert_eq!(rows("SELECT count(*) FROM pg_locks"), ["0"]);
@@ -278,9 +299,10 @@ fn what_the_session_tells_is_shown() {
 
 #[test]
 fn functions_keep_postgresqls_oids_where_it_has_them() {
-    assert_eq!(rows("SELECT oid, prokind FROM pg_proc WHERE proname IN ('lower', 'count') ORDER BY 1"), [
-        "870|f", "2803|a"
-    ]);
+    assert_eq!(
+        rows("SELECT oid, prokind FROM pg_proc WHERE proname IN ('lower', 'count') ORDER BY 1"),
+        ["870|f", "2803|a"]
+    );
     let own = rows("SELECT oid, proargtypes FROM pg_proc WHERE proname = 'arrow_typeof'");
     assert_eq!(own.len(), 1);
     let oid: u32 = own[0].split('|').next().and_then(|oid| oid.parse().ok()).expect("an oid");
@@ -292,8 +314,9 @@ fn functions_keep_postgresqls_oids_where_it_has_them() {
 #[test]
 fn time_zones_are_known() {
     let zones = "SELECT name, abbrev, utc_offset, is_dst FROM pg_timezone_names WHERE name IN ('UTC', 'Europe/Paris')";
-    assert_eq!(rows(&format!("{zones} ORDER BY 1")), ["Europe/Paris|CEST|2 hours|true", "UTC|UTC|NULL|false"].map(|row| {
-        row.replace("NULL", "")
-    }));
+    assert_eq!(
+        rows(&format!("{zones} ORDER BY 1")),
+        ["Europe/Paris|CEST|2 hours|true", "UTC|UTC|NULL|false"].map(|row| { row.replace("NULL", "") })
+    );
     assert!(rows("SELECT name FROM pg_timezone_names").len() > 500);
 }

@@ -69,9 +69,22 @@ fn referenced() -> HashSet<u32> {
     let mut oids: HashSet<u32> = by_type.map(function_oid).collect();
     oids.extend(TYPES.iter().map(|ty| function_oid(&ty.typmod_output())));
     let others = [
-        "domain_in", "domain_recv", "array_typanalyze", "range_typanalyze", "multirange_typanalyze", "ts_typanalyze",
-        "int4range_canonical", "int4range_subdiff", "numrange_subdiff", "tsrange_subdiff", "tstzrange_subdiff",
-        "daterange_canonical", "daterange_subdiff", "int8range_canonical", "int8range_subdiff", "bthandler",
+        "domain_in",
+        "domain_recv",
+        "array_typanalyze",
+        "range_typanalyze",
+        "multirange_typanalyze",
+        "ts_typanalyze",
+        "int4range_canonical",
+        "int4range_subdiff",
+        "numrange_subdiff",
+        "tsrange_subdiff",
+        "tstzrange_subdiff",
+        "daterange_canonical",
+        "daterange_subdiff",
+        "int8range_canonical",
+        "int8range_subdiff",
+        "bthandler",
         "heap_tableam_handler",
     ];
     oids.extend(others.map(function_oid));

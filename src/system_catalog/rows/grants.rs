@@ -21,9 +21,9 @@ fn privileges(relation: &Relation, all: &'static [&'static str]) -> &'static [&'
 
 pub fn table_privileges(contents: &Arc<Contents>, wanted: &Wanted) -> Rows {
     let (database, user) = (contents.database(), contents.user());
-    let granted = contents
-        .tables_and_views(wanted)
-        .flat_map(|relation| privileges(&relation, &ON_TABLES).iter().map(move |privilege| (relation.clone(), *privilege)));
+    let granted = contents.tables_and_views(wanted).flat_map(|relation| {
+        privileges(&relation, &ON_TABLES).iter().map(move |privilege| (relation.clone(), *privilege))
+    });
     rows!(granted, |(relation, privilege)| {
         grantor: user.clone(), grantee: user.clone(), table_catalog: database.clone(), table_schema: relation.schema,
         table_name: relation.name, privilege_type: privilege, is_grantable: "YES",

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::cell::{Rows, rows};
 use super::super::contents::{Contents, KEY_COLUMNS, Relation, key_name, schemas};
+use super::super::oid::{self, Part};
 use super::super::wanted::Wanted;
 
 pub fn catalog_name(contents: &Arc<Contents>) -> Rows {
@@ -34,6 +35,20 @@ pub fn views(contents: &Arc<Contents>, wanted: &Wanted) -> Rows {
         table_catalog: database.clone(), table_schema: relation.schema, table_name: Arc::clone(&relation.name),
         view_definition: relation.view_definition(), check_option: "NONE", is_updatable: "NO", is_insertable_into: "NO",
         is_trigger_updatable: "NO", is_trigger_deletable: "NO", is_trigger_insertable_into: "NO",
+    })
+}
+
+/// What the views of the data folder read.
+pub fn view_table_usage(contents: &Arc<Contents>) -> Rows {
+    let database = contents.database();
+    let mut read = Vec::new();
+    for view in contents.views() {
+        let relations = view.reads.iter().filter_map(|id| contents.relation(oid::of(*id, Part::Relation)?));
+        read.extend(relations.map(|relation| (view.name.clone(), relation)));
+    }
+    rows!(read, |(view, relation)| {
+        view_catalog: database.clone(), view_schema: "public", view_name: view, table_catalog: database.clone(),
+        table_schema: relation.schema, table_name: relation.name,
     })
 }
 

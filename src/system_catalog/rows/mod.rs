@@ -2,6 +2,7 @@
 
 mod collations;
 mod columns;
+mod comments;
 mod functions;
 mod grants;
 mod information_schema;
@@ -16,6 +17,7 @@ mod types;
 
 use std::sync::Arc;
 
+pub use comments::comment;
 pub use functions::Functions;
 pub use relations::{index_definition, key_constraint_definition, quoted};
 pub use types::types;
@@ -41,6 +43,9 @@ fn pg_catalog(contents: &Arc<Contents>, name: &str, wanted: &Wanted) -> Rows {
         "pg_attrdef" => relations::pg_attrdef(contents),
         "pg_index" => relations::pg_index(contents, wanted),
         "pg_constraint" => relations::pg_constraint(contents, wanted),
+        "pg_rewrite" => relations::pg_rewrite(contents),
+        "pg_description" => comments::pg_description(contents),
+        "pg_shdescription" => comments::pg_shdescription(contents),
         "pg_type" => types::pg_type(contents),
         "pg_range" => types::pg_range(),
         "pg_proc" => functions::pg_proc(contents),
@@ -76,6 +81,7 @@ fn information_schema(contents: &Arc<Contents>, name: &str, wanted: &Wanted) -> 
         "schemata" => information_schema::schemata(contents),
         "tables" => information_schema::tables(contents, wanted),
         "views" => information_schema::views(contents, wanted),
+        "view_table_usage" => information_schema::view_table_usage(contents),
         "columns" => columns::columns(contents, wanted),
         "element_types" => columns::element_types(contents, wanted),
         "column_udt_usage" => columns::column_udt_usage(contents, wanted),
@@ -111,9 +117,18 @@ pub fn telling(definition: &Definition) -> Telling {
         }
         (
             "information_schema",
-            "tables" | "views" | "columns" | "table_constraints" | "key_column_usage" | "constraint_column_usage"
-            | "constraint_table_usage" | "column_udt_usage" | "table_privileges" | "role_table_grants"
-            | "column_privileges" | "role_column_grants",
+            "tables"
+            | "views"
+            | "columns"
+            | "table_constraints"
+            | "key_column_usage"
+            | "constraint_column_usage"
+            | "constraint_table_usage"
+            | "column_udt_usage"
+            | "table_privileges"
+            | "role_table_grants"
+            | "column_privileges"
+            | "role_column_grants",
         ) => ("", "table_name", "table_schema"),
         _ => ("", "", ""),
     };

@@ -44,7 +44,8 @@ pub fn pg_class(contents: &Arc<Contents>, wanted: &Wanted) -> Rows {
         relpages: relation.pages(), reltuples: relation.live_rows() as f32,
         relallvisible: if own { relation.pages() } else { 0 },
         reltoastrelid: 0_u32, relhasindex: own, relisshared: is_shared(&relation), relpersistence: 'p',
-        relkind: relation.kind, relnatts: column_count(&relation), relchecks: 0_i16, relhasrules: relation.kind == 'v',
+        relkind: relation.kind, relnatts: i16::try_from(relation.column_count()).unwrap_or(i16::MAX), relchecks: 0_i16,
+        relhasrules: relation.kind == 'v',
         relhastriggers: false, relhassubclass: false, relrowsecurity: false, relforcerowsecurity: false,
         relispopulated: true, relreplident: if own { 'd' } else { 'n' }, relispartition: false, relrewrite: 0_u32,
         relfrozenxid: frozen(&relation), relminmxid: frozen(&relation),
@@ -62,14 +63,6 @@ fn access_method(relation: &Relation) -> u32 {
 
 fn is_shared(relation: &Relation) -> bool {
     matches!(relation.body, Body::System(Definition { name, .. }) if SHARED.contains(name))
-}
-
-fn column_count(relation: &Relation) -> i16 {
-    let columns = match &relation.body {
-        Body::System(definition) => definition.columns.len(),
-        _ => relation.columns().len(),
-    };
-    i16::try_from(columns).unwrap_or(i16::MAX)
 }
 
 fn frozen(relation: &Relation) -> u32 {
@@ -124,6 +117,15 @@ pub fn pg_constraint(contents: &Arc<Contents>, wanted: &Wanted) -> Rows {
     })
 }
 
+/// Views are rules that put their query in their place.
+pub fn pg_rewrite(contents: &Arc<Contents>) -> Rows {
+    let views: Vec<_> = contents.views().cloned().collect();
+    rows!(views, |view| {
+        oid: oid::of(view.id, Part::ViewRule)?, rulename: "_RETURN", ev_class: oid::of(view.id, Part::Relation)?,
+        ev_type: '1', ev_enabled: 'O', is_instead: true, ev_qual: "<>", ev_action: view.sql.clone(),
+    })
+}
+
 /// The statement that would make the index of a table's key.
 pub fn index_definition(table: &Table) -> String {
     let keys = KEY_COLUMNS.map(quoted).join(", ");
@@ -141,4 +143,3 @@ pub fn quoted(name: &str) -> String {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
-
