@@ -11,7 +11,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, LogicalPlanBuilder, ScalarUDF, lit,
+    BinaryExpr, Cast, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -107,7 +107,7 @@ impl CatalogCasts {
     fn rewrite(&self, expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         match expr {
             Expr::Cast(cast) => self.cast(cast, schema),
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_comparison_operator() => {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(op) => {
                 let (left, right, changed) = self.comparison(*left, *right, schema)?;
                 let expr = Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
                 Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
@@ -229,6 +229,11 @@ impl AnalyzerRule for CatalogCasts {
     fn name(&self) -> &str {
         "catalog_casts"
     }
+}
+
+fn compares(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// The field of an expression, if it has one yet: parameters do not.

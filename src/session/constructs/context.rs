@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::functions::system::{
     ConstraintFacts, FunctionContext, FunctionError, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, TypeFacts,
 };
-use crate::model::{PARTITION_KEY, ROW_KEY};
+use crate::storage::run::{PARTITION_KEY, ROW_KEY};
 use crate::system_catalog::{Oids, SessionFacts};
 
 /// What only the session can answer or do.
@@ -20,8 +20,6 @@ pub trait SessionControl: std::fmt::Debug + Send + Sync {
     fn transaction_id(&self) -> u64;
     /// The schemas that `search_path` names, in its order, without `pg_catalog` unless it is named.
     fn search_path(&self) -> Vec<String>;
-    /// See [`FunctionContext::comment`].
-    fn comment(&self, oid: u32, catalog: Option<&str>, column: i32) -> Option<String>;
 }
 
 /// A statement's [`FunctionContext`]: the catalog of its snapshot and its session.
@@ -34,6 +32,9 @@ pub struct CatalogContext {
 
 const PG_CATALOG: &str = "pg_catalog";
 const KEY: [&str; 2] = [PARTITION_KEY, ROW_KEY];
+
+/// Catalogs of what can have a comment.
+const COMMENTED: [&str; 5] = ["pg_class", "pg_namespace", "pg_database", "pg_type", "pg_proc"];
 
 impl CatalogContext {
     /// The first that `find` finds: in the schema named, else along the search path.
@@ -211,6 +212,10 @@ impl FunctionContext for CatalogContext {
     }
 
     fn comment(&self, oid: u32, catalog: Option<&str>, column: i32) -> Option<String> {
-        self.control.comment(oid, catalog, column)
+        let class = |catalog: &str| self.oids.relation_oid(PG_CATALOG, catalog);
+        match catalog {
+            Some(catalog) => self.oids.comment(oid, class(catalog)?, column),
+            None => COMMENTED.iter().find_map(|catalog| self.oids.comment(oid, class(catalog)?, column)),
+        }
     }
 }

@@ -21,7 +21,7 @@ pub use casts::CatalogCasts;
 pub use context::{CatalogContext, SessionControl};
 pub use set_functions::function_columns;
 pub use syntax::rewrite_syntax;
-pub use types::{CatalogTypes, catalog_type};
+pub use types::CatalogTypes;
 
 use std::sync::Arc;
 

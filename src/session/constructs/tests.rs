@@ -119,10 +119,6 @@ impl SessionControl for Control {
     fn search_path(&self) -> Vec<String> {
         vec!["public".to_owned()]
     }
-
-    fn comment(&self, _oid: u32, _catalog: Option<&str>, _column: i32) -> Option<String> {
-        None
-    }
 }
 
 const EDITS: &str = r#"[
