@@ -176,8 +176,6 @@ impl ScalarUDFImpl for ArrayFunction {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let most = if self.kind == Polymorphic::Ordinals { ANY } else { 1 };
-        arity(self.name(), (1, most), types)?;
         Ok(types.to_vec())
     }
 
@@ -187,6 +185,8 @@ impl ScalarUDFImpl for ArrayFunction {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let most = if self.kind == Polymorphic::Ordinals { ANY } else { 1 };
+        arity(self.name(), (1, most), args.arg_fields)?;
         self.returns(args.arg_fields.first())
     }
 

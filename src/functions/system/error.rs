@@ -29,6 +29,8 @@ pub enum FunctionErrorKind {
     ArraySubscript,
     /// 2201B
     InvalidRegularExpression,
+    /// 22019
+    InvalidEscape,
     /// 21000
     MoreThanOneRow,
     /// 0A000
@@ -61,6 +63,7 @@ impl FunctionErrorKind {
             Self::NullNotAllowed => "22004",
             Self::ArraySubscript => "2202E",
             Self::InvalidRegularExpression => "2201B",
+            Self::InvalidEscape => "22019",
             Self::MoreThanOneRow => "21000",
             Self::NotSupported => "0A000",
             Self::CannotChange => "55P02",

@@ -193,7 +193,6 @@ impl ScalarUDFImpl for SystemFunction {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        arity(self.definition.name, self.definition.arguments, types)?;
         Ok(types.to_vec())
     }
 
@@ -201,7 +200,8 @@ impl ScalarUDFImpl for SystemFunction {
         Ok(self.definition.returns.field(self.definition.name).data_type().clone())
     }
 
-    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        arity(self.definition.name, self.definition.arguments, args.arg_fields)?;
         Ok(Arc::new(self.definition.returns.field(self.definition.name)))
     }
 
@@ -226,11 +226,13 @@ impl ScalarUDFImpl for SystemFunction {
 }
 
 /// Refuses a wrong number of arguments as PostgreSQL does: there is no such function.
-pub fn arity(name: &str, (fewest, most): (usize, usize), types: &[DataType]) -> Result<()> {
-    if (fewest..=most).contains(&types.len()) {
+///
+/// To be asked with the return type: what the coercion of types refuses comes out in the query engine's words.
+pub fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[FieldRef]) -> Result<()> {
+    if (fewest..=most).contains(&arguments.len()) {
         return Ok(());
     }
-    let types: Vec<_> = types.iter().map(sql_type_name).collect();
+    let types: Vec<_> = arguments.iter().map(|field| sql_type_name(field.data_type())).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
     Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message).into())
 }

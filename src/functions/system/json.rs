@@ -64,16 +64,6 @@ impl ScalarUDFImpl for JsonFunction {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let arguments = match self.kind {
-            Kind::Object | Kind::Array => (0, ANY),
-            Kind::Value => (1, 2),
-            Kind::Collected => (1, 1),
-        };
-        arity(self.name, arguments, types)?;
-        if self.kind == Kind::Object && types.len() % 2 != 0 {
-            let message = "argument list must have even number of elements";
-            return Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into());
-        }
         Ok(types.to_vec())
     }
 
@@ -81,7 +71,17 @@ impl ScalarUDFImpl for JsonFunction {
         Ok(DataType::Utf8View)
     }
 
-    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let arguments = match self.kind {
+            Kind::Object | Kind::Array => (0, ANY),
+            Kind::Value => (1, 2),
+            Kind::Collected => (1, 1),
+        };
+        arity(self.name, arguments, args.arg_fields)?;
+        if self.kind == Kind::Object && !args.arg_fields.len().is_multiple_of(2) {
+            let message = "argument list must have even number of elements";
+            return Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into());
+        }
         let json = if self.name.starts_with("jsonb") || self.name == "to_jsonb" { "jsonb" } else { "json" };
         Ok(Arc::new(Returns::Named(json).field(self.name)))
     }

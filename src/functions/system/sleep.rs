@@ -35,15 +35,15 @@ impl ScalarUDFImpl for Sleep {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        arity(self.name(), (1, 1), types)?;
-        Ok(vec![DataType::Float64])
+        Ok(vec![DataType::Float64; types.len()])
     }
 
     fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
         Ok(DataType::Utf8View)
     }
 
-    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        arity(self.name(), (1, 1), args.arg_fields)?;
         Ok(Arc::new(Returns::Void.field(self.name())))
     }
 

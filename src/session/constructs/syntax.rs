@@ -47,12 +47,18 @@ impl VisitorMut for Rewriter {
             }
             Expr::Cast { data_type, .. } => plain_type(data_type),
             Expr::TypedString(typed) => plain_type(&mut typed.data_type),
+            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+                // The engine's own escape character is the backslash, as without ESCAPE.
+                if let Some(escape) = escape_char.take() {
+                    let plain = std::mem::replace(pattern.as_mut(), null());
+                    **pattern = call("like_escape", vec![plain, Expr::Value(escape)]);
+                }
+            }
             Expr::CompoundFieldAccess { root, access_chain } => {
                 if !matches!(root.as_ref(), Expr::Identifier(_)) {
                     name_fields(access_chain);
                 }
             }
-            // `(x.y).z`, as it is parsed in some places
             Expr::Function(function) => rewrite_function(expr_of(function), expr),
             Expr::Identifier(name) if name.quote_style.is_none() && is_value_function(&name.value) => {
                 *expr = call(&name.value.to_lowercase(), Vec::new());
