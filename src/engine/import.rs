@@ -95,6 +95,10 @@ impl Engine {
         let snapshot = self.store.snapshot();
         let (target, mut edits) = match snapshot.catalog.table(&self.account, &name) {
             Some(table) => (Arc::clone(table), Vec::new()),
+            None if snapshot.catalog.view(&self.account, name.as_str()).is_some() => {
+                let message = format!("\"{name}\" is not a table: entities cannot be imported into a view");
+                return Err(Error::new(ErrorKind::Invalid, message));
+            }
             None => self.new_table(&name, snapshot.catalog.next_table_id()),
         };
         let run = Import {
@@ -281,7 +285,12 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
                     Error::new(ErrorKind::Internal, "range partitions of an import do not fit its table")
                 })?;
             }
-            Edit::CreateTable { .. } | Edit::DropTable { .. } | Edit::MaskRows { .. } => {}
+            Edit::CreateTable { .. }
+            | Edit::DropTable { .. }
+            | Edit::MaskRows { .. }
+            | Edit::CreateView { .. }
+            | Edit::DropView { .. }
+            | Edit::SetComment { .. } => {}
         }
     }
     Ok(table)

@@ -8,6 +8,9 @@ pub const ACCOUNT_NAME_CHARS_MAX: usize = 24;
 pub const TABLE_NAME_CHARS_MIN: usize = 3;
 pub const TABLE_NAME_CHARS_MAX: usize = 63;
 
+/// Longest name of a view, in bytes: that of an identifier in PostgreSQL.
+pub const VIEW_NAME_BYTES_MAX: usize = 63;
+
 /// Longest PartitionKey or RowKey, in UTF-16 code units.
 pub const KEY_UTF16_UNITS_MAX: usize = 1024;
 

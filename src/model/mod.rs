@@ -21,8 +21,9 @@ pub use key_set::{Cut, Interval, IntervalSet, KeyCut, KeyRange, KeySet};
 pub use limits::{
     ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, BINARY_BYTES_MAX, ENTITY_BYTES_MAX, KEY_UTF16_UNITS_MAX,
     PROPERTIES_MAX, PROPERTY_NAME_CHARS_MAX, STRING_UTF16_UNITS_MAX, TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN,
+    VIEW_NAME_BYTES_MAX,
 };
-pub use name::{AccountName, TableName, validate_property_name};
+pub use name::{AccountName, TableName, ViewName, validate_property_name};
 pub use rejected::{Rejected, Rule};
 pub use typed::{TypedError, binary, guid};
 pub use value::{EdmType, Value};

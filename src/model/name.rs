@@ -7,7 +7,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use super::limits::{
-    ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, PROPERTY_NAME_CHARS_MAX, TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN,
+    ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, PROPERTY_NAME_CHARS_MAX, TABLE_NAME_CHARS_MAX,
+    TABLE_NAME_CHARS_MIN, VIEW_NAME_BYTES_MAX,
 };
 use super::rejected::{Rejected, Rule};
 use marks::is_mark;
@@ -105,6 +106,32 @@ impl Hash for TableName {
 impl fmt::Display for TableName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.given)
+    }
+}
+
+/// A view's name: an identifier of PostgreSQL, shown as it was given. The service knows no views, so its rule for tables does not
+/// hold for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewName(String);
+
+impl ViewName {
+    pub fn parse(text: &str) -> Result<Self, Rejected> {
+        if text.is_empty() || text.len() > VIEW_NAME_BYTES_MAX || text.contains('\0') {
+            let limit =
+                format!("1 to {VIEW_NAME_BYTES_MAX} bytes of UTF-8, none of them zero; this has {}", text.len());
+            return Err(Rejected::new("view name", text, Rule::ViewName, limit));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ViewName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
     }
 }
 

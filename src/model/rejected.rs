@@ -8,6 +8,7 @@ pub enum Rule {
     AccountName,
     TableName,
     TableNameReserved,
+    ViewName,
     PropertyName,
     PropertyNameLength,
     PropertyNameReserved,

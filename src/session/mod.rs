@@ -6,6 +6,7 @@
 
 mod answer;
 mod commands;
+mod constructs;
 mod error;
 mod explain;
 mod functions;

@@ -1,4 +1,7 @@
-//! Tables, and everything durable that is known of them: one immutable [`Catalog`] per sequence number of the log.
+//! Tables, views, and everything durable that is known of them: one immutable [`Catalog`] per sequence number of the log.
+
+mod comment;
+mod view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, RangePartition};
 use crate::model::{AccountName, EdmType, TableName};
+pub use comment::CommentObject;
+use comment::Comments;
+pub use view::{View, ViewColumn};
 
 /// Most properties of a table that have columns of their own; the rest share the `(other)` column.
 pub const COLUMNS_MAX: usize = 500;
@@ -70,14 +76,47 @@ pub enum Edit {
         table: u64,
         file: Box<super::run::RunFile>,
     },
+    /// `reads` are the ids of the tables and views that the query names. With `replaces`, the view `id` takes this form.
+    CreateView {
+        id: u64,
+        account: String,
+        name: String,
+        sql: String,
+        columns: Vec<ViewColumn>,
+        reads: Vec<u64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replaces: bool,
+    },
+    DropView {
+        id: u64,
+    },
+    /// Without a text, the comment is taken away.
+    SetComment {
+        account: String,
+        object: CommentObject,
+        text: Option<String>,
+    },
+}
+
+impl Edit {
+    /// Whether it is about tables alone. Programs that know no views read these, and no others.
+    pub(super) fn is_of_tables(&self) -> bool {
+        !matches!(self, Edit::CreateView { .. } | Edit::DropView { .. } | Edit::SetComment { .. })
+    }
 }
 
 /// Everything the log says up to one sequence number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Catalog {
     tables: BTreeMap<u64, Arc<Table>>,
+    /// Of tables and views alike.
     next_table_id: u64,
     next_file_id: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    views: BTreeMap<u64, Arc<View>>,
+    #[serde(default, skip_serializing_if = "Comments::is_empty")]
+    comments: Comments,
 }
 
 impl Catalog {
@@ -96,7 +135,7 @@ impl Catalog {
         self.tables.get(&id)
     }
 
-    /// Never given out before.
+    /// Never given out before: the id of the next table or view.
     pub fn next_table_id(&self) -> u64 {
         self.next_table_id.max(1)
     }
@@ -104,6 +143,11 @@ impl Catalog {
     /// Greater than the number of any file named so far.
     pub fn next_file_id(&self) -> u64 {
         self.next_file_id.max(1)
+    }
+
+    /// Whether there are tables alone. Programs that know no views read such a catalog, and no other.
+    pub(super) fn is_of_tables(&self) -> bool {
+        self.views.is_empty() && self.comments.is_empty()
     }
 
     /// The catalog after `edits`; the error says which one does not fit.
@@ -118,9 +162,11 @@ impl Catalog {
     fn apply_one(&mut self, edit: &Edit) -> Result<(), String> {
         match edit {
             Edit::CreateTable { id, account, name, created_ticks } => {
-                let twin = |t: &&Arc<Table>| t.account == *account && t.name.eq_ignore_ascii_case(name);
-                if *id < self.next_table_id || self.tables.values().any(|table| twin(&table)) {
+                if *id < self.next_table_id {
                     return Err(format!("table {name} ({id}) is created twice"));
+                }
+                if self.name_is_taken(account, name) {
+                    return Err(format!("relation \"{name}\" already exists"));
                 }
                 self.next_table_id = id + 1;
                 let table = Table {
@@ -135,6 +181,8 @@ impl Catalog {
                 self.tables.insert(*id, Arc::new(table));
             }
             Edit::DropTable { id } => {
+                self.refuse_if_read(*id)?;
+                self.comments.forget(*id);
                 self.tables.remove(id).ok_or_else(|| format!("table {id} is dropped and does not exist"))?;
             }
             Edit::SetColumns { table, columns } => {
@@ -166,6 +214,19 @@ impl Catalog {
                     .with_mask(file.id, file.mask.clone())
                     .ok_or_else(|| format!("file {} of table {} does not exist", file.id, table.name))?;
             }
+            Edit::CreateView { id, account, name, sql, columns, reads, replaces } => {
+                let view = View {
+                    id: *id,
+                    account: account.clone(),
+                    name: name.clone(),
+                    sql: sql.clone(),
+                    columns: columns.clone(),
+                    reads: reads.clone(),
+                };
+                self.create_view(view, *replaces)?;
+            }
+            Edit::DropView { id } => self.drop_view(*id)?,
+            Edit::SetComment { account, object, text } => self.set_comment(account, object, text.as_deref())?,
         }
         Ok(())
     }
@@ -174,3 +235,6 @@ impl Catalog {
         self.tables.get_mut(&id).map(Arc::make_mut).ok_or_else(|| format!("table {id} does not exist"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,10 +14,10 @@ mod read;
 pub mod run;
 mod store;
 
-pub use catalog::{Edit, Table};
+pub use catalog::{Catalog, CommentObject, Edit, Table, View, ViewColumn};
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::Error as LogError;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use read::{get, range};
 pub use store::{Snapshot, Store, StoreOptions};

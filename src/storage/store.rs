@@ -10,8 +10,15 @@ use super::run::{RunFile, RunFiles};
 use crate::clock::Clock;
 use crate::files::{FileStore, OwnerLock, paths};
 
-/// Records of this kind hold a list of catalog edits in JSON. Entity writes will have kinds of their own.
+/// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes will have kinds of their own.
 const CATALOG_EDITS: u8 = 1;
+/// The same with edits of views and comments among them. Programs that know none refuse the kind by its number.
+const DEFINITION_EDITS: u8 = 2;
+
+/// Format of the content of a checkpoint: a catalog of tables alone, and one with views or comments. Programs that know none refuse
+/// the second, which they would otherwise read without them and then write without them.
+const CHECKPOINT_OF_TABLES: u32 = 1;
+const CHECKPOINT_OF_DEFINITIONS: u32 = 2;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -149,7 +156,8 @@ impl Store {
         writer.bytes_since_checkpoint += payload.len() as u64;
         let published = Arc::clone(&self.published);
         let next = Arc::clone(&catalog);
-        let appended = writer.log.append_then(CATALOG_EDITS, payload, move |sequence| {
+        let kind = if edits.iter().all(Edit::is_of_tables) { CATALOG_EDITS } else { DEFINITION_EDITS };
+        let appended = writer.log.append_then(kind, payload, move |sequence| {
             *published.write().unwrap_or_else(PoisonError::into_inner) = Snapshot { sequence, catalog: next };
         });
         let sequence = appended.wait()?;
@@ -200,7 +208,7 @@ impl Drop for TableJob {
 }
 
 fn apply_record(catalog: &mut Catalog, record: &Record) -> Result<(), String> {
-    if record.kind != CATALOG_EDITS {
+    if !matches!(record.kind, CATALOG_EDITS | DEFINITION_EDITS) {
         return Err(format!("its kind {} is unknown to this version", record.kind));
     }
     let edits: Vec<Edit> =
@@ -211,7 +219,8 @@ fn apply_record(catalog: &mut Catalog, record: &Record) -> Result<(), String> {
 
 fn checkpoint(writer: &mut CatalogWriter, snapshot: &Snapshot) -> Result<()> {
     let content = serde_json::to_vec(snapshot.catalog.as_ref()).map_err(|error| Error::corrupt("catalog", error))?;
-    writer.log.checkpoint(snapshot.sequence, &content)?;
+    let version = if snapshot.catalog.is_of_tables() { CHECKPOINT_OF_TABLES } else { CHECKPOINT_OF_DEFINITIONS };
+    writer.log.checkpoint(snapshot.sequence, version, &content)?;
     writer.bytes_since_checkpoint = 0;
     Ok(())
 }
@@ -242,3 +251,6 @@ async fn sweep(store: &dyn FileStore, catalog: &Catalog) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

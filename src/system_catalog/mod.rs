@@ -1,6 +1,24 @@
 //! What can be looked up in SQL about the database itself: `pg_catalog`, `information_schema` and schema `rowkey`.
+//!
+//! [`SystemCatalog`] gives the two standard schemas as DataFusion tables over one snapshot, in the shape of PostgreSQL 15: every
+//! relation with every column. Rows are made while they are read; the oids in them ([`oid`]) hold across connections and restarts.
+//! What the session knows comes through [`SessionFacts`]; [`Oids`] answers functions that turn oids into names and back.
 
-/// Oid of a table: stable, since the table's number is.
-pub fn table_oid(table: u64) -> u32 {
-    16_384 + (table as u32) * 8
-}
+mod catalog;
+mod cell;
+mod column_types;
+mod contents;
+mod facts;
+mod lookup;
+mod oid;
+mod provider;
+mod recorded;
+mod rows;
+mod wanted;
+
+#[cfg(test)]
+mod tests;
+
+pub use catalog::SystemCatalog;
+pub use facts::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
+pub use lookup::{Oids, RelationFacts, TypeFacts};

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use super::{entities, import, open, rows};
+use crate::engine::Engine;
 use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use crate::files::{FileStore, MemoryStore};
-use crate::session::ErrorKind;
+use crate::model::TableName;
+use crate::session::{ErrorKind, Result};
+use crate::storage::{CommentObject, Edit, ViewColumn};
 use futures::executor::block_on;
 
 /// Twelve entities over three partitions; `version` changes half of them.
@@ -79,6 +82,72 @@ fn a_first_import_that_fails_leaves_no_table() {
             .unwrap_or_else(|error| panic!("at {n}: {error}"));
         let found = entities(&engine, "People");
         assert!(found == new || (found.is_none() && imported.is_err()), "at {n}: {found:?}");
+    }
+}
+
+/// A view on table `People` and a comment on it, as one change.
+fn define(engine: &Engine, text: &str) -> Result<()> {
+    let (account, snapshot) = (engine.account().as_str().to_owned(), engine.store().snapshot());
+    let name = TableName::parse("People").expect("a table name");
+    let table = snapshot.catalog.table(engine.account(), &name).expect("a table").id;
+    let id = snapshot.catalog.next_table_id();
+    let column = ViewColumn { name: "PartitionKey".to_owned(), postgres_type: "text".to_owned(), source: None };
+    let view = Edit::CreateView {
+        id,
+        account: account.clone(),
+        name: "people_keys".to_owned(),
+        sql: "SELECT \"PartitionKey\" FROM \"People\"".to_owned(),
+        columns: vec![column],
+        reads: vec![table],
+        replaces: false,
+    };
+    let comment = Edit::SetComment { account, object: CommentObject::View(id), text: Some(text.to_owned()) };
+    Ok(engine.store().commit(&[view, comment]).map(|_| ())?)
+}
+
+/// Name and comment of the only view there is.
+fn defined(engine: &Engine) -> Option<(String, Option<String>)> {
+    let catalog = engine.store().snapshot().catalog;
+    let view = catalog.views().next()?;
+    let comment = catalog.comment(engine.account(), &CommentObject::View(view.id)).map(str::to_owned);
+    Some((view.name.clone(), comment))
+}
+
+#[test]
+fn a_stop_while_a_view_is_made_leaves_it_with_its_comment_or_not_at_all() {
+    // A comment so long that a checkpoint follows.
+    for text in ["short".to_owned(), "long ".repeat(300_000)] {
+        let base = MemoryStore::new();
+        let engine = open(Arc::new(base.clone())).expect("opens");
+        import(&engine, "People", &export(1), FILE_BYTES).expect("imports");
+        let people = entities(&engine, "People");
+        drop(engine);
+        let base = MemoryStore::with_files(base.files());
+
+        let whole = Arc::new(FaultStore::over(&base, FaultPlan::none()));
+        let engine = open(Arc::clone(&whole) as Arc<dyn FileStore>).expect("opens");
+        define(&engine, &text).expect("makes a view");
+        let wanted = Some(("people_keys".to_owned(), Some(text.clone())));
+        assert_eq!(defined(&engine), wanted);
+        drop(engine);
+        let steps = whole.operations();
+        let reopened = open(Arc::new(whole.after_crash(AfterCrash::LoseUnsynced))).expect("opens");
+        assert_eq!(defined(&reopened), wanted);
+        assert!(define(&reopened, &text).is_err(), "it is there already");
+
+        for fault in [Fault::Stop, Fault::Tear, Fault::Fail(std::io::ErrorKind::StorageFull)] {
+            for n in 1..=steps {
+                let failing = Arc::new(FaultStore::over(&base, FaultPlan::at(n, fault)));
+                let made = open(Arc::clone(&failing) as Arc<dyn FileStore>).and_then(|engine| define(&engine, &text));
+                for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
+                    let engine = open(Arc::new(failing.after_crash(mode)))
+                        .unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
+                    let found = defined(&engine);
+                    assert!(found == wanted || (found.is_none() && made.is_err()), "{fault:?} at {n}, {mode:?}");
+                    assert_eq!(entities(&engine, "People"), people, "{fault:?} at {n}, {mode:?}");
+                }
+            }
+        }
     }
 }
 

@@ -133,3 +133,13 @@ fn property_names_have_at_most_255_characters() {
         assert!(rejected.value.starts_with(letter));
     }
 }
+
+#[test]
+fn view_names() {
+    for text in ["v", "active_employees", "Größen", "a b", "1", &"v".repeat(63)] {
+        assert_eq!(ViewName::parse(text).map(|name| name.to_string()).as_deref(), Ok(text));
+    }
+    for text in ["", "a\0b", &"v".repeat(64), &"ü".repeat(32)] {
+        assert_eq!(ViewName::parse(text).expect_err(text).rule, Rule::ViewName);
+    }
+}

@@ -22,7 +22,8 @@ use super::writer::Segments;
 use crate::files::{FileStore, paths, publish};
 
 const MAGIC: &[u8; 8] = b"rowkeyck";
-const VERSION: u32 = 1;
+/// Newest version read; what writes the content says which one it is.
+const VERSION_MAX: u32 = 2;
 const VERSION_AT: usize = 8;
 const SEQUENCE_AT: usize = 12;
 const LENGTH_AT: usize = 20;
@@ -56,6 +57,7 @@ impl Checkpoints {
         segments: &Segments,
         sequence: u64,
         durable: u64,
+        version: u32,
         content: &[u8],
     ) -> Result<()> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +65,7 @@ impl Checkpoints {
         if sequence < newest || sequence > durable {
             return Err(Error::CheckpointMisplaced { sequence, newest, durable });
         }
-        publish(store, &paths::checkpoint(sequence), &encode(sequence, content))?;
+        publish(store, &paths::checkpoint(sequence), &encode(sequence, version, content))?;
         if known.last() != Some(&sequence) {
             known.push(sequence);
         }
@@ -80,10 +82,10 @@ impl Checkpoints {
     }
 }
 
-fn encode(sequence: u64, content: &[u8]) -> Vec<u8> {
+fn encode(sequence: u64, version: u32, content: &[u8]) -> Vec<u8> {
     let mut file = Vec::with_capacity(CONTENT_AT + content.len() + CRC_BYTES);
     file.extend_from_slice(MAGIC);
-    file.extend_from_slice(&VERSION.to_le_bytes());
+    file.extend_from_slice(&version.to_le_bytes());
     file.extend_from_slice(&sequence.to_le_bytes());
     file.extend_from_slice(&(content.len() as u64).to_le_bytes());
     let crc = crc32c::crc32c(&file);
@@ -123,10 +125,10 @@ fn decode(file: &Bytes, sequence: u64) -> Result<Bytes, (usize, String)> {
         return Err((0, "the header does not match its checksum".to_owned()));
     }
     let version = u32_at(file, VERSION_AT).unwrap_or(0);
-    if version != VERSION {
+    if !(1..=VERSION_MAX).contains(&version) {
         return Err((
             VERSION_AT,
-            format!("its format has version {version}, and this program reads version {VERSION}"),
+            format!("its format has version {version}, and this program reads versions up to {VERSION_MAX}"),
         ));
     }
     let found = u64_at(file, SEQUENCE_AT).unwrap_or(0);
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(newest_checkpoint(&store).await.unwrap(), None);
         let checkpoints = Checkpoints::list(&store).await.unwrap();
         for (sequence, content) in [(3, &b"older"[..]), (7, b"newest content")] {
-            checkpoints.write(&store, &Segments::default(), sequence, 9, content).unwrap();
+            checkpoints.write(&store, &Segments::default(), sequence, 9, 1, content).unwrap();
         }
         let whole = store.files();
         assert_eq!(whole.keys().collect::<Vec<_>>(), [&paths::checkpoint(7)]);
@@ -174,7 +176,7 @@ mod tests {
         let cut = (0..file.len()).map(|bytes| file[..bytes].to_vec());
         for damaged in flipped.chain(cut).chain([[&file[..], b"x"].concat()]) {
             // An intact older one does not make up for it.
-            let older = (paths::checkpoint(3), encode(3, b"older"));
+            let older = (paths::checkpoint(3), encode(3, 1, b"older"));
             let store = MemoryStore::with_files([older, (paths::checkpoint(7), damaged)]);
             let before = store.files();
             let error = newest_checkpoint(&store).await.unwrap_err();
@@ -184,13 +186,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_version_that_is_not_known_is_refused_by_its_number() {
+        for (version, known) in [(0, false), (1, true), (VERSION_MAX, true), (VERSION_MAX + 1, false)] {
+            let store = MemoryStore::with_files([(paths::checkpoint(3), encode(3, version, b"content"))]);
+            let read = newest_checkpoint(&store).await;
+            assert_eq!(read.is_ok(), known, "{version}");
+            if let Err(error) = read {
+                assert!(error.to_string().contains(&format!("version {version}")), "{error}");
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn a_checkpoint_lies_between_the_newest_and_the_end() {
         let store = MemoryStore::new();
         let checkpoints = Checkpoints::list(&store).await.unwrap();
-        checkpoints.write(&store, &Segments::default(), 5, 9, b"five").unwrap();
-        checkpoints.write(&store, &Segments::default(), 5, 9, b"five again").unwrap();
+        checkpoints.write(&store, &Segments::default(), 5, 9, 1, b"five").unwrap();
+        checkpoints.write(&store, &Segments::default(), 5, 9, 1, b"five again").unwrap();
         for sequence in [4, 10] {
-            let error = checkpoints.write(&store, &Segments::default(), sequence, 9, b"").unwrap_err();
+            let error = checkpoints.write(&store, &Segments::default(), sequence, 9, 1, b"").unwrap_err();
             assert!(matches!(error, Error::CheckpointMisplaced { .. }), "{error}");
         }
         let read = newest_checkpoint(&store).await.unwrap().unwrap();

@@ -105,8 +105,8 @@ impl Log {
     }
 
     /// Makes a checkpoint of everything up to `sequence`, then frees what it replaces: segments that hold nothing above it
-    /// and older checkpoints. Blocks for the I/O; appends go on meanwhile.
-    pub fn checkpoint(&self, sequence: u64, content: &[u8]) -> Result<()> {
+    /// and older checkpoints. `version` is the format of the content. Blocks for the I/O; appends go on meanwhile.
+    pub fn checkpoint(&self, sequence: u64, version: u32, content: &[u8]) -> Result<()> {
         let durable = {
             let state = self.queue.state();
             if let Some(cause) = state.poisoned.clone() {
@@ -114,7 +114,7 @@ impl Log {
             }
             state.durable
         };
-        self.checkpoints.write(self.store.as_ref(), &self.segments, sequence, durable, content)
+        self.checkpoints.write(self.store.as_ref(), &self.segments, sequence, durable, version, content)
     }
 
     /// Writes what waits, attests all of it with a stamp, and stops.

@@ -181,9 +181,9 @@ fn a_checkpoint_frees_the_log_before_it() {
         log.append(KIND, payload(number)).wait().unwrap();
     }
     assert!(segments(&store.files()).len() > 3);
-    log.checkpoint(10, b"ten").unwrap();
-    log.checkpoint(20, b"twenty").unwrap();
-    let error = log.checkpoint(31, b"").unwrap_err();
+    log.checkpoint(10, 1, b"ten").unwrap();
+    log.checkpoint(20, 1, b"twenty").unwrap();
+    let error = log.checkpoint(31, 1, b"").unwrap_err();
     assert!(matches!(error, Error::CheckpointMisplaced { sequence: 31, newest: 20, durable: 30 }), "{error}");
     log.close().unwrap();
     let firsts: Vec<_> = segments(&store.files()).iter().map(|path| paths::parse_log_segment(path).unwrap()).collect();
@@ -194,7 +194,7 @@ fn a_checkpoint_frees_the_log_before_it() {
     assert_eq!(opened.payloads(), (20..30).map(payload).collect::<Vec<_>>());
     // All of it: the segment being written stays.
     let durable = opened.log.durable();
-    opened.log.checkpoint(durable, b"all").unwrap();
+    opened.log.checkpoint(durable, 1, b"all").unwrap();
     opened.log.close().unwrap();
     assert_eq!(segments(&store.files()).len(), 1);
     let opened = open(store, durable).unwrap();
@@ -210,7 +210,7 @@ fn a_checkpoint_anywhere_leaves_what_follows_it() {
         for number in 0..20 {
             log.append(KIND, payload(number)).wait().unwrap();
         }
-        log.checkpoint(sequence, b"").unwrap();
+        log.checkpoint(sequence, 1, b"").unwrap();
         drop(log);
         assert_eq!(open(store, sequence).unwrap().payloads(), (sequence..20).map(payload).collect::<Vec<_>>());
     }
@@ -258,7 +258,7 @@ fn a_local_folder_keeps_the_log() {
     for number in 0..20 {
         log.append(KIND, payload(number)).wait().unwrap();
     }
-    log.checkpoint(8, b"eight").unwrap();
+    log.checkpoint(8, 1, b"eight").unwrap();
     log.close().unwrap();
     let opened = open(store(), 8).unwrap();
     let payloads = opened.payloads();
@@ -304,7 +304,7 @@ fn a_failed_write_or_sync_ends_writing_and_not_reading() {
             let error = log.append(KIND, "later").wait().unwrap_err();
             assert!(matches!(error, Error::Poisoned { .. }), "{error}");
         }
-        assert!(matches!(log.checkpoint(1, b"").unwrap_err(), Error::Poisoned { .. }));
+        assert!(matches!(log.checkpoint(1, 1, b"").unwrap_err(), Error::Poisoned { .. }));
         assert!(log.poisoned().is_some());
         assert_eq!(log.durable(), 1);
         block_on(replay(store.as_ref(), 0, &mut |_| Ok(()))).unwrap();

@@ -24,6 +24,8 @@ use crate::storage::error::{Error, Result};
 pub enum Columns {
     Keys,
     All,
+    /// The properties without columns of their own, if the file has any.
+    Other,
 }
 
 impl OpenRun {
@@ -36,13 +38,14 @@ impl OpenRun {
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let mask = match columns {
             Columns::Keys => None,
-            Columns::All => self.run.mask.as_deref(),
+            Columns::All | Columns::Other => self.run.mask.as_deref(),
         };
         let (groups, selection) = self.selection(rows, mask);
         let metadata = self.arrow_metadata().clone();
         let projection = match columns {
             Columns::Keys => ProjectionMask::roots(metadata.parquet_schema(), [0, 1]),
             Columns::All => ProjectionMask::all(),
+            Columns::Other => ProjectionMask::roots(metadata.parquet_schema(), self.run.layout().other_position()),
         };
         let stream = ParquetRecordBatchStreamBuilder::new_with_metadata(self.reader(), metadata)
             .with_row_groups(groups)

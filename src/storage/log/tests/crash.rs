@@ -34,7 +34,7 @@ fn workload(store: Arc<FaultStore>) -> Known {
         }
         if round % 3 == 2 {
             // It may fail; the log goes on, or is poisoned already.
-            let _ = opened.log.checkpoint(opened.log.durable(), &encode(&state));
+            let _ = opened.log.checkpoint(opened.log.durable(), 1, &encode(&state));
         }
     }
     let _ = opened.log.close();

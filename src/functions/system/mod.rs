@@ -1,0 +1,83 @@
+//! Functions about the database itself, and those that tools use beside them.
+//!
+//! Registered once; what they need to know of the statement they run in comes with its `ConfigOptions`, as a
+//! [`StatementContext`].
+
+mod arrays;
+mod context;
+mod datum;
+mod definitions;
+mod error;
+mod function;
+mod json;
+mod keywords;
+mod quoting;
+mod registered;
+mod regular_expressions;
+mod session;
+mod single_value;
+mod sizes;
+mod sleep;
+mod tables;
+mod type_names;
+mod visibility;
+
+#[cfg(test)]
+mod tests;
+
+pub use arrays::{ARRAY_OR_EMPTY, ARRAY_ORDINALS};
+pub use context::{
+    ConstraintFacts, FunctionContext, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, StatementContext,
+    TypeFacts,
+};
+pub use datum::read_array_text;
+pub use error::{FunctionError, FunctionErrorKind};
+pub use function::is_vector;
+pub use json::JSON_OF_ARRAY;
+pub use registered::REGISTERED_TYPES;
+pub use single_value::single_value;
+pub use tables::table_function_columns;
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableFunctionImpl;
+use datafusion::common::Result;
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::ScalarUDF;
+
+use function::{Definition, SystemFunction};
+
+const DEFINITIONS: &[&[Definition]] = &[
+    session::FUNCTIONS,
+    quoting::FUNCTIONS,
+    registered::FUNCTIONS,
+    definitions::FUNCTIONS,
+    visibility::FUNCTIONS,
+    sizes::FUNCTIONS,
+    arrays::FUNCTIONS,
+    regular_expressions::FUNCTIONS,
+];
+
+/// The scalar functions.
+pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
+    let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
+    defined.chain(arrays::polymorphic()).chain(json::functions()).chain([sleep::pg_sleep()]).collect()
+}
+
+/// The functions that are tables, by name.
+pub fn table_functions() -> Vec<(&'static str, Arc<dyn TableFunctionImpl>)> {
+    tables::table_functions()
+}
+
+/// Makes all of them known, in place of the query engine's own of the same name.
+pub fn register(state: &mut SessionState) -> Result<()> {
+    for function in system_functions() {
+        state.register_udf(function)?;
+    }
+    state.register_udaf(single_value())?;
+    for (name, function) in table_functions() {
+        state.register_udtf(name, function);
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! PostgreSQL's constructs that the query engine does not take: casts to the types of the catalog, `ARRAY(SELECT ...)`, functions
+//! that return rows, sub-queries that refer to their surroundings.
+//!
+//! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are hooks of the planner and rules of the
+//! analyzer, which [`install`] adds to a session's state.
+
+mod apply;
+mod casts;
+mod collected;
+mod context;
+mod outer_references;
+mod set_functions;
+mod syntax;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::ApplySubqueries;
+pub use casts::CatalogCasts;
+pub use context::{CatalogContext, SessionControl};
+pub use set_functions::function_columns;
+pub use syntax::rewrite_syntax;
+pub use types::CatalogTypes;
+
+use std::sync::Arc;
+
+use datafusion::execution::context::SessionState;
+use datafusion::execution::session_state::SessionStateBuilder;
+
+/// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type planner that it has is asked
+/// for what these types are not.
+pub fn install(state: SessionState) -> SessionState {
+    let casts = Arc::new(CatalogCasts::new());
+    let mut rules = state.analyzer().rules.clone();
+    rules.insert(0, Arc::clone(&casts) as _);
+    let place = rules.iter().position(|rule| rule.name() == "type_coercion").map_or(rules.len(), |place| place + 1);
+    rules.insert(place, Arc::new(ApplySubqueries::new()));
+    let mut planners = state.expr_planners().to_vec();
+    planners.insert(0, casts);
+    let mut builder = SessionStateBuilder::new_from_existing(state);
+    let others = builder.type_planner().take();
+    builder
+        .with_analyzer_rules(rules)
+        .with_expr_planners(planners)
+        .with_type_planner(Arc::new(CatalogTypes { others }))
+        .build()
+}

@@ -1,0 +1,62 @@
+use super::*;
+use crate::clock::ManualClock;
+use crate::files::MemoryStore;
+use crate::model::DateTime;
+use crate::storage::CommentObject;
+use futures::executor::block_on;
+
+fn open(files: &MemoryStore, checkpoint_after_bytes: u64) -> Store {
+    let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));
+    let options = StoreOptions { checkpoint_after_bytes, ..StoreOptions::default() };
+    block_on(Store::open(Arc::new(files.clone()), clock, options)).expect("opens")
+}
+
+fn table() -> Edit {
+    Edit::CreateTable { id: 1, account: "acme".to_owned(), name: "People".to_owned(), created_ticks: 0 }
+}
+
+fn comment() -> Edit {
+    let text = Some("said".to_owned());
+    Edit::SetComment { account: "acme".to_owned(), object: CommentObject::Database, text }
+}
+
+/// What a program that knows tables alone makes of a record.
+fn kinds(files: &MemoryStore) -> Vec<u8> {
+    let mut kinds = Vec::new();
+    let mut collect = |record: Record| {
+        kinds.push(record.kind);
+        Ok(())
+    };
+    block_on(replay(files, 0, &mut collect)).expect("replays");
+    kinds
+}
+
+/// Version in the header of the only checkpoint.
+fn checkpoint_version(files: &MemoryStore) -> u32 {
+    let files = files.files();
+    let mut checkpoints = files.iter().filter(|(path, _)| path.starts_with("checkpoint/"));
+    let (_, content) = checkpoints.next().expect("a checkpoint");
+    assert!(checkpoints.next().is_none());
+    u32::from_le_bytes(content[8..12].try_into().expect("four bytes"))
+}
+
+#[test]
+fn records_and_checkpoints_say_whether_there_is_more_than_tables() {
+    let files = MemoryStore::new();
+    let store = open(&files, u64::MAX);
+    store.commit(&[table()]).expect("commits");
+    store.commit(&[comment()]).expect("commits");
+    drop(store);
+    assert_eq!(kinds(&files), [1, 2]);
+
+    let files = MemoryStore::new();
+    let store = open(&files, 1);
+    store.commit(&[table()]).expect("commits");
+    assert_eq!(checkpoint_version(&files), 1);
+    store.commit(&[comment()]).expect("commits");
+    assert_eq!(checkpoint_version(&files), 2);
+    let wanted = store.snapshot();
+    drop(store);
+    let reopened = open(&MemoryStore::with_files(files.files()), u64::MAX).snapshot();
+    assert_eq!((reopened.sequence, reopened.catalog), (wanted.sequence, wanted.catalog));
+}
