@@ -1,31 +1,88 @@
 //! The rule that gives plans PostgreSQL's types, before the query engine coerces what is left.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, Union, Values,
+    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Union, Values,
     WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
+use super::cast::PostgresCast;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
 use super::zone::Zone;
+use crate::sql_types::POSTGRES_TYPE;
 
 /// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds both.
 ///
 /// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums and averages exact. Names of
 /// columns stay.
-#[derive(Debug)]
-pub struct PostgresTypes;
+#[derive(Debug, Default)]
+pub struct PostgresTypes {
+    /// Casts of texts to types that only the catalog knows, by the type's name: `regclass`, `regtype`, ...
+    from_text: HashMap<String, Arc<ScalarUDF>>,
+    /// And back.
+    to_text: HashMap<String, Arc<ScalarUDF>>,
+}
+
+impl PostgresTypes {
+    /// With functions that read (`from_text`) and write (`to_text`) names of objects, by the type's name in `pg_type`.
+    pub fn new(from_text: HashMap<String, Arc<ScalarUDF>>, to_text: HashMap<String, Arc<ScalarUDF>>) -> Self {
+        Self { from_text, to_text }
+    }
+
+    /// A cast that needs the catalog.
+    fn named_cast(&self, expr: Expr, resolver: &Resolver) -> Result<Expr> {
+        let Expr::Cast(cast) = expr else { return Ok(expr) };
+        let Ok((_, source)) = cast.expr.to_field(resolver.schema) else { return Ok(Expr::Cast(cast)) };
+        let name = |field: &Field| field.metadata().get(POSTGRES_TYPE).cloned().unwrap_or_default();
+        let function = match (Kind::of(source.data_type()), Kind::of(cast.field.data_type())) {
+            (Kind::Text, Kind::Oid) => self.from_text.get(&name(&cast.field)),
+            (Kind::Oid, Kind::Text) => self.to_text.get(&name(&source)),
+            _ => None,
+        };
+        Ok(match function {
+            Some(function) => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![*cast.expr])),
+            None => Expr::Cast(cast),
+        })
+    }
+
+    fn node(&self, plan: LogicalPlan, zone: &Zone) -> Result<LogicalPlan> {
+        if matches!(plan, LogicalPlan::Limit(_)) {
+            return Ok(plan);
+        }
+        let mut schema = merge_schema(&plan.inputs());
+        if let LogicalPlan::TableScan(scan) = &plan {
+            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
+        }
+        let resolver = Resolver { schema: &schema, zone: Some(zone) };
+        let names = NamePreserver::new(&plan);
+        let resolved = |expr| resolve(self.named_cast(expr, &resolver)?, &resolver).map(Transformed::yes);
+        let plan = plan
+            .map_expressions(|expr| {
+                let name = names.save(&expr);
+                Ok(expr.transform_up(resolved)?.update_data(|expr| name.restore(expr)))
+            })
+            .data()?;
+        match plan {
+            LogicalPlan::Union(union) => self::union(union, zone),
+            LogicalPlan::Values(values) => self::values(values, &resolver),
+            LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
+            LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
+            plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
+        }
+    }
+}
 
 impl AnalyzerRule for PostgresTypes {
     fn name(&self) -> &str {
@@ -34,33 +91,7 @@ impl AnalyzerRule for PostgresTypes {
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = Zone::of(options)?;
-        plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(node(plan, zone)?))).data()
-    }
-}
-
-fn node(plan: LogicalPlan, zone: Zone) -> Result<LogicalPlan> {
-    if matches!(plan, LogicalPlan::Limit(_)) {
-        return Ok(plan);
-    }
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
-    }
-    let resolver = Resolver { schema: &schema, zone: Some(zone) };
-    let names = NamePreserver::new(&plan);
-    let plan = plan
-        .map_expressions(|expr| {
-            let name = names.save(&expr);
-            let resolved = expr.transform_up(|expr| Ok(Transformed::yes(resolve(expr, &resolver)?)))?;
-            Ok(resolved.update_data(|expr| name.restore(expr)))
-        })
-        .data()?;
-    match plan {
-        LogicalPlan::Union(union) => self::union(union, zone),
-        LogicalPlan::Values(values) => self::values(values, &resolver),
-        LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
-        LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
-        plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
+        plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()
     }
 }
 
@@ -92,7 +123,12 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
             };
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
-        expr => counted(resolver.resolve(expr)?, resolver),
+        Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
+            // A constant whose cast waited for the session's zone.
+            Some(target) => resolver.recast(function, target),
+            None => counted(resolver.resolve(Expr::ScalarFunction(function))?, resolver),
+        },
+        expr => resolver.resolve(expr),
     }
 }
 
@@ -108,7 +144,7 @@ fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
 }
 
 /// Aggregates and window functions keep the engine's types inside their node; a projection above it brings them to PostgreSQL's.
-fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: Zone) -> Result<LogicalPlan> {
+fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> Result<LogicalPlan> {
     let (first, exprs) = match &plan {
         LogicalPlan::Aggregate(aggregate) => {
             (plan.schema().fields().len() - aggregate.aggr_expr.len(), aggregate.aggr_expr.clone())
@@ -143,7 +179,7 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: Zone) -> Re
 }
 
 /// Inputs of UNION in one type a column, as PostgreSQL finds it.
-fn union(union: Union, zone: Zone) -> Result<LogicalPlan> {
+fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
     let width = union.schema.fields().len();
     if union.inputs.iter().any(|input| input.schema().fields().len() != width) {
         return Ok(LogicalPlan::Union(union));
@@ -192,7 +228,7 @@ fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
 }
 
 /// The plan with columns cast to the types wanted.
-fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: Zone) -> Result<LogicalPlan> {
+fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Result<LogicalPlan> {
     let differs = |place: usize| {
         let have = plan.schema().field(place).data_type();
         wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have && *have != DataType::Null)
@@ -249,7 +285,7 @@ fn null() -> Expr {
 }
 
 /// Keys of both sides in one type.
-fn join(mut join: Join, zone: Zone) -> Result<LogicalPlan> {
+fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let both = join.left.schema().join(join.right.schema())?;
     let resolver = Resolver { schema: &both, zone: Some(zone) };
     let keys = std::mem::take(&mut join.on);
@@ -261,7 +297,7 @@ fn join(mut join: Join, zone: Zone) -> Result<LogicalPlan> {
 }
 
 /// Both terms in the types of the table that the second one reads.
-fn recursive(query: RecursiveQuery, zone: Zone) -> Result<LogicalPlan> {
+fn recursive(query: RecursiveQuery, zone: &Zone) -> Result<LogicalPlan> {
     let mut types = None;
     query.recursive_term.apply(|plan| {
         if let LogicalPlan::TableScan(scan) = plan

@@ -173,7 +173,7 @@ fn values(call: &Call) -> Result<Vec<Option<Decimal>>> {
             let field = field_at(row)?;
             let value = match &spans {
                 Some(spans) => of_interval(field, spans.value(row)),
-                None => of_moment(field, micros.value(row), kind, call.zone),
+                None => of_moment(field, micros.value(row), kind, &call.zone),
             };
             value.map(Some).map_or_else(|| no_field(names.value(row), kind), Ok)
         })
@@ -194,7 +194,7 @@ fn seconds(micros: i64) -> Option<Decimal> {
 }
 
 /// `None`: the type has no such field.
-fn of_moment(field: Field, at: i64, kind: Kind, zone: Zone) -> Option<Decimal> {
+fn of_moment(field: Field, at: i64, kind: Kind, zone: &Zone) -> Option<Decimal> {
     let local = if kind == Kind::TimestampTz { zone.local(at) } else { at };
     let civil = Civil::of(local);
     let time = civil.micros;

@@ -64,14 +64,14 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
         }
         let zone = match &zones {
             Some(zones) => zone_named(&mut named, zones.value(row))?,
-            None => call.zone,
+            None => call.zone.clone(),
         };
         let Some(field) = Field::parse(fields.value(row)) else { return no_field(fields.value(row), kind) };
         let at = moments.value(row);
         let truncated_at = if kind == Kind::Timestamp {
             truncated_local(field, at)
         } else {
-            truncated_moment(field, at, zone)
+            truncated_moment(field, at, &zone)
         };
         match truncated_at {
             Some(at) => truncated.append_value(at),
@@ -84,16 +84,16 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
 /// A zone by its name, looked up once for a run of equal names.
 fn zone_named(last: &mut Option<(String, Zone)>, name: &str) -> Result<Zone> {
     match last {
-        Some((known, zone)) if known == name => Ok(*zone),
+        Some((known, zone)) if known == name => Ok(zone.clone()),
         _ => {
             let zone = Zone::named(name)?;
-            *last = Some((name.to_owned(), zone));
+            *last = Some((name.to_owned(), zone.clone()));
             Ok(zone)
         }
     }
 }
 
-fn truncated_moment(field: Field, at: i64, zone: Zone) -> Option<i64> {
+fn truncated_moment(field: Field, at: i64, zone: &Zone) -> Option<i64> {
     let local = zone.local(at);
     let truncated = truncated_local(field, local)?;
     // Within a day clocks may be set back between the two: what is shorter than a day is taken off the moment itself.
@@ -242,9 +242,9 @@ fn run_zone(call: &Call) -> Result<ArrayRef> {
                 if span.months != 0 || span.days != 0 {
                     return fail(ErrorKind::InvalidParameter, "interval time zone must not include months or days");
                 }
-                Some(Zone::Fixed((span.nanoseconds / NANOS_PER_MICRO / MICROS_PER_SECOND) as i32))
+                Some(Zone::fixed((span.nanoseconds / NANOS_PER_MICRO / MICROS_PER_SECOND) as i32))
             }
-            (None, None) => Some(call.zone),
+            (None, None) => Some(call.zone.clone()),
             _ => None,
         };
         match zone {

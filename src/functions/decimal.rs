@@ -75,7 +75,7 @@ pub fn decimals(call: &Call, place: usize) -> Result<Decimal128Array> {
             _ => DataType::Decimal128(NUMERIC_DIGITS_MAX, 0),
         },
     };
-    Ok(cast::cast_array(array, &wanted, call.zone)?.as_primitive::<Decimal128Type>().clone())
+    Ok(cast::cast_array(array, &wanted, &call.zone)?.as_primitive::<Decimal128Type>().clone())
 }
 
 pub fn pow10(exponent: u32) -> i256 {

@@ -189,7 +189,7 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
                 let spans = intervals(call, by)?;
                 let moved = moments.iter().zip(spans.iter()).map(|(at, span)| match at.zip(span) {
                     Some((at, span)) => {
-                        let zone = zone.as_ref().map(|_| call.zone);
+                        let zone = zone.as_ref().map(|_| &call.zone);
                         moved(at, span, sign, zone).map(Some).ok_or_else(|| date_range("timestamp"))
                     }
                     None => Ok(None),
@@ -203,7 +203,7 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
 }
 
 /// A moment moved by an interval: months first, then days, both by the calendar of the zone, then time. `None`: out of range.
-pub fn moved(at: i64, span: IntervalMonthDayNano, sign: i64, zone: Option<Zone>) -> Option<i64> {
+pub fn moved(at: i64, span: IntervalMonthDayNano, sign: i64, zone: Option<&Zone>) -> Option<i64> {
     let mut at = at;
     if span.months != 0 || span.days != 0 {
         let mut local = zone.map_or(at, |zone| zone.local(at));

@@ -26,7 +26,7 @@ const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
 pub struct Resolver<'a> {
     pub schema: &'a DFSchema,
     /// `None`: not known yet, and constants that depend on it are left.
-    pub zone: Option<Zone>,
+    pub zone: Option<&'a Zone>,
 }
 
 impl Resolver<'_> {
@@ -290,6 +290,24 @@ impl Resolver<'_> {
             return Ok(expr);
         }
         self.cast_to_field(expr, &from, Arc::clone(field))
+    }
+
+    /// A planned cast again, now that the type of its argument is settled and the zone known.
+    pub fn recast(&self, function: ScalarFunction, target: FieldRef) -> Result<Expr> {
+        let ScalarFunction { func, mut args } = function;
+        match args.pop() {
+            Some(argument) if args.is_empty() => {
+                let from = argument.get_type(self.schema)?;
+                if from == *target.data_type() && target.metadata().is_empty() {
+                    return Ok(argument);
+                }
+                self.cast_to_field(argument, &from, target)
+            }
+            last => {
+                args.extend(last);
+                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
+            }
+        }
     }
 
     fn cast_to_field(&self, expr: Expr, from: &DataType, field: FieldRef) -> Result<Expr> {

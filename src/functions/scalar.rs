@@ -85,7 +85,7 @@ impl Call<'_> {
 
     /// An argument brought to a type by PostgreSQL's casts.
     pub fn as_type(&self, place: usize, wanted: &DataType) -> Result<ArrayRef> {
-        cast::cast_array(self.arg(place)?, wanted, self.zone)
+        cast::cast_array(self.arg(place)?, wanted, &self.zone)
     }
 
     pub fn text(&self, place: usize) -> Result<StringViewArray> {

@@ -1,27 +1,25 @@
 //! Time zones: the session's, and those named in statements.
 
-use chrono::{LocalResult, NaiveDateTime, Offset, TimeZone};
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 
-use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
-use super::error::{ErrorKind, fail};
+use super::calendar::MICROS_PER_SECOND;
+use super::error::Error;
+use crate::sql_types::{self, TextStyle};
 
-/// A time zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
-    /// Seconds east of Greenwich.
-    Fixed(i32),
-    Named(chrono_tz::Tz),
-}
+/// A time zone, cheap to hand around, with the style of texts in it.
+#[derive(Debug, Clone)]
+pub struct Zone(Arc<TextStyle>);
 
 impl Zone {
-    /// The session's zone.
+    /// The session's zone: an offset east of Greenwich, or a name.
     pub fn of(options: &ConfigOptions) -> Result<Self> {
         match options.execution.time_zone.as_deref() {
-            None => Ok(Zone::Fixed(0)),
-            Some(name) => match Self::iso(name) {
-                Some(zone) => Ok(zone),
+            None => Ok(Self::from(sql_types::Zone::utc())),
+            Some(name) => match offset_east(name) {
+                Some(seconds) => Ok(Self::from(sql_types::Zone::fixed(seconds))),
                 None => Self::named(name),
             },
         }
@@ -29,9 +27,6 @@ impl Zone {
 
     /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them, positive to the west.
     pub fn named(name: &str) -> Result<Self> {
-        if let Some(Zone::Fixed(seconds)) = Self::iso(name) {
-            return Ok(Zone::Fixed(if name.starts_with(['+', '-']) { -seconds } else { seconds }));
-        }
         let abbreviated = match name.to_ascii_uppercase().as_str() {
             "CET" => Some(3600),
             "CEST" => Some(7200),
@@ -45,89 +40,70 @@ impl Zone {
             "PDT" => Some(-7 * 3600),
             "BST" => Some(3600),
             "JST" => Some(9 * 3600),
-            "GMT" | "UCT" => Some(0),
+            "Z" | "UTC" | "GMT" | "UCT" => Some(0),
             _ => None,
         };
         if let Some(seconds) = abbreviated {
-            return Ok(Zone::Fixed(seconds));
+            return Ok(Self::fixed(seconds));
         }
-        let known = chrono_tz::TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
-        match known {
-            Some(zone) => Ok(Zone::Named(*zone)),
-            None => fail(ErrorKind::InvalidParameter, format!("time zone \"{name}\" not recognized")),
+        // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to the west.
+        match offset_east(name) {
+            Some(seconds) => Ok(Self::fixed(-seconds)),
+            None => Ok(Self::from(sql_types::Zone::parse(name).map_err(Error::from)?)),
         }
     }
 
-    /// `UTC`, or an offset east of Greenwich: `+02`, `-05:30`, `+02:00:00`.
-    fn iso(name: &str) -> Option<Self> {
-        if name.eq_ignore_ascii_case("utc") || name.eq_ignore_ascii_case("z") {
-            return Some(Zone::Fixed(0));
-        }
-        let (sign, digits) = match name.split_at_checked(1)? {
-            ("+", digits) => (1, digits),
-            ("-", digits) => (-1, digits),
-            _ => return None,
-        };
-        let mut seconds = 0;
-        for (place, part) in digits.split(':').enumerate() {
-            let unit = *[3600, 60, 1].get(place)?;
-            if part.is_empty() || part.len() > 2 {
-                return None;
-            }
-            seconds += part.parse::<i32>().ok()? * unit;
-        }
-        (seconds < 16 * 3600).then_some(Zone::Fixed(sign * seconds))
+    /// Seconds east of Greenwich.
+    pub fn fixed(seconds: i32) -> Self {
+        Self::from(if seconds == 0 { sql_types::Zone::utc() } else { sql_types::Zone::fixed(seconds) })
+    }
+
+    /// How values are written and read in this zone.
+    pub fn style(&self) -> &TextStyle {
+        &self.0
     }
 
     /// Seconds east of Greenwich at a moment, in microseconds UTC.
-    pub fn offset_seconds(self, micros: i64) -> i64 {
-        match self {
-            Zone::Fixed(seconds) => i64::from(seconds),
-            Zone::Named(zone) => match naive(micros) {
-                Some(at) => i64::from(zone.offset_from_utc_datetime(&at).fix().local_minus_utc()),
-                None => 0,
-            },
-        }
+    pub fn offset_seconds(&self, micros: i64) -> i64 {
+        i64::from(self.0.zone.offset_at(micros))
     }
 
     /// What clocks show at a moment.
-    pub fn local(self, micros: i64) -> i64 {
+    pub fn local(&self, micros: i64) -> i64 {
         micros.saturating_add(self.offset_seconds(micros) * MICROS_PER_SECOND)
     }
 
-    /// The moment at which clocks show this. Of two, the one in standard time; where clocks skip it, as if they had not been
-    /// set forward yet.
-    pub fn moment(self, local: i64) -> i64 {
-        let seconds = match self {
-            Zone::Fixed(seconds) => i64::from(seconds),
-            Zone::Named(zone) => match naive(local).map(|at| zone.offset_from_local_datetime(&at)) {
-                Some(LocalResult::Single(offset)) => i64::from(offset.fix().local_minus_utc()),
-                Some(LocalResult::Ambiguous(first, second)) => {
-                    i64::from(first.fix().local_minus_utc().min(second.fix().local_minus_utc()))
-                }
-                Some(LocalResult::None) | None => self.offset_seconds(local.saturating_sub(MICROS_PER_DAY)),
-            },
-        };
-        local.saturating_sub(seconds * MICROS_PER_SECOND)
+    /// The moment at which clocks show this.
+    pub fn moment(&self, local: i64) -> i64 {
+        self.0.zone.local_to_utc(local).unwrap_or(local)
     }
 
     /// As `to_char` writes it: `CET`, `UTC`, `+02`.
-    pub fn abbreviation(self, micros: i64) -> String {
-        match self {
-            Zone::Fixed(0) => "UTC".to_owned(),
-            Zone::Fixed(seconds) => {
-                let (hours, minutes) = (seconds.abs() / 3600, seconds.abs() / 60 % 60);
-                let sign = if seconds < 0 { '-' } else { '+' };
-                if minutes == 0 { format!("{sign}{hours:02}") } else { format!("{sign}{hours:02}:{minutes:02}") }
-            }
-            Zone::Named(zone) => match naive(micros) {
-                Some(at) => zone.offset_from_utc_datetime(&at).to_string(),
-                None => zone.name().to_owned(),
-            },
-        }
+    pub fn abbreviation(&self, micros: i64) -> String {
+        self.0.zone.abbreviation_at(micros)
     }
 }
 
-fn naive(micros: i64) -> Option<NaiveDateTime> {
-    chrono::DateTime::from_timestamp_micros(micros).map(|at| at.naive_utc())
+impl From<sql_types::Zone> for Zone {
+    fn from(zone: sql_types::Zone) -> Self {
+        Self(Arc::new(TextStyle { zone, ..TextStyle::default() }))
+    }
+}
+
+/// An offset east of Greenwich: `+02`, `-05:30`, `+02:00:00`.
+fn offset_east(name: &str) -> Option<i32> {
+    let (sign, digits) = match name.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let mut seconds = 0;
+    for (place, part) in digits.split(':').enumerate() {
+        let unit = *[3600, 60, 1].get(place)?;
+        if part.is_empty() || part.len() > 2 {
+            return None;
+        }
+        seconds += part.parse::<i32>().ok()? * unit;
+    }
+    (seconds < 16 * 3600).then_some(sign * seconds)
 }

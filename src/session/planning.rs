@@ -25,7 +25,8 @@ use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, parse};
-use super::typed_literals::TypedLiterals;
+use crate::clock::{Clock, SystemClock};
+use crate::functions;
 use crate::model::{AccountName, Value};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
 use crate::storage::Store;
@@ -83,26 +84,23 @@ impl Session {
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));
         }
-        let mut state =
-            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+        let mut state = SessionStateBuilder::new()
+            .with_config(functions::configure(config))
+            .with_runtime_env(runtime)
+            .with_default_features()
+            .build();
         let mut physical = state.physical_optimizers().to_vec();
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
         physical.insert(place, Arc::new(ScanInKeyOrder));
         let mut logical: Vec<Arc<dyn OptimizerRule + Send + Sync>> = state.optimizers().to_vec();
         logical.push(Arc::new(AggregateFromSnapshot));
-        let mut analyzer: Vec<_> = state.analyzer().rules.clone();
-        // Before types are coerced: afterwards a Guid would be compared with the bytes of a text, and a time in nanoseconds.
-        let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
-        analyzer.insert(place, Arc::new(TypedLiterals));
-        let mut operators = state.expr_planners().to_vec();
-        operators.insert(0, Arc::new(TypedLiterals));
         state = SessionStateBuilder::new_from_existing(state)
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
-            .with_analyzer_rules(analyzer)
-            .with_expr_planners(operators)
             .build();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        state = functions::register(state, &clock)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }
