@@ -13,11 +13,11 @@ use super::analyzer::PostgresTypes;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
-use super::{arithmetic, datetime_fields, datetime_trunc, math, now, text};
+use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, now, series, text};
 use crate::clock::Clock;
 
 /// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
-const REMOVED: [&str; 14] = [
+const REMOVED: [&str; 15] = [
     "to_timestamp_seconds",
     "to_timestamp_millis",
     "to_timestamp_micros",
@@ -31,6 +31,7 @@ const REMOVED: [&str; 14] = [
     "to_time",
     "make_time",
     "today",
+    "to_date",
     "to_timestamp",
 ];
 
@@ -57,6 +58,7 @@ pub fn register(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionSt
     for function in functions(clock) {
         state.register_udf(function)?;
     }
+    state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
     Ok(state)
 }
 
@@ -64,6 +66,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let tables = [
         arithmetic::FUNCTIONS.as_slice(),
         datetime_fields::FUNCTIONS.as_slice(),
+        datetime_make::FUNCTIONS.as_slice(),
         datetime_trunc::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),

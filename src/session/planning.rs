@@ -156,7 +156,8 @@ pub(super) struct PlannedStatement {
 
 impl PlannedStatement {
     /// Plans a query.
-    pub async fn physical_plan(&self, query: Statement, parameters: &[Value]) -> Result<Arc<dyn ExecutionPlan>> {
+    pub async fn physical_plan(&self, mut query: Statement, parameters: &[Value]) -> Result<Arc<dyn ExecutionPlan>> {
+        functions::rewrite_syntax(&mut query);
         let plan = self.state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?;
         let plan = with_parameters(plan, parameters)?;
         Ok(self.state.create_physical_plan(&plan).await?)
