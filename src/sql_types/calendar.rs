@@ -65,6 +65,33 @@ pub(super) const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri"
 pub(super) const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+/// 1 to 12 for a month's name or its abbreviation, in lower case.
+pub(super) fn month_of_name(name: &str) -> Option<i64> {
+    const NAMES: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let at = NAMES.iter().position(|month| *month == name || (name.len() == 3 && month.starts_with(name)));
+    at.map(|at| at as i64 + 1).or(if name == "sept" { Some(9) } else { None })
+}
+
+/// Whether this is a weekday's name or its abbreviation, in lower case.
+pub(super) fn weekday_of_name(name: &str) -> bool {
+    const NAMES: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+    NAMES.iter().any(|day| *day == name || (name.len() == 3 && day.starts_with(name)))
+        || matches!(name, "tues" | "weds" | "thur" | "thurs")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

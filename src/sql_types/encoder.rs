@@ -17,6 +17,7 @@ use arrow::datatypes::{
 };
 use bytes::{BufMut, BytesMut};
 
+use super::calendar::MICROS_PER_DAY;
 use super::types::oid;
 use super::value::Interval;
 use super::{Error, ErrorKind, PostgresType, TextStyle, binary, text, type_of};
@@ -228,7 +229,7 @@ impl<'a> ColumnEncoder<'a> {
             }
             Values::Timestamp(array) => text::write_timestamp(array.value(row), style.date_style, out),
             Values::Date(array) => text::write_date(array.value(row).into(), style.date_style, out),
-            Values::Time(array) => text::write_time(array.value(row), out),
+            Values::Time(array) => text::write_time(time_of_day(array, row)?, out),
             Values::Interval(array) => text::write_interval(interval(array, row), style.interval_style, out),
             Values::Numeric(array, scale) => text::write_i128(array.value(row), *scale, out),
             Values::WideNumeric(array, scale) => text::write_i256(array.value(row), *scale, out),
@@ -271,7 +272,7 @@ impl<'a> ColumnEncoder<'a> {
             Values::FixedBytes(array) => out.extend_from_slice(array.value(row)),
             Values::Timestamp(array) => binary::put_timestamp(array.value(row), out)?,
             Values::Date(array) => binary::put_date(array.value(row), out)?,
-            Values::Time(array) => out.put_i64(array.value(row)),
+            Values::Time(array) => out.put_i64(time_of_day(array, row)?),
             Values::Interval(array) => {
                 let value = interval(array, row);
                 out.put_i64(value.micros);
@@ -330,6 +331,15 @@ pub fn text_value(field: &Field, array: &ArrayRef, row: usize, style: &TextStyle
 fn interval(array: &IntervalMonthDayNanoArray, row: usize) -> Interval {
     let value = array.value(row);
     Interval { months: value.months, days: value.days, micros: value.nanoseconds / 1000 }
+}
+
+fn time_of_day(array: &Time64MicrosecondArray, row: usize) -> Result<i64, Error> {
+    let micros = array.value(row);
+    if (0..=MICROS_PER_DAY).contains(&micros) {
+        Ok(micros)
+    } else {
+        Err(Error::new(ErrorKind::DateTimeOverflow, "time out of range"))
+    }
 }
 
 /// The type of a list's items: of the array's element, or of the array itself for a list of lists.

@@ -159,7 +159,7 @@ fn find(name: &str, base: impl Fn(&str) -> Option<&'static PostgresType>) -> Opt
     if let Some(bare) = words.strip_prefix("pg_catalog.") {
         words = bare.to_owned();
     }
-    let element = words.trim_end_matches(|c: char| c == '[' || c == ']' || c == ' ').to_owned();
+    let element = words.trim_end_matches(['[', ']', ' ']).to_owned();
     let brackets: String = words[element.len()..].chars().filter(|c| *c != ' ').collect();
     if brackets.is_empty() {
         return base(&words);
@@ -174,6 +174,8 @@ fn by_typname(name: &str) -> Option<&'static PostgresType> {
 }
 
 fn by_alias(name: &str) -> Option<&'static PostgresType> {
-    let (_, oid) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
-    type_by_oid(*oid)
+    match ALIASES.iter().find(|(alias, _)| *alias == name) {
+        Some((_, oid)) => type_by_oid(*oid),
+        None => TYPES.iter().find(|ty| ty.sql_name == name),
+    }
 }

@@ -1,6 +1,6 @@
 //! Time zones, as `SET TimeZone` names them.
 
-use chrono::{DateTime, Offset, TimeZone};
+use chrono::{DateTime, Offset, TimeZone, Utc};
 use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
 
 use super::calendar::{Day, MICROS_PER_DAY, MICROS_PER_SECOND, day_of, days_of, is_leap, weekday};
@@ -60,7 +60,7 @@ impl Zone {
         if number.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))
             && let Ok(hours) = number.parse::<f64>()
         {
-            if !(hours.abs() < f64::from(MAX_HOURS + 1)) {
+            if hours.is_nan() || hours.abs() >= f64::from(MAX_HOURS + 1) {
                 return Err(invalid());
             }
             let seconds = (hours * 3600.0) as i32;
@@ -100,7 +100,8 @@ impl Zone {
         };
         let Some((seconds_west, rest)) = posix_offset(rest) else { return Ok(None) };
         if !rest.is_empty() {
-            if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '<') {
+            let summer = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+            if !abbreviation.is_empty() && (summer >= 3 || rest.starts_with('<')) {
                 return Err(Error::unsupported(format!(
                     "time zone \"{text}\" has a rule for summer time of its own, which is not supported: use a zone's name"
                 )));
@@ -196,7 +197,8 @@ fn posix_offset(text: &str) -> Option<(i32, &str)> {
 
 fn tabled_offset(tz: Tz, utc_micros: i64) -> <Tz as TimeZone>::Offset {
     // Instants beyond chrono's years lie before every change of clocks: those after the tables were moved into them.
-    let instant = DateTime::from_timestamp(utc_micros.div_euclid(MICROS_PER_SECOND), 0).unwrap_or(DateTime::UNIX_EPOCH);
+    let instant =
+        DateTime::from_timestamp(utc_micros.div_euclid(MICROS_PER_SECOND), 0).unwrap_or(DateTime::<Utc>::MIN_UTC);
     tz.offset_from_utc_datetime(&instant.naive_utc())
 }
 

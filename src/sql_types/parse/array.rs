@@ -25,10 +25,11 @@ pub(super) fn parse_array(ty: &PostgresType, text: &str, style: &TextStyle) -> R
         return Err(reader.malformed());
     }
     let value = reader.list(1)?;
-    if !reader.rest.is_empty() || depth_and_extent(&value).is_none() {
+    let no_element = matches!(&value, SqlValue::Array(values) if !values.is_empty()) && is_hollow(&value);
+    if !reader.rest.is_empty() || depth_and_extent(&value).is_none() || no_element {
         return Err(reader.malformed());
     }
-    Ok(if is_hollow(&value) { SqlValue::Array(Vec::new()) } else { value })
+    Ok(value)
 }
 
 struct Reader<'a> {

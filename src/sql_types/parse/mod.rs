@@ -1,5 +1,6 @@
 //! Literals and parameters: values from their text and binary forms.
 
+mod abbreviations;
 mod array;
 mod binary;
 mod bytes;
@@ -8,6 +9,7 @@ mod interval;
 mod numbers;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 pub use binary::parse_binary;
 

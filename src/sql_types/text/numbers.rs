@@ -90,6 +90,13 @@ pub(in crate::sql_types) fn write_float8(value: f64, extra_float_digits: i32, ou
     let mut decimal = Scientific::default();
     if extra_float_digits > 0 {
         decimal.set(format_args!("{value:e}"));
+        let bits = value.to_bits();
+        let fraction = bits & ((1 << 52) - 1);
+        let (mantissa, exponent) = match (bits >> 52 & 0x7ff) as i32 {
+            0 => (fraction, -1074),
+            exponent => (fraction | 1 << 52, exponent - 1075),
+        };
+        decimal.refine(mantissa, exponent, 17, |decimal, digits| decimal.set(format_args!("{value:.digits$e}")));
         decimal.write(-4..15, out);
     } else {
         let digits = (15 + extra_float_digits).max(1);
@@ -105,6 +112,13 @@ pub(in crate::sql_types) fn write_float4(value: f32, extra_float_digits: i32, ou
     let mut decimal = Scientific::default();
     if extra_float_digits > 0 {
         decimal.set(format_args!("{value:e}"));
+        let bits = value.to_bits();
+        let fraction = u64::from(bits & ((1 << 23) - 1));
+        let (mantissa, exponent) = match (bits >> 23 & 0xff) as i32 {
+            0 => (fraction, -149),
+            exponent => (fraction | 1 << 23, exponent - 150),
+        };
+        decimal.refine(mantissa, exponent, 9, |decimal, digits| decimal.set(format_args!("{value:.digits$e}")));
         decimal.write(-4..6, out);
     } else {
         let digits = (6 + extra_float_digits).max(1);
@@ -142,6 +156,67 @@ impl Scientific {
         self.len = 32 - rest.len();
     }
 
+    /// Makes the shortest text of `mantissa * 2^exponent` the one that PostgreSQL prints where there are two readings of shortest: of two
+    /// equally near texts it takes the even one, and it takes none that lies half way to the neighbouring float, though that would
+    /// read back. `round` sets the text with that many digits after the first.
+    fn refine(&mut self, mantissa: u64, exponent: i32, max_digits: usize, round: impl Fn(&mut Self, usize)) {
+        let fraction_bits = -(exponent + mantissa.trailing_zeros() as i32);
+        // So many binary places make more than 18 digits: 5^26 > 10^18.
+        if fraction_bits > 25 {
+            return;
+        }
+        let (digits, count, last_exponent) = self.digits();
+        if fraction_bits > 0 {
+            // A number of so many binary places has as many decimal ones: one more than printed, and the last is a five.
+            if fraction_bits == 1 - last_exponent {
+                round(self, count - 1);
+            }
+            return;
+        }
+        if exponent < 1 || !(0..=23).contains(&last_exponent) {
+            return;
+        }
+        let (five, power) = (5_u128.pow(last_exponent as u32), exponent - 1 - last_exponent);
+        let is_half_way = |odd: u64| {
+            let odd = u128::from(odd);
+            let scaled = if power >= 0 {
+                u128::from(digits).checked_shr(power as u32).filter(|high| *high << power == u128::from(digits))
+            } else {
+                Some(u128::from(digits) << -power)
+            };
+            scaled.and_then(|scaled| scaled.checked_mul(five)) == Some(odd)
+        };
+        if is_half_way(2 * mantissa - 1) || is_half_way(2 * mantissa + 1) {
+            for more in count..max_digits {
+                round(self, more);
+                let (new_digits, new_count, _) = self.digits();
+                if u128::from(new_digits) != u128::from(digits) * 10_u128.pow((new_count - count) as u32) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// All digits as one number, how many they are, and the power of ten of the last.
+    fn digits(&self) -> (u64, usize, i32) {
+        let text = &self.text[..self.len];
+        let end = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
+        let digits = text[..end].iter().filter(|byte| byte.is_ascii_digit());
+        let (number, count) =
+            digits.fold((0_u64, 0), |(sum, count), digit| (sum * 10 + u64::from(digit - b'0'), count + 1));
+        (number, count, self.exponent() - count as i32 + 1)
+    }
+
+    fn exponent(&self) -> i32 {
+        let text = &self.text[..self.len];
+        let exponent = text.iter().position(|byte| *byte == b'e').map_or(&b"0"[..], |at| &text[at + 1..]);
+        let size = exponent
+            .iter()
+            .filter(|byte| byte.is_ascii_digit())
+            .fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'));
+        if exponent.starts_with(b"-") { -size } else { size }
+    }
+
     /// With an exponent of at least two digits unless that lies in `positional`.
     fn write(&self, positional: std::ops::Range<i32>, out: &mut BytesMut) {
         let mut text = &self.text[..self.len];
@@ -149,14 +224,8 @@ impl Scientific {
             out.extend_from_slice(b"-");
             text = rest;
         }
-        let (mantissa, exponent) = match text.iter().position(|byte| *byte == b'e') {
-            Some(at) => (&text[..at], &text[at + 1..]),
-            None => (text, &b"0"[..]),
-        };
-        let exponent = exponent.iter().fold(0_i32, |sum, byte| match byte {
-            b'-' => sum,
-            digit => sum * 10 + i32::from(digit - b'0'),
-        }) * if exponent.starts_with(b"-") { -1 } else { 1 };
+        let exponent = self.exponent();
+        let mantissa = &text[..text.iter().position(|byte| *byte == b'e').unwrap_or(text.len())];
         let first = &mantissa[..1];
         let mut rest = mantissa.get(2..).unwrap_or_default();
         while let Some(shorter) = rest.strip_suffix(b"0") {
