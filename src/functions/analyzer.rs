@@ -154,11 +154,13 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
         }
         _ => return Ok(plan),
     };
-    let wanted: Vec<Option<DataType>> = exprs.iter().map(|expr| aggregates::output(expr, inputs)).collect::<Result<_>>()?;
+    let wanted: Vec<Option<DataType>> =
+        exprs.iter().map(|expr| aggregates::output(expr, inputs)).collect::<Result<_>>()?;
     let schema = Arc::clone(plan.schema());
-    let differs = wanted.iter().enumerate().any(|(place, wanted)| {
-        wanted.as_ref().is_some_and(|wanted| wanted != schema.field(first + place).data_type())
-    });
+    let differs = wanted
+        .iter()
+        .enumerate()
+        .any(|(place, wanted)| wanted.as_ref().is_some_and(|wanted| wanted != schema.field(first + place).data_type()));
     if !differs {
         return Ok(plan);
     }
@@ -250,7 +252,12 @@ fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Res
     Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
 }
 
-fn cast_all(exprs: Vec<Expr>, wanted: &[Option<DataType>], schema: &DFSchema, resolver: &Resolver) -> Result<Vec<Expr>> {
+fn cast_all(
+    exprs: Vec<Expr>,
+    wanted: &[Option<DataType>],
+    schema: &DFSchema,
+    resolver: &Resolver,
+) -> Result<Vec<Expr>> {
     exprs
         .into_iter()
         .enumerate()
@@ -286,7 +293,8 @@ fn null() -> Expr {
 
 /// Keys of both sides in one type.
 fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
-    let both = join.left.schema().join(join.right.schema())?;
+    let mut both = join.left.schema().as_ref().clone();
+    both.merge(join.right.schema());
     let resolver = Resolver { schema: &both, zone: Some(zone) };
     let keys = std::mem::take(&mut join.on);
     join.on = keys
@@ -303,7 +311,9 @@ fn recursive(query: RecursiveQuery, zone: &Zone) -> Result<LogicalPlan> {
         if let LogicalPlan::TableScan(scan) = plan
             && scan.table_name.table() == query.name
         {
-            types = Some(scan.source.schema().fields().iter().map(|field| Some(field.data_type().clone())).collect::<Vec<_>>());
+            types = Some(
+                scan.source.schema().fields().iter().map(|field| Some(field.data_type().clone())).collect::<Vec<_>>(),
+            );
             return Ok(TreeNodeRecursion::Stop);
         }
         Ok(TreeNodeRecursion::Continue)

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, ArrowPrimitiveType, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::compute::kernels::arity::{try_binary, try_unary};
-use arrow::datatypes::{
-    DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Operator, Volatility};
@@ -81,7 +79,9 @@ fn number(arguments: &Arguments) -> Option<Kind> {
     }
     match (left, right) {
         (Kind::Numeric, other) | (other, Kind::Numeric) if other.is_float() => Some(Kind::Float8),
-        (Kind::Float4, other) | (other, Kind::Float4) if other != Kind::Float4 && other.is_number() => Some(Kind::Float8),
+        (Kind::Float4, other) | (other, Kind::Float4) if other != Kind::Float4 && other.is_number() => {
+            Some(Kind::Float8)
+        }
         (left, right) if left.is_number() && right.is_number() => left.common(right),
         _ => None,
     }
@@ -153,7 +153,8 @@ fn returns_divide(arguments: &Arguments) -> Result<DataType> {
     match number(arguments) {
         Some(Kind::Numeric) => {
             let (left, right) = digits(arguments);
-            let constant = |place: usize| arguments.constants.get(place).copied().flatten().and_then(Decimal::of_scalar);
+            let constant =
+                |place: usize| arguments.constants.get(place).copied().flatten().and_then(Decimal::of_scalar);
             Ok(decimal::quotient_type(left, right, constant(0).zip(constant(1))))
         }
         Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
@@ -264,12 +265,22 @@ fn run_divide(call: &Call) -> Result<ArrayRef> {
         Kind::Int2 => divided!(call, Int16Type, checked_div, "smallint"),
         Kind::Int4 => divided!(call, Int32Type, checked_div, "integer"),
         Kind::Int8 => divided!(call, Int64Type, checked_div, "bigint"),
-        Kind::Float4 => combine::<Float32Type>(call, |left, right| {
-            if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
-        }),
-        Kind::Float8 => combine::<Float64Type>(call, |left, right| {
-            if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
-        }),
+        Kind::Float4 => {
+            combine::<Float32Type>(
+                call,
+                |left, right| {
+                    if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
+                },
+            )
+        }
+        Kind::Float8 => {
+            combine::<Float64Type>(
+                call,
+                |left, right| {
+                    if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
+                },
+            )
+        }
         Kind::Numeric => decimals(call, Decimal::divide),
         Kind::Null => Ok(arrow::array::new_null_array(&DataType::Null, call.rows)),
         _ => interval_math::divide(call),
@@ -279,9 +290,12 @@ fn run_divide(call: &Call) -> Result<ArrayRef> {
 fn run_modulo(call: &Call) -> Result<ArrayRef> {
     macro_rules! modulo {
         ($type:ty) => {
-            combine::<$type>(call, |left, right| {
-                if right == 0 { Err(division_by_zero()) } else { Ok(left.wrapping_rem(right)) }
-            })
+            combine::<$type>(
+                call,
+                |left, right| {
+                    if right == 0 { Err(division_by_zero()) } else { Ok(left.wrapping_rem(right)) }
+                },
+            )
         };
     }
     match Kind::of(call.returns) {
@@ -297,9 +311,10 @@ fn run_negative(call: &Call) -> Result<ArrayRef> {
     let array = call.arg(0)?;
     macro_rules! negative {
         ($type:ty, $name:expr) => {{
-            let negated: PrimitiveArray<$type> =
-                try_unary(array.as_primitive::<$type>(), |value| value.checked_neg().ok_or_else(|| external(out_of_range($name))))
-                    .map_err(arithmetic)?;
+            let negated: PrimitiveArray<$type> = try_unary(array.as_primitive::<$type>(), |value| {
+                value.checked_neg().ok_or_else(|| external(out_of_range($name)))
+            })
+            .map_err(arithmetic)?;
             Ok(Arc::new(negated))
         }};
     }

@@ -219,7 +219,11 @@ fn decimals(array: &ArrayRef) -> Result<Vec<Option<Decimal>>> {
         _ => 0,
     };
     let array = arrow_cast(array, &DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))?;
-    Ok(array.as_primitive::<Decimal128Type>().iter().map(|value| value.map(|value| Decimal::new(value, scale))).collect())
+    Ok(array
+        .as_primitive::<Decimal128Type>()
+        .iter()
+        .map(|value| value.map(|value| Decimal::new(value, scale)))
+        .collect())
 }
 
 /// Doubles are rounded half to even, numerics half away from zero.
@@ -378,7 +382,10 @@ fn days_and_times(array: &ArrayRef, from: Kind, to: Kind, wanted: &DataType, zon
         return Ok(arrow_cast(&times, wanted)?);
     }
     if from == Kind::Time && to == Kind::Interval {
-        let times = arrow_cast(&arrow_cast(array, &DataType::Time64(arrow::datatypes::TimeUnit::Microsecond))?, &DataType::Int64)?;
+        let times = arrow_cast(
+            &arrow_cast(array, &DataType::Time64(arrow::datatypes::TimeUnit::Microsecond))?,
+            &DataType::Int64,
+        )?;
         let spans: PrimitiveArray<IntervalMonthDayNanoType> = times
             .as_primitive::<Int64Type>()
             .iter()

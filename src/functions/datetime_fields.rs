@@ -18,8 +18,20 @@ use super::scalar::{Arguments, Call, Function};
 use super::zone::Zone;
 
 pub static FUNCTIONS: [Function; 2] = [
-    Function { name: "date_part", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_part, run: run_part },
-    Function { name: "extract", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_extract, run: run_extract },
+    Function {
+        name: "date_part",
+        arity: 2..=2,
+        volatility: Volatility::Immutable,
+        returns: returns_part,
+        run: run_part,
+    },
+    Function {
+        name: "extract",
+        arity: 2..=2,
+        volatility: Volatility::Immutable,
+        returns: returns_extract,
+        run: run_extract,
+    },
 ];
 
 /// A field, as `extract`, `date_part` and `date_trunc` name it.
@@ -213,7 +225,9 @@ fn of_moment(field: Field, at: i64, kind: Kind, zone: &Zone) -> Option<Decimal> 
         Field::Epoch => {
             return if kind == Kind::Date { whole(at / MICROS_PER_SECOND) } else { seconds(at) };
         }
-        Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour if kind == Kind::Date => {
+        Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour
+            if kind == Kind::Date =>
+        {
             return None;
         }
         Field::Microseconds => return whole(time % MICROS_PER_MINUTE),
@@ -240,13 +254,16 @@ fn of_moment(field: Field, at: i64, kind: Kind, zone: &Zone) -> Option<Decimal> 
         }
         Field::Decade => whole(civil.year.div_euclid(10)),
         Field::Century => whole(if civil.year > 0 { (civil.year + 99) / 100 } else { -((100 - civil.year) / 100) }),
-        Field::Millennium => whole(if civil.year > 0 { (civil.year + 999) / 1000 } else { -((1000 - civil.year) / 1000) }),
+        Field::Millennium => {
+            whole(if civil.year > 0 { (civil.year + 999) / 1000 } else { -((1000 - civil.year) / 1000) })
+        }
         Field::Julian => {
             let days = civil.days() + JULIAN_EPOCH;
             if kind == Kind::Date {
                 return whole(days);
             }
-            let fraction = Decimal::new(i128::from(time), 0).divide(Decimal::new(i128::from(MICROS_PER_DAY), 0), 20).ok()?;
+            let fraction =
+                Decimal::new(i128::from(time), 0).divide(Decimal::new(i128::from(MICROS_PER_DAY), 0), 20).ok()?;
             fraction.add(Decimal::new(i128::from(days), 0), 20).ok()
         }
         _ => None,

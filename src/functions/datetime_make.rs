@@ -128,7 +128,9 @@ fn make_interval(call: &Call) -> Result<ArrayRef> {
         let months = months.and_then(|months| i32::try_from(months).ok());
         let days = days.and_then(|days| i32::try_from(days).ok());
         match (months, days, time) {
-            (Some(months), Some(days), Some(nanos)) => built.append_value(IntervalMonthDayNano::new(months, days, nanos)),
+            (Some(months), Some(days), Some(nanos)) => {
+                built.append_value(IntervalMonthDayNano::new(months, days, nanos))
+            }
             _ => return Err(interval_range()),
         }
     }

@@ -18,10 +18,22 @@ use super::scalar::{Arguments, Call, Function};
 use super::zone::Zone;
 
 pub static FUNCTIONS: [Function; 4] = [
-    Function { name: "date_trunc", arity: 2..=3, volatility: Volatility::Immutable, returns: returns_trunc, run: run_trunc },
+    Function {
+        name: "date_trunc",
+        arity: 2..=3,
+        volatility: Volatility::Immutable,
+        returns: returns_trunc,
+        run: run_trunc,
+    },
     Function { name: "date_bin", arity: 3..=3, volatility: Volatility::Immutable, returns: returns_bin, run: run_bin },
     Function { name: "age", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_age, run: run_age },
-    Function { name: "timezone", arity: 1..=2, volatility: Volatility::Immutable, returns: returns_zone, run: run_zone },
+    Function {
+        name: "timezone",
+        arity: 1..=2,
+        volatility: Volatility::Immutable,
+        returns: returns_zone,
+        run: run_zone,
+    },
 ];
 
 fn returns_trunc(arguments: &Arguments) -> Result<DataType> {
@@ -68,11 +80,8 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
         };
         let Some(field) = Field::parse(fields.value(row)) else { return no_field(fields.value(row), kind) };
         let at = moments.value(row);
-        let truncated_at = if kind == Kind::Timestamp {
-            truncated_local(field, at)
-        } else {
-            truncated_moment(field, at, &zone)
-        };
+        let truncated_at =
+            if kind == Kind::Timestamp { truncated_local(field, at) } else { truncated_moment(field, at, &zone) };
         match truncated_at {
             Some(at) => truncated.append_value(at),
             None => return no_field(fields.value(row), kind),
@@ -130,9 +139,8 @@ fn truncated_local(field: Field, local: i64) -> Option<i64> {
 fn truncated_span(field: Field, span: IntervalMonthDayNano) -> Option<IntervalMonthDayNano> {
     let micros = span.nanoseconds / NANOS_PER_MICRO;
     let months = |unit: i32| Some(IntervalMonthDayNano::new(span.months / unit * unit, 0, 0));
-    let time = |unit: i64| {
-        Some(IntervalMonthDayNano::new(span.months, span.days, (micros - micros % unit) * NANOS_PER_MICRO))
-    };
+    let time =
+        |unit: i64| Some(IntervalMonthDayNano::new(span.months, span.days, (micros - micros % unit) * NANOS_PER_MICRO));
     match field {
         Field::Microseconds => time(1),
         Field::Milliseconds => time(1000),

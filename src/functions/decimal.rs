@@ -6,7 +6,7 @@ use datafusion::common::{Result, ScalarValue};
 
 use super::cast;
 use super::error::{division_by_zero, out_of_range};
-use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::kind::{NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::Call;
 
 /// Digits behind the point that a product keeps at most, unless an operand has more.
@@ -273,13 +273,6 @@ fn divide_rounded(numerator: i256, denominator: i256) -> i256 {
     }
     let negative = numerator.is_negative() != denominator.is_negative();
     if negative { quotient.wrapping_sub(i256::ONE) } else { quotient.wrapping_add(i256::ONE) }
-}
-
-/// The decimal type that holds what a number of `kind` says exactly.
-pub fn type_of(data_type: &DataType) -> Option<DataType> {
-    let (precision, scale) = decimal_of(data_type)?;
-    (Kind::of(data_type).is_integer() || Kind::of(data_type) == Kind::Numeric)
-        .then_some(DataType::Decimal128(precision.max(1), scale))
 }
 
 /// Decimals into another scale, rounded half away from zero; the values of an [`ArrayRef`] of decimals.

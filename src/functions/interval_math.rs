@@ -29,7 +29,9 @@ pub fn add_type(left: Kind, right: Kind) -> Option<DataType> {
         (Kind::Date, Kind::Time) | (Kind::Time, Kind::Date) => Some(timestamp()),
         (Kind::Interval, other) | (other, Kind::Interval) if interval_or_text(other) => Some(interval()),
         (kind, Kind::Interval) | (Kind::Interval, kind) => after_interval(kind),
-        (kind, other) | (other, kind) if kind.is_day() && matches!(other, Kind::Text | Kind::Null) => after_interval(kind),
+        (kind, other) | (other, kind) if kind.is_day() && matches!(other, Kind::Text | Kind::Null) => {
+            after_interval(kind)
+        }
         _ => None,
     }
 }
@@ -106,14 +108,18 @@ pub fn subtract(call: &Call) -> Result<ArrayRef> {
 pub fn multiply(call: &Call) -> Result<ArrayRef> {
     let of = usize::from(call.kind(0) != Kind::Interval);
     let (spans, factors) = (intervals(call, of)?, call.float8(1 - of)?);
-    scaled(&spans, &factors, |factor| Ok(factor))
+    scaled(&spans, &factors, Ok)
 }
 
 pub fn divide(call: &Call) -> Result<ArrayRef> {
     let (spans, divisors) = (intervals(call, 0)?, call.float8(1)?);
-    scaled(&spans, &divisors, |divisor| {
-        if divisor == 0.0 { Err(super::error::division_by_zero()) } else { Ok(1.0 / divisor) }
-    })
+    scaled(
+        &spans,
+        &divisors,
+        |divisor| {
+            if divisor == 0.0 { Err(super::error::division_by_zero()) } else { Ok(1.0 / divisor) }
+        },
+    )
 }
 
 /// An interval times a number: fractions of months become days of 30, fractions of days become time.
@@ -137,7 +143,10 @@ fn scaled(
         let seconds_of_days = (fraction * 86_400.0 * 1e6).round() / 1e6;
         let micros = (span.nanoseconds / NANOS_PER_MICRO) as f64 * factor + seconds_of_days * 1e6;
         let (months, days, micros) = (months.trunc(), days.trunc() + from_months.trunc(), micros.round());
-        if months.abs() > f64::from(i32::MAX) || days.abs() > f64::from(i32::MAX) || micros.abs() * 1000.0 > i64::MAX as f64 {
+        if months.abs() > f64::from(i32::MAX)
+            || days.abs() > f64::from(i32::MAX)
+            || micros.abs() * 1000.0 > i64::MAX as f64
+        {
             return Err(interval_range());
         }
         built.append_value(IntervalMonthDayNano::new(months as i32, days as i32, micros as i64 * NANOS_PER_MICRO));
@@ -184,7 +193,11 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
             let moments = call.micros(a, kind)?;
             let moved: TimestampMicrosecondArray = if call.kind(by) == Kind::Time {
                 let times = call.micros(by, Kind::Time)?;
-                moments.iter().zip(times.iter()).map(|(day, time)| day.zip(time).map(|(day, time)| day + time)).collect()
+                moments
+                    .iter()
+                    .zip(times.iter())
+                    .map(|(day, time)| day.zip(time).map(|(day, time)| day + time))
+                    .collect()
             } else {
                 let spans = intervals(call, by)?;
                 let moved = moments.iter().zip(spans.iter()).map(|(at, span)| match at.zip(span) {
@@ -266,7 +279,10 @@ fn between(
 }
 
 fn rows(left: &Int32Array, right: &Int32Array, op: impl Fn(i32, i32) -> Result<i32>) -> Result<Int32Array> {
-    left.iter().zip(right.iter()).map(|(left, right)| left.zip(right).map(|(left, right)| op(left, right)).transpose()).collect()
+    left.iter()
+        .zip(right.iter())
+        .map(|(left, right)| left.zip(right).map(|(left, right)| op(left, right)).transpose())
+        .collect()
 }
 
 pub fn intervals(call: &Call, place: usize) -> Result<IntervalMonthDayNanoArray> {
@@ -295,7 +311,8 @@ pub fn age(left: i64, right: i64) -> Result<IntervalMonthDayNano> {
         days += super::calendar::days_in_month(earlier.year, earlier.month);
         months -= 1;
     }
-    let (months, days) = (i32::try_from(months).map_err(|_| interval_range())?, i32::try_from(days).map_err(|_| interval_range())?);
+    let (months, days) =
+        (i32::try_from(months).map_err(|_| interval_range())?, i32::try_from(days).map_err(|_| interval_range())?);
     Ok(IntervalMonthDayNano::new(months, days, micros * NANOS_PER_MICRO))
 }
 

@@ -56,7 +56,8 @@ fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
         if kind.is_float() {
             return arguments.undefined();
         }
-        let (precision, scale) = arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 16));
+        let (precision, scale) =
+            arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 16));
         let digits = match arguments.constants.get(1).copied().flatten().and_then(Decimal::of_scalar) {
             Some(digits) => i8::try_from(digits.value().clamp(0, i128::from(NUMERIC_DIGITS_MAX) - 1)).unwrap_or(0),
             None => scale,
@@ -67,7 +68,8 @@ fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
     }
     match kind {
         Kind::Numeric => {
-            let (precision, scale) = arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 0));
+            let (precision, scale) =
+                arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 0));
             let precision = (i16::from(precision) - i16::from(scale) + 1).clamp(1, i16::from(NUMERIC_DIGITS_MAX));
             Ok(DataType::Decimal128(precision as u8, 0))
         }
@@ -80,7 +82,9 @@ fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
 fn returns_same(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
         Kind::Null | Kind::Text => Ok(DataType::Float64),
-        kind if kind.is_number() => Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone())),
+        kind if kind.is_number() => {
+            Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone()))
+        }
         _ => arguments.undefined(),
     }
 }

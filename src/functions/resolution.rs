@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
-use super::error::{Error, ErrorKind, fail};
+use super::error::{ErrorKind, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
 use super::stored_types;
@@ -242,9 +242,11 @@ impl Resolver<'_> {
         exprs
             .into_iter()
             .zip(types)
-            .map(|(expr, data_type)| {
-                if Kind::of(&data_type) == Kind::Null { Ok(expr) } else { self.to(expr, &data_type, &wanted) }
-            })
+            .map(
+                |(expr, data_type)| {
+                    if Kind::of(&data_type) == Kind::Null { Ok(expr) } else { self.to(expr, &data_type, &wanted) }
+                },
+            )
             .collect()
     }
 
@@ -428,9 +430,4 @@ fn with_both_zeros(item: Expr) -> Vec<Expr> {
         }
         _ => vec![item],
     }
-}
-
-/// An error for what this does not do.
-pub fn unsupported(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Unsupported, message)
 }

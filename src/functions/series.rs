@@ -188,7 +188,8 @@ impl Iterator for Batches {
             }
             Bounds::Moments { next, last, step, zoned } => {
                 let zone = zoned.then_some(&self.zone);
-                let forwards = (i128::from(step.months), i128::from(step.days), i128::from(step.nanoseconds)) > (0, 0, 0);
+                let forwards =
+                    (i128::from(step.months), i128::from(step.days), i128::from(step.nanoseconds)) > (0, 0, 0);
                 let mut values = Vec::with_capacity(64);
                 let mut at = next;
                 while if forwards { at <= last } else { at >= last } {

@@ -19,8 +19,20 @@ pub static FUNCTIONS: [Function; 3] = [
         returns: returns_substring,
         run: run_substring,
     },
-    Function { name: "substr", arity: 2..=3, volatility: Volatility::Immutable, returns: returns_substring, run: run_substring },
-    Function { name: "to_char", arity: 2..=2, volatility: Volatility::Stable, returns: |_| Ok(DataType::Utf8View), run: super::to_char::run },
+    Function {
+        name: "substr",
+        arity: 2..=3,
+        volatility: Volatility::Immutable,
+        returns: returns_substring,
+        run: run_substring,
+    },
+    Function {
+        name: "to_char",
+        arity: 2..=2,
+        volatility: Volatility::Stable,
+        returns: |_| Ok(DataType::Utf8View),
+        run: super::to_char::run,
+    },
 ];
 
 fn returns_substring(arguments: &Arguments) -> Result<DataType> {

@@ -13,17 +13,28 @@ use super::scalar::Call;
 use super::zone::Zone;
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
 /// Keywords, the longer before the shorter that begins them. Upper case; those whose case says something are looked at again.
-const KEYWORDS: [&str; 56] = [
-    "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY", "DDD", "IYY", "MON",
-    "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD", "DY", "FM", "HH", "ID", "IW", "IY", "MI", "MM", "MS",
-    "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US", "WW", "YY", "D", "I", "J", "Q", "W",
+const KEYWORDS: [&str; 57] = [
+    "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY",
+    "DDD", "IYY", "MON", "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD",
+    "DY", "FM", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US", "WW",
+    "YY", "Y", "D", "I", "J", "Q", "W",
 ];
 
 /// One piece of a pattern.
@@ -76,9 +87,9 @@ fn pieces(pattern: &str) -> Vec<Piece> {
             rest = &rest[2..];
             continue;
         }
-        let keyword = KEYWORDS.iter().find(|keyword| {
-            rest.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword))
-        });
+        let keyword = KEYWORDS
+            .iter()
+            .find(|keyword| rest.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword)));
         let Some(keyword) = keyword else {
             literal.push(first);
             rest = &rest[first.len_utf8()..];
@@ -95,7 +106,8 @@ fn pieces(pattern: &str) -> Vec<Piece> {
                 if !literal.is_empty() {
                     pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                 }
-                let ordinal = rest.get(..2).filter(|suffix| suffix.eq_ignore_ascii_case("th")).map(|suffix| suffix == "TH");
+                let ordinal =
+                    rest.get(..2).filter(|suffix| suffix.eq_ignore_ascii_case("th")).map(|suffix| suffix == "TH");
                 if ordinal.is_some() {
                     rest = &rest[2..];
                 }
@@ -207,6 +219,7 @@ fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&
         "YYYY" => number(year, 4),
         "YYY" => number(year % 1000, 3),
         "YY" => number(year % 100, 2),
+        "Y" => (year % 10).to_string(),
         "IYYY" => number(iso_year, 4),
         "IYY" => number(iso_year % 1000, 3),
         "IY" => number(iso_year % 100, 2),

@@ -23,9 +23,8 @@ pub const ANY_NUMERIC: &str = "numeric";
 pub const NUMERIC_SCALE_DEFAULT: i8 = 16;
 
 /// Types held as unsigned numbers.
-const OID_TYPES: [&str; 10] = [
-    "oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "xid", "cid", "regoper",
-];
+const OID_TYPES: [&str; 10] =
+    ["oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "xid", "cid", "regoper"];
 /// Types held as texts.
 const TEXT_TYPES: [&str; 8] = ["name", "varchar", "bpchar", "json", "jsonb", "pg_node_tree", "unknown", "refcursor"];
 
