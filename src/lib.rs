@@ -50,7 +50,7 @@
 //! 2. `session::statement::parse` makes one statement of it; EXPLAIN is recognised here.
 //! 3. `Session::statement` takes a snapshot: `SnapshotCatalog` gives the planner the tables of that moment, as
 //!    `provider::EntityTable`s.
-//! 4. DataFusion plans. `session::typed_literals` reads texts compared with Guids and times; `provider::AggregateFromSnapshot` answers
+//! 4. DataFusion plans. `functions` gives literals, operators and casts PostgreSQL's types; `provider::AggregateFromSnapshot` answers
 //!    counts and key bounds of whole tables from the manifest.
 //! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are decided by keys, which are left, and
 //!    whether it is a point, range, partition or table scan. `Manifest::files_in` gives the files that hold such keys.

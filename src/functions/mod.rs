@@ -1,3 +1,38 @@
 //! PostgreSQL's functions, aggregates and operators where the query engine lacks them or answers otherwise.
+//!
+//! [`register`] puts all of it into a session. Types are settled in two steps: `planner` makes operands go together while a
+//! statement is planned, and the rule in `analyzer` resolves the whole plan again, now with the types of literals, before the query engine
+//! coerces what is left. Functions look at the types of their arguments themselves (`scalar`).
 
+mod aggregates;
+mod analyzer;
+mod arithmetic;
+mod calendar;
+mod cast;
+mod datetime_fields;
+mod datetime_make;
+mod datetime_trunc;
+mod decimal;
+mod error;
+mod interval_math;
+mod kind;
+mod math;
+mod now;
+mod pattern;
+mod planner;
+mod register;
+mod resolution;
+mod scalar;
+mod series;
+mod stored_types;
+mod syntax;
+mod text;
+mod to_char;
+mod type_names;
 pub mod system;
+mod zone;
+
+pub use analyzer::PostgresTypes;
+pub use error::{Error, ErrorKind};
+pub use register::{configure, register};
+pub use syntax::rewrite_syntax;

@@ -7,7 +7,8 @@ use datafusion::common::{DataFusionError, SchemaError};
 use super::names::{NameError, NameErrorKind};
 use super::position::Source;
 use crate::model::{Rejected, TypedError};
-use crate::{files, sql_types, storage};
+use crate::functions::system::{FunctionError, FunctionErrorKind};
+use crate::{files, functions, sql_types, storage};
 
 /// Result of everything public.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -44,6 +45,8 @@ pub enum ErrorKind {
     /// Too deep or too long to be planned.
     TooComplex,
     UnknownFunction,
+    AmbiguousFunction,
+    InvalidName,
     /// A type, a setting or a role.
     UnknownObject,
     UnknownCursor,
@@ -69,6 +72,14 @@ pub enum ErrorKind {
     IntervalOutOfRange,
     OutOfRange,
     DivisionByZero,
+    InvalidRegex,
+    InvalidEscape,
+    InvalidLogarithm,
+    InvalidPower,
+    NullNotAllowed,
+    ArraySubscript,
+    /// There is no such cast.
+    CannotCoerce,
     InvalidParameter,
 
     // Mind the transaction.
@@ -80,6 +91,9 @@ pub enum ErrorKind {
     ActiveTransaction,
     /// A cursor cannot go that way, a statement not there.
     WrongState,
+    /// The setting tells a fact.
+    CannotChange,
+    LimitExceeded,
 
     /// This version does not do that: ask in another way.
     Unsupported,
@@ -324,6 +338,12 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         if let Some(value) = error.downcast_ref::<sql_types::Error>() {
             return Some(Error::from_type(value));
         }
+        if let Some(function) = error.downcast_ref::<functions::Error>() {
+            return Some(Error::new(of_function(function.kind), function.to_string()));
+        }
+        if let Some(function) = error.downcast_ref::<FunctionError>() {
+            return Some(Error::new(of_system_function(function.kind), function.to_string()));
+        }
         if let Some(own) = error.downcast_ref::<Error>() {
             return Some(Error {
                 detail: own.detail.clone(),
@@ -335,6 +355,52 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         next = error.source();
     }
     None
+}
+
+fn of_function(kind: functions::ErrorKind) -> ErrorKind {
+    use functions::ErrorKind as Kind;
+    match kind {
+        Kind::InvalidText => ErrorKind::InvalidText,
+        Kind::InvalidDateTime => ErrorKind::InvalidDateTime,
+        Kind::DateTimeOutOfRange => ErrorKind::DateTimeOutOfRange,
+        Kind::OutOfRange => ErrorKind::OutOfRange,
+        Kind::DivisionByZero => ErrorKind::DivisionByZero,
+        Kind::InvalidParameter => ErrorKind::InvalidParameter,
+        Kind::InvalidRegex => ErrorKind::InvalidRegex,
+        Kind::InvalidLogarithm => ErrorKind::InvalidLogarithm,
+        Kind::InvalidPower => ErrorKind::InvalidPower,
+        Kind::CannotCoerce => ErrorKind::CannotCoerce,
+        Kind::UndefinedFunction => ErrorKind::UnknownFunction,
+        Kind::DatatypeMismatch => ErrorKind::TypeMismatch,
+        Kind::UndefinedType => ErrorKind::UnknownObject,
+        Kind::Unsupported => ErrorKind::Unsupported,
+    }
+}
+
+fn of_system_function(kind: FunctionErrorKind) -> ErrorKind {
+    use FunctionErrorKind as Kind;
+    match kind {
+        Kind::UndefinedTable => ErrorKind::UnknownTable,
+        Kind::UndefinedColumn => ErrorKind::UnknownColumn,
+        Kind::UndefinedObject => ErrorKind::UnknownObject,
+        Kind::UndefinedFunction => ErrorKind::UnknownFunction,
+        Kind::AmbiguousFunction => ErrorKind::AmbiguousFunction,
+        Kind::InvalidName => ErrorKind::InvalidName,
+        Kind::InvalidParameter => ErrorKind::InvalidParameter,
+        Kind::InvalidText => ErrorKind::InvalidText,
+        Kind::OutOfRange => ErrorKind::OutOfRange,
+        Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
+        Kind::ArraySubscript => ErrorKind::ArraySubscript,
+        Kind::InvalidRegularExpression => ErrorKind::InvalidRegex,
+        Kind::InvalidEscape => ErrorKind::InvalidEscape,
+        Kind::MoreThanOneRow => ErrorKind::Cardinality,
+        Kind::NotSupported => ErrorKind::Unsupported,
+        Kind::CannotChange => ErrorKind::CannotChange,
+        Kind::LimitExceeded => ErrorKind::LimitExceeded,
+        Kind::CannotCoerce => ErrorKind::CannotCoerce,
+        Kind::InvalidSchema => ErrorKind::UnknownSchema,
+        Kind::UndefinedDatabase => ErrorKind::UnknownDatabase,
+    }
 }
 
 fn kind_of(error: &DataFusionError) -> ErrorKind {

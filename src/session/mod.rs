@@ -1,7 +1,7 @@
 //! One caller's view: statements in, rows out.
 //!
 //! [`Session::sql`] takes a statement through its stages: `statement` parses it, `snapshot_catalog` gives the planner the tables
-//! of one snapshot, `typed_literals` and DataFusion's analyzer and optimizer work on the plan, the provider scans, and an
+//! of one snapshot, the types of `functions` and DataFusion's analyzer and optimizer work on the plan, the provider scans, and an
 //! [`Answer`] streams what comes out. EXPLAIN stops before the last step and tells what would be read ([`explain`]).
 
 mod answer;
@@ -9,6 +9,7 @@ mod commands;
 mod constructs;
 mod error;
 mod explain;
+mod facts;
 mod functions;
 mod guard;
 mod memory;
@@ -26,7 +27,6 @@ mod settings;
 mod snapshot_catalog;
 mod statement;
 mod transaction;
-mod typed_literals;
 
 pub use answer::Answer;
 pub use error::{Error, ErrorKind, Result};

@@ -1,5 +1,6 @@
 //! From a statement to a running plan.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,22 +17,27 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
 
 use super::answer::Answer;
+use super::constructs::{self, CatalogContext};
 use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
+use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
 use super::prepared::{Column, Planned, PlanningSettings, Prepared};
+use super::registry::Registry;
 use super::relations::SnapshotRelations;
 use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::Statement;
-use super::typed_literals::TypedLiterals;
+use crate::functions;
+use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
 use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::{Snapshot, Store};
+use crate::system_catalog::SystemCatalog;
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
@@ -61,6 +67,8 @@ pub struct Planner {
     options: SessionOptions,
     /// Functions, rules and settings; the tables come with every statement.
     state: SessionState,
+    functions: Arc<FunctionNames>,
+    started: DateTime,
 }
 
 impl Planner {
@@ -79,37 +87,35 @@ impl Planner {
         let mut config = SessionConfig::new()
             .with_default_catalog_and_schema(account.as_str(), PUBLIC)
             .with_create_default_catalog_and_schema(false)
-            .with_information_schema(true)
             .set_bool("datafusion.execution.parquet.pushdown_filters", options.scan.filter_pushdown)
             .set_str("datafusion.sql_parser.dialect", "postgres")
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));
         }
-        let mut state =
-            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+        let mut state = SessionStateBuilder::new()
+            .with_config(functions::configure(config))
+            .with_runtime_env(runtime)
+            .with_default_features()
+            .build();
         let mut physical = state.physical_optimizers().to_vec();
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
         physical.insert(place, Arc::new(ScanInKeyOrder));
         let mut logical: Vec<Arc<dyn OptimizerRule + Send + Sync>> = state.optimizers().to_vec();
         logical.push(Arc::new(AggregateFromSnapshot));
-        let mut analyzer: Vec<_> = state.analyzer().rules.clone();
-        // Before types are coerced: afterwards a Guid would be compared with the bytes of a text, and a time in nanoseconds.
-        let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
-        analyzer.insert(place, Arc::new(TypedLiterals));
-        let mut operators = state.expr_planners().to_vec();
-        operators.insert(0, Arc::new(TypedLiterals));
         state = SessionStateBuilder::new_from_existing(state)
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
-            .with_analyzer_rules(analyzer)
-            .with_expr_planners(operators)
             .build();
+        state = constructs::install(functions::register(state, store.clock())?);
+        functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }
-        Ok(Self { store, account, options, state })
+        let functions = Arc::new(FunctionNames::of(&state));
+        let started = store.clock().now();
+        Ok(Self { store, account, options, state, functions, started })
     }
 
     /// The newest snapshot.
@@ -142,6 +148,8 @@ impl Planner {
             statement: Arc::clone(statement),
             parameters,
             columns: Some(columns.into()),
+            prepared_micros: self.now().micros(),
+            from_sql: false,
             plan: Some(planned),
         })
     }
@@ -196,19 +204,41 @@ impl Planner {
         parameters::value_of(&self.statement(view).state, expr, ty, view.settings.style()).await
     }
 
+    /// What the catalog and functions may ask in a statement of this view.
+    fn facts(&self, view: &View) -> Arc<Facts> {
+        Arc::new(Facts {
+            database: self.account.as_str().to_owned(),
+            user: view.user.clone(),
+            pid: view.pid,
+            settings: view.settings.clone(),
+            prepared: Arc::clone(&view.prepared),
+            registry: Arc::clone(&view.registry),
+            started_micros: self.started.micros(),
+            now_micros: self.now().micros(),
+            transaction: view.snapshot.sequence,
+            changes: view.changes.clone(),
+            functions: Arc::clone(&self.functions),
+        })
+    }
+
     /// The planner for one statement.
     fn statement(&self, view: &View) -> PlannedStatement {
         let mut state = self.state.clone();
-        state.config_mut().options_mut().execution.time_zone =
-            Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
+        let facts = self.facts(view);
+        let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
+        let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
+        let options = state.config_mut().options_mut();
+        options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
+        options.extensions.insert(StatementContext(Arc::new(context)));
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
+            system: system.clone(),
         };
         state.register_catalog_list(Arc::new(tables));
-        let relations = SnapshotRelations::new(&view.snapshot, &self.account, view.settings.search_path());
+        let relations = SnapshotRelations::new(&view.snapshot, &self.account, system, view.settings.search_path());
         let inner = PlannedStatement { state: state.clone(), relations: relations.clone() };
         state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner)));
         PlannedStatement { state, relations }
@@ -222,6 +252,9 @@ pub struct View {
     pub settings: Settings,
     pub user: String,
     pub pid: i32,
+    pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    pub registry: Arc<Registry>,
+    pub changes: Changes,
 }
 
 impl View {
@@ -275,6 +308,8 @@ impl PlannedStatement {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<(LogicalPlan, Vec<&'static PostgresType>, Vec<Column>)> {
         let mut query = query.clone();
+        constructs::rewrite_syntax(&mut query);
+        functions::rewrite_syntax(&mut query);
         let resolved =
             names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
         let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;

@@ -25,6 +25,10 @@ pub struct Prepared {
     pub parameters: Vec<&'static PostgresType>,
     /// None for statements without rows.
     pub columns: Option<Arc<[Column]>>,
+    /// When it was prepared, in microseconds since 1970.
+    pub prepared_micros: i64,
+    /// By PREPARE, not by the protocol.
+    pub from_sql: bool,
     /// The plan, as long as its snapshot and settings are those of the run.
     pub(super) plan: Option<Planned>,
 }
@@ -32,7 +36,7 @@ pub struct Prepared {
 impl Prepared {
     /// A text without a statement: it runs and gives nothing.
     pub fn empty(text: &str) -> Self {
-        Self { statement: Arc::new(Statement::empty(text)), parameters: Vec::new(), columns: None, plan: None }
+        Self { statement: Arc::new(Statement::empty(text)), parameters: Vec::new(), columns: None, prepared_micros: 0, from_sql: false, plan: None }
     }
 
     pub fn is_empty(&self) -> bool {

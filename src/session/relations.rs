@@ -5,20 +5,30 @@ use std::sync::Arc;
 use super::names::{Lookup, Relation, Relations};
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC};
 use crate::model::{AccountName, TableName};
+use crate::functions::system::table_function_columns;
 use crate::provider::TableColumns;
 use crate::storage::{Snapshot, Table};
+use crate::system_catalog::SystemCatalog;
+
+/// Looked through first, unless the search path names it elsewhere.
+const PG_CATALOG: &str = "pg_catalog";
 
 /// The relations of a snapshot.
 #[derive(Debug, Clone)]
 pub struct SnapshotRelations {
     snapshot: Snapshot,
     account: AccountName,
+    system: SystemCatalog,
     search_path: Arc<[String]>,
 }
 
 impl SnapshotRelations {
-    pub fn new(snapshot: &Snapshot, account: &AccountName, search_path: Vec<String>) -> Self {
-        Self { snapshot: snapshot.clone(), account: account.clone(), search_path: search_path.into() }
+    pub fn new(snapshot: &Snapshot, account: &AccountName, system: SystemCatalog, search_path: Vec<String>) -> Self {
+        let mut search_path = search_path;
+        if !search_path.iter().any(|schema| schema == PG_CATALOG) {
+            search_path.insert(0, PG_CATALOG.to_owned());
+        }
+        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into() }
     }
 
     fn table(&self, name: &str) -> Option<&Arc<Table>> {
@@ -28,27 +38,32 @@ impl SnapshotRelations {
 
     /// Oid of a relation, and the number of its column.
     pub fn column_number(&self, schema: &str, relation: &str, column: &str) -> Option<(u32, i16)> {
-        let table = (schema == PUBLIC).then(|| self.table(relation)).flatten()?;
-        let columns = TableColumns::of(table);
-        let at = columns.schema().index_of(column).ok()?;
-        Some((crate::system_catalog::table_oid(table.id), i16::try_from(at + 1).ok()?))
+        let oids = self.system.oids();
+        let oid = oids.relation_oid(schema, relation)?;
+        Some((oid, oids.column_number(oid, column)?))
     }
 
-    fn in_schema(&self, schema: &str, name: (&str, bool)) -> Option<Relation> {
-        let _ = name.1;
-        match schema {
-            PUBLIC => {
-                let table = self.table(name.0)?;
-                let columns = TableColumns::of(table);
-                Some(Relation {
-                    schema: PUBLIC.to_owned(),
-                    name: table.name.clone(),
-                    columns: columns.schema().fields().iter().map(|field| field.name().clone()).collect(),
-                    system_columns: 0,
-                })
-            }
-            _ => None,
+    fn in_schema(&self, schema: &str, (name, quoted): (&str, bool)) -> Option<Relation> {
+        if schema == PUBLIC {
+            let table = self.table(name)?;
+            let columns = TableColumns::of(table);
+            return Some(Relation {
+                schema: PUBLIC.to_owned(),
+                name: table.name.clone(),
+                columns: columns.schema().fields().iter().map(|field| field.name().clone()).collect(),
+                system_columns: 0,
+            });
         }
+        let name = if quoted { name.to_owned() } else { name.to_ascii_lowercase() };
+        let mut columns = self.system.relation_columns(schema, &name)?;
+        let hidden = self.system.hidden_columns(schema, &name);
+        columns.extend(hidden.iter().map(|column| (*column).to_owned()));
+        Some(Relation {
+            schema: schema.to_owned(),
+            name,
+            columns: columns.into(),
+            system_columns: hidden.len(),
+        })
     }
 }
 
@@ -73,7 +88,10 @@ impl Relations for SnapshotRelations {
     }
 
     fn function_columns(&self, name: &str) -> Option<Vec<String>> {
-        (name == ACCESS_PATHS).then(super::explain::access_paths_columns)
+        match name {
+            ACCESS_PATHS => Some(super::explain::access_paths_columns()),
+            name => table_function_columns(name).or_else(|| super::constructs::function_columns(name)),
+        }
     }
 
     fn database(&self) -> &str {

@@ -12,6 +12,7 @@ use super::answer::Answer;
 use super::commands::{Command, Direction, Discard};
 use super::error::{Error, ErrorKind, Result};
 use super::explain;
+use super::facts::Changes;
 use super::planning::{Planner, View};
 use super::portal::{Cursor, Portal, PortalState, Rows};
 use super::prepared::{Column, Prepared};
@@ -33,9 +34,11 @@ pub struct Session {
     user: String,
     settings: Settings,
     transaction: Transaction,
-    prepared: BTreeMap<String, Arc<Prepared>>,
+    prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
     portals: BTreeMap<String, Portal>,
     notices: Vec<Error>,
+    /// What functions set while a statement runs.
+    changes: Changes,
 }
 
 /// What running a statement gave.
@@ -60,7 +63,8 @@ impl Session {
             user: user.to_owned(),
             settings,
             transaction: Transaction::default(),
-            prepared: BTreeMap::new(),
+            prepared: Arc::default(),
+            changes: Changes::default(),
             portals: BTreeMap::new(),
             notices: Vec::new(),
         }
@@ -142,10 +146,19 @@ impl Session {
 
     /// A statement failed: an open transaction fails with it.
     pub fn failed(&mut self) {
+        self.changes.take();
         self.transaction.fail();
         if self.transaction.status() == TransactionStatus::Idle {
             self.end_portals();
         }
+    }
+
+    /// A statement ended well: what its functions set holds from now on.
+    pub fn succeeded(&mut self) -> Result<()> {
+        for change in self.changes.take() {
+            self.set(&change.name, Some(&change.value), change.local)?;
+        }
+        Ok(())
     }
 
     /// Outside a transaction, the end of a request is the end of what it began.
@@ -172,6 +185,8 @@ impl Session {
             statement: Arc::clone(&statement),
             parameters: Vec::new(),
             columns: columns.map(Arc::from),
+            prepared_micros: 0,
+            from_sql: false,
             plan: None,
         };
         match &statement.request {
@@ -215,7 +230,7 @@ impl Session {
             let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
             return Err(Error::new(ErrorKind::Exhausted, message));
         }
-        self.prepared.insert(name.to_owned(), Arc::new(prepared));
+        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), Arc::new(prepared));
         Ok(())
     }
 
@@ -230,7 +245,7 @@ impl Session {
     }
 
     pub fn close_statement(&mut self, name: &str) {
-        self.prepared.remove(name);
+        Arc::make_mut(&mut self.prepared).remove(name);
     }
 
     /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.
@@ -371,7 +386,7 @@ impl Session {
                         return Err(Error::new(ErrorKind::ActiveTransaction, message));
                     }
                     self.portals.clear();
-                    self.prepared.clear();
+                    Arc::make_mut(&mut self.prepared).clear();
                     self.settings.reset_all();
                 }
             }
@@ -380,7 +395,7 @@ impl Session {
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
-                self.keep_statement(name, prepared)?;
+                self.keep_statement(name, Prepared { from_sql: true, ..prepared })?;
             }
             Command::Execute { name, arguments } => {
                 let statement = self.statement(name)?;
@@ -399,9 +414,9 @@ impl Session {
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;
-                self.prepared.remove(name);
+                Arc::make_mut(&mut self.prepared).remove(name);
             }
-            Command::Deallocate(None) => self.prepared.clear(),
+            Command::Deallocate(None) => Arc::make_mut(&mut self.prepared).clear(),
             Command::Declare { name, hold, scroll, statement } => {
                 if !hold && self.transaction.status() == TransactionStatus::Idle {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
@@ -508,7 +523,15 @@ impl Session {
     fn view(&mut self) -> View {
         let planner = &self.planner;
         let snapshot = self.transaction.snapshot(|| planner.snapshot());
-        View { snapshot, settings: self.settings.clone(), user: self.user.clone(), pid: self.registration.pid }
+        View {
+            snapshot,
+            settings: self.settings.clone(),
+            user: self.user.clone(),
+            pid: self.registration.pid,
+            prepared: Arc::clone(&self.prepared),
+            registry: Arc::clone(self.registration.registry()),
+            changes: self.changes.clone(),
+        }
     }
 }
 

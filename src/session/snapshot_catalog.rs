@@ -11,6 +11,7 @@ use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
+use crate::system_catalog::SystemCatalog;
 
 /// The table function that EXPLAINs in rows.
 pub const ACCESS_PATHS: &str = "access_paths";
@@ -25,6 +26,7 @@ pub struct SnapshotCatalog {
     pub account: AccountName,
     pub files: Arc<RunFiles>,
     pub scan: ScanOptions,
+    pub system: SystemCatalog,
 }
 
 impl CatalogProviderList for SnapshotCatalog {
@@ -43,11 +45,13 @@ impl CatalogProviderList for SnapshotCatalog {
 
 impl CatalogProvider for SnapshotCatalog {
     fn schema_names(&self) -> Vec<String> {
-        vec![PUBLIC.to_owned()]
+        let mut names = self.system.schema_names();
+        names.push(PUBLIC.to_owned());
+        names
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (name == PUBLIC).then(|| Arc::new(self.clone()) as _)
+        if name == PUBLIC { Some(Arc::new(self.clone())) } else { self.system.schema(name) }
     }
 }
 

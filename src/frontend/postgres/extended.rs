@@ -139,6 +139,7 @@ impl Connection {
                 if sent == rows_max {
                     self.reply.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
                 } else {
+                    self.session.succeeded()?;
                     self.reply.complete(tag(rows.verb, sent))?;
                     portal.state = PortalState::Finished;
                 }

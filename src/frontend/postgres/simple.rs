@@ -34,6 +34,7 @@ impl Connection {
         for statement in statements {
             let mut guard = self.guard();
             self.statement(Arc::new(statement), &mut guard).await?;
+            self.session.succeeded()?;
             self.notices()?;
             self.reply.flush_if_large().await?;
         }

@@ -83,7 +83,7 @@ impl Settings {
                         return Ok(());
                     }
                     let message = format!("parameter \"{}\" cannot be changed", definition.name);
-                    return Err(Error::new(ErrorKind::WrongState, message));
+                    return Err(Error::new(ErrorKind::CannotChange, message));
                 }
                 Some(canonical)
             }
@@ -181,6 +181,14 @@ impl Settings {
             extra_float_digits: get("extra_float_digits").parse().unwrap_or(default.extra_float_digits),
         };
         self.style = Arc::new(style);
+    }
+}
+
+/// A value as a plain number in the unit of its setting, as `pg_settings` has it.
+pub fn plain(definition: &Definition, value: &str) -> String {
+    match definition.kind {
+        Kind::Integer { unit, .. } => value::integer(value, unit).map_or_else(|| value.to_owned(), |n| n.to_string()),
+        _ => value.to_owned(),
     }
 }
 

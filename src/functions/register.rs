@@ -1,0 +1,77 @@
+//! Everything here, put into a session.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::prelude::SessionConfig;
+
+use super::analyzer::PostgresTypes;
+use super::planner::PostgresOperators;
+use super::scalar::Scalar;
+use super::type_names::TypeNames;
+use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, now, series, text};
+use crate::clock::Clock;
+
+/// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
+const REMOVED: [&str; 15] = [
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
+    "from_unixtime",
+    "to_local_time",
+    "to_unixtime",
+    "date_format",
+    "datepart",
+    "datetrunc",
+    "to_time",
+    "make_time",
+    "today",
+    "to_date",
+    "to_timestamp",
+];
+
+/// Settings of the query engine that PostgreSQL's types need.
+pub fn configure(config: SessionConfig) -> SessionConfig {
+    config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
+}
+
+/// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a state that has the engine's defaults.
+pub fn register(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionState> {
+    let mut analyzer = state.analyzer().rules.clone();
+    let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
+    analyzer.insert(place, Arc::new(PostgresTypes::default()));
+    let mut operators = state.expr_planners().to_vec();
+    operators.insert(0, Arc::new(PostgresOperators));
+    let mut state = SessionStateBuilder::new_from_existing(state)
+        .with_analyzer_rules(analyzer)
+        .with_expr_planners(operators)
+        .with_type_planner(Arc::new(TypeNames))
+        .build();
+    for name in REMOVED {
+        state.deregister_udf(name)?;
+    }
+    for function in functions(clock) {
+        state.register_udf(function)?;
+    }
+    state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
+    Ok(state)
+}
+
+fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
+    let tables = [
+        arithmetic::FUNCTIONS.as_slice(),
+        datetime_fields::FUNCTIONS.as_slice(),
+        datetime_make::FUNCTIONS.as_slice(),
+        datetime_trunc::FUNCTIONS.as_slice(),
+        math::FUNCTIONS.as_slice(),
+        text::FUNCTIONS.as_slice(),
+    ];
+    let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
+    functions.extend(now::functions(clock));
+    functions
+}

@@ -1,0 +1,211 @@
+//! Functions as rows of tables: a name, the type of the result, and the work on arrays.
+
+use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::cast;
+use super::error::{ErrorKind, fail};
+use super::kind::Kind;
+use super::zone::Zone;
+
+/// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have: functions look at their types
+/// and bring them into the one they want, since the query engine would bring times to nanoseconds.
+pub struct Function {
+    pub name: &'static str,
+    pub arity: RangeInclusive<usize>,
+    pub volatility: Volatility,
+    /// The type of the result for these arguments.
+    pub returns: fn(&Arguments) -> Result<DataType>,
+    pub run: fn(&Call) -> Result<ArrayRef>,
+}
+
+/// What is known of the arguments before there are rows.
+pub struct Arguments<'a> {
+    pub function: &'static str,
+    pub types: Vec<&'a DataType>,
+    /// Values of those that are constant.
+    pub constants: Vec<Option<&'a ScalarValue>>,
+}
+
+impl Arguments<'_> {
+    pub fn kind(&self, place: usize) -> Kind {
+        self.types.get(place).map_or(Kind::Null, |data_type| Kind::of(data_type))
+    }
+
+    /// A constant text.
+    pub fn text(&self, place: usize) -> Option<&str> {
+        self.constants.get(place).copied().flatten().and_then(|value| value.try_as_str()).flatten()
+    }
+
+    /// There is no function of this name for these types.
+    pub fn undefined<T>(&self) -> Result<T> {
+        undefined(self.function, self.types.iter().copied())
+    }
+}
+
+pub fn undefined<'a, T>(name: &str, types: impl Iterator<Item = &'a DataType>) -> Result<T> {
+    let types: Vec<&str> = types.map(|data_type| Kind::of(data_type).name()).collect();
+    fail(ErrorKind::UndefinedFunction, format!("function {name}({}) does not exist", types.join(", ")))
+}
+
+/// One call over a batch.
+pub struct Call<'a> {
+    pub function: &'static str,
+    pub args: Vec<ArrayRef>,
+    pub rows: usize,
+    pub zone: Zone,
+    /// The moment of the statement, if the engine knows it.
+    pub returns: &'a DataType,
+}
+
+impl Call<'_> {
+    pub fn len(&self) -> usize {
+        self.args.len()
+    }
+
+    pub fn kind(&self, place: usize) -> Kind {
+        self.args.get(place).map_or(Kind::Null, |array| Kind::of(array.data_type()))
+    }
+
+    pub fn arg(&self, place: usize) -> Result<&ArrayRef> {
+        match self.args.get(place) {
+            Some(array) => Ok(array),
+            None => undefined(self.function, self.args.iter().map(|array| array.data_type())),
+        }
+    }
+
+    /// An argument brought to a type by PostgreSQL's casts.
+    pub fn as_type(&self, place: usize, wanted: &DataType) -> Result<ArrayRef> {
+        cast::cast_array(self.arg(place)?, wanted, &self.zone)
+    }
+
+    pub fn text(&self, place: usize) -> Result<StringViewArray> {
+        Ok(self.as_type(place, &DataType::Utf8View)?.as_string_view().clone())
+    }
+
+    pub fn int8(&self, place: usize) -> Result<Int64Array> {
+        Ok(self.as_type(place, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    pub fn float8(&self, place: usize) -> Result<Float64Array> {
+        Ok(self.as_type(place, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+    }
+
+    /// Microseconds of a date, timestamp or timestamptz argument as the type `kind` has them.
+    pub fn micros(&self, place: usize, kind: Kind) -> Result<Int64Array> {
+        let Some(wanted) = kind.arrow() else {
+            return undefined(self.function, self.args.iter().map(|array| array.data_type()));
+        };
+        let array = self.as_type(place, &wanted)?;
+        Ok(cast(&array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    /// The result in the announced type.
+    pub fn done(&self, array: ArrayRef) -> Result<ArrayRef> {
+        if array.data_type() == self.returns { Ok(array) } else { Ok(cast(&array, self.returns)?) }
+    }
+}
+
+/// A [`Function`] as the query engine wants it.
+pub struct Scalar {
+    function: &'static Function,
+    signature: Signature,
+}
+
+impl Scalar {
+    pub fn udf(function: &'static Function) -> Arc<ScalarUDF> {
+        let signature = if *function.arity.end() == 0 {
+            Signature::nullary(function.volatility)
+        } else if *function.arity.start() == 0 {
+            let any = datafusion::logical_expr::TypeSignature::VariadicAny;
+            Signature::one_of(vec![datafusion::logical_expr::TypeSignature::Nullary, any], function.volatility)
+        } else {
+            Signature::variadic_any(function.volatility)
+        };
+        Arc::new(ScalarUDF::new_from_impl(Scalar { function, signature }))
+    }
+}
+
+impl std::fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.function.name)
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.function.name == other.function.name
+    }
+}
+
+impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.function.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Scalar {
+    fn name(&self) -> &str {
+        self.function.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let constants = vec![None; types.len()];
+        self.returns(Arguments { function: self.function.name, types: types.iter().collect(), constants })
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let types = args.arg_fields.iter().map(|field| field.data_type()).collect();
+        let constants = args.scalar_arguments.to_vec();
+        let data_type = self.returns(Arguments { function: self.function.name, types, constants })?;
+        Ok(Arc::new(Field::new(self.function.name, data_type, true)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        run(self.function, &args)
+    }
+}
+
+impl Scalar {
+    fn returns(&self, arguments: Arguments) -> Result<DataType> {
+        if !self.function.arity.contains(&arguments.types.len()) {
+            return arguments.undefined();
+        }
+        (self.function.returns)(&arguments)
+    }
+}
+
+/// Runs a function: once where all arguments are constant.
+pub fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let constant = function.volatility != Volatility::Volatile
+        && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let rows = if constant { 1 } else { args.number_rows };
+    let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
+    let call = Call {
+        function: function.name,
+        args: arrays,
+        rows,
+        zone: Zone::of(&args.config_options)?,
+        returns: args.return_field.data_type(),
+    };
+    let array = call.done((function.run)(&call)?)?;
+    if constant {
+        return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
+    }
+    Ok(ColumnarValue::Array(array))
+}
