@@ -5,7 +5,7 @@ use std::fmt;
 use datafusion::common::{DataFusionError, SchemaError};
 
 use crate::model::{Rejected, TypedError};
-use crate::{files, storage};
+use crate::{files, functions, storage};
 
 /// Result of everything public.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -199,6 +199,9 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         }
         if let Some(storage::Error::Corrupt { .. }) = error.downcast_ref::<storage::Error>() {
             return Some(Error::new(ErrorKind::Corrupt, error.to_string()));
+        }
+        if let Some(function) = error.downcast_ref::<functions::Error>() {
+            return Some(Error::new(ErrorKind::Invalid, function.message.clone()));
         }
         if let Some(own) = error.downcast_ref::<Error>() {
             return Some(Error { hint: own.hint.clone(), ..Error::new(own.kind, own.message.clone()) });
