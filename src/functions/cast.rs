@@ -70,7 +70,7 @@ pub fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<Arr
         return Ok(new_null_array(wanted, array.len()));
     }
     let (from, to) = (Kind::of(array.data_type()), Kind::of(wanted));
-    let cast = match (from, to) {
+    let cast: Result<ArrayRef> = match (from, to) {
         (Kind::Text, Kind::Text) => Ok(arrow_cast(array, wanted)?),
         (_, Kind::Text) => Ok(arrow_cast(&to_text(array, zone)?, wanted)?),
         (Kind::Text, Kind::Numeric) => text_to_numeric(array, wanted, zone),
@@ -99,7 +99,8 @@ pub fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<Arr
         (Kind::Bytea, Kind::Bytea) | (Kind::Other, _) | (_, Kind::Other) => Ok(arrow_cast(array, wanted)?),
         (from, to) if from == to => Ok(arrow_cast(array, wanted)?),
         (from, to) => cannot(from, to),
-    }?;
+    };
+    let cast = cast?;
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => shortened(&cast, length),
         None => Ok(cast),
@@ -119,6 +120,7 @@ impl From<sql_types::Error> for Error {
             Kind::DateTimeOverflow | Kind::ZoneDisplacement => ErrorKind::DateTimeOutOfRange,
             Kind::OutOfRange => ErrorKind::OutOfRange,
             Kind::InvalidParameter => ErrorKind::InvalidParameter,
+            Kind::IntervalOverflow => ErrorKind::IntervalOverflow,
             Kind::Unsupported => ErrorKind::Unsupported,
         };
         Error { kind, message: error.message }

@@ -13,6 +13,8 @@ pub enum ErrorKind {
     InvalidDateTime,
     /// A date or time beyond the type's range, or a field beyond its own.
     DateTimeOutOfRange,
+    /// A part of an interval beyond its range.
+    IntervalOverflow,
     /// A number beyond the type's range.
     OutOfRange,
     DivisionByZero,
@@ -43,6 +45,7 @@ impl ErrorKind {
             ErrorKind::InvalidText => "22P02",
             ErrorKind::InvalidDateTime => "22007",
             ErrorKind::DateTimeOutOfRange => "22008",
+            ErrorKind::IntervalOverflow => "22015",
             ErrorKind::OutOfRange => "22003",
             ErrorKind::DivisionByZero => "22012",
             ErrorKind::InvalidParameter => "22023",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, Time64MicrosecondArray,
+    ArrayRef, AsArray, Date32Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, Time64MicrosecondArray,
     TimestampMicrosecondArray,
 };
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};

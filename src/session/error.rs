@@ -363,6 +363,7 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::InvalidText => ErrorKind::InvalidText,
         Kind::InvalidDateTime => ErrorKind::InvalidDateTime,
         Kind::DateTimeOutOfRange => ErrorKind::DateTimeOutOfRange,
+        Kind::IntervalOverflow => ErrorKind::IntervalOutOfRange,
         Kind::OutOfRange => ErrorKind::OutOfRange,
         Kind::DivisionByZero => ErrorKind::DivisionByZero,
         Kind::InvalidParameter => ErrorKind::InvalidParameter,
