@@ -9,6 +9,9 @@ const RECORDED: &[(&str, &[&str])] = &[
     ("select array(select x from (values (3), (1), (2)) v(x) order by 1 desc)", &["[3, 2, 1]"]),
     ("select array(select x from (values (3), (1), (3)) v(x) where x > 5)", &["[]"]),
     ("select array(select distinct x from (values (3), (1), (3)) v(x) order by x)", &["[1, 3]"]),
+    ("select array(select abs(x) from (values (-3, 1), (1, 2), (-2, 0)) v(x, y) order by y)", &["[2, 3, 1]"]),
+    ("select array(select x from (values (3), (1), (2)) v(x) order by x desc limit 2)", &["[3, 2]"]),
+    ("select array(select max(x) from (values (1, 1), (2, 1), (3, 2)) v(x, y) group by y order by y)", &["[2, 3]"]),
     (
         "select y, array(select x from (values (1, 1), (2, 1), (3, 3)) v(x, z) where z = y order by x desc) \
          from (values (1), (2), (3)) w(y) order by y",
