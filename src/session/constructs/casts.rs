@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
@@ -218,18 +218,18 @@ impl AnalyzerRule for CatalogCasts {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = plan
             .transform_up_with_subqueries(|plan| {
-                let mut schema = merge_schema(&plan.inputs());
-                if let LogicalPlan::TableScan(scan) = &plan {
-                    schema.merge(&scan.projected_schema);
-                }
+                let schema = input_schema(&plan);
                 // Whoever reads a column knows it by the name that it had.
                 let names = NamePreserver::new(&plan);
-                plan.map_expressions(|expr| {
+                let rewritten = plan.map_expressions(|expr| {
+                    if !expr.exists(|expr| Ok(may_change(expr)))? {
+                        return Ok(Transformed::no(expr));
+                    }
                     let name = names.save(&expr);
                     let rewritten = expr.transform_up(|expr| self.rewrite(expr, &schema))?;
                     Ok(rewritten.update_data(|expr| name.restore(expr)))
-                })?
-                .map_data(LogicalPlan::recompute_schema)
+                })?;
+                if rewritten.transformed { rewritten.map_data(LogicalPlan::recompute_schema) } else { Ok(rewritten) }
             })
             .data()?;
         self.print_output(plan)
@@ -237,6 +237,29 @@ impl AnalyzerRule for CatalogCasts {
 
     fn name(&self) -> &str {
         "catalog_casts"
+    }
+}
+
+/// The columns that a node's expressions may name.
+fn input_schema(plan: &LogicalPlan) -> DFSchemaRef {
+    if let LogicalPlan::TableScan(scan) = plan {
+        return Arc::clone(&scan.projected_schema);
+    }
+    match plan.inputs().as_slice() {
+        [input] => Arc::clone(input.schema()),
+        inputs => Arc::new(merge_schema(inputs)),
+    }
+}
+
+/// Most expressions are none of these, and cost nothing more.
+fn may_change(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast(_) | Expr::InList(_) => true,
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            compares(*op) && (literal_text(left).is_some() || literal_text(right).is_some())
+        }
+        Expr::ScalarFunction(function) => function.name() == "array_has",
+        _ => false,
     }
 }
 
