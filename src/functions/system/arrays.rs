@@ -68,7 +68,16 @@ pub static FUNCTIONS: &[Definition] = &[
         }))
     })
     .with_nulls(),
-    Definition::immutable("array_out", (1, 1), Returns::Text, |call| Ok(call.text(0).into())),
+    Definition::immutable("array_out", (1, 1), Returns::Text, |call| {
+        if call.is_vector(0) {
+            let items = list(call, 0)?.iter().filter_map(Datum::text);
+            return Ok(items.collect::<Vec<_>>().join(" ").into());
+        }
+        Ok(call.text(0).into())
+    }),
+    Definition::immutable("charin", (1, 1), Returns::Named("char"), |call| {
+        Ok(call.string(0).chars().take(1).collect::<String>().into())
+    }),
 ];
 
 fn list<'a>(call: &'a Call, index: usize) -> Result<&'a [Datum]> {

@@ -127,8 +127,8 @@ pub trait FunctionContext: Send + Sync + Debug {
     /// Every function of this name.
     fn function_oids(&self, schema: Option<&str>, name: &str) -> Vec<u32>;
     fn function(&self, oid: u32) -> Option<FunctionFacts>;
-    /// The schema and name of any other object: an operator, a collation, an operator class, ... by catalog.
-    fn object(&self, catalog: &str, oid: u32) -> Option<(String, String)>;
+    /// The schema of any other object: an operator, a collation, an operator class, ... by catalog.
+    fn object_schema(&self, catalog: &str, oid: u32) -> Option<String>;
     /// A comment on an object of a catalog (`pg_class`, `pg_type`, ...; any if none is given), or on one of its columns if
     /// `column` is not 0.
     fn comment(&self, oid: u32, catalog: Option<&str>, column: i32) -> Option<String>;

@@ -25,8 +25,6 @@ pub enum FunctionErrorKind {
     OutOfRange,
     /// 22004
     NullNotAllowed,
-    /// 2202E
-    ArraySubscript,
     /// 2201B
     InvalidRegularExpression,
     /// 22019
@@ -37,10 +35,6 @@ pub enum FunctionErrorKind {
     NotSupported,
     /// 55P02
     CannotChange,
-    /// 54000
-    LimitExceeded,
-    /// 42846
-    CannotCoerce,
     /// 3F000
     InvalidSchema,
     /// 3D000
@@ -61,14 +55,11 @@ impl FunctionErrorKind {
             Self::InvalidText => "22P02",
             Self::OutOfRange => "22003",
             Self::NullNotAllowed => "22004",
-            Self::ArraySubscript => "2202E",
             Self::InvalidRegularExpression => "2201B",
             Self::InvalidEscape => "22019",
             Self::MoreThanOneRow => "21000",
             Self::NotSupported => "0A000",
             Self::CannotChange => "55P02",
-            Self::LimitExceeded => "54000",
-            Self::CannotCoerce => "42846",
             Self::InvalidSchema => "3F000",
             Self::UndefinedDatabase => "3D000",
         }

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns};
-use super::function::arity;
+use super::error::{FunctionError, FunctionErrorKind};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sleep {
@@ -21,7 +21,7 @@ struct Sleep {
 
 /// `pg_sleep(seconds)`, once for every row.
 pub fn pg_sleep() -> Arc<ScalarUDF> {
-    let sleep = Sleep { signature: Signature::user_defined(Volatility::Volatile) };
+    let sleep = Sleep { signature: Signature::any(1, Volatility::Volatile) };
     Arc::new(AsyncScalarUDF::new(Arc::new(sleep)).into_scalar_udf())
 }
 
@@ -34,16 +34,11 @@ impl ScalarUDFImpl for Sleep {
         &self.signature
     }
 
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        Ok(vec![DataType::Float64; types.len()])
-    }
-
     fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
         Ok(DataType::Utf8View)
     }
 
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        arity(self.name(), (1, 1), args.arg_fields)?;
+    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
         Ok(Arc::new(Returns::Void.field(self.name())))
     }
 
@@ -65,6 +60,10 @@ impl AsyncScalarUDFImpl for Sleep {
             let wait = match Datum::read(&seconds, row)? {
                 Datum::Float(seconds) => seconds,
                 Datum::Int(seconds) => seconds as f64,
+                Datum::Text(text) => text.trim().parse().map_err(|_| {
+                    let message = format!("invalid input syntax for type double precision: \"{text}\"");
+                    FunctionError::new(FunctionErrorKind::InvalidText, message)
+                })?,
                 _ => {
                     results.push(Datum::Null);
                     continue;

@@ -81,8 +81,8 @@ fn in_path(call: &Call, schema: Option<String>) -> Result<Datum> {
 }
 
 fn object_visible(call: &Call, catalog: &str) -> Result<Datum> {
-    let object = call.context()?.object(catalog, call.oid(0)?);
-    in_path(call, object.map(|(schema, _)| schema))
+    let schema = call.context()?.object_schema(catalog, call.oid(0)?);
+    in_path(call, schema)
 }
 
 const PRIVILEGES: &[&str] = &[

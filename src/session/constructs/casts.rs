@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
@@ -31,7 +31,8 @@ pub struct CatalogCasts {
 impl CatalogCasts {
     pub fn new() -> Self {
         let wanted = |name: &str| {
-            name == "oidin" || name == "array_out" || REGISTERED_TYPES.iter().any(|known| name.starts_with(known))
+            ["oidin", "charin", "array_out"].contains(&name)
+                || REGISTERED_TYPES.iter().any(|known| name.starts_with(known))
         };
         Self { functions: system_functions().into_iter().filter(|function| wanted(function.name())).collect() }
     }
@@ -57,6 +58,13 @@ impl CatalogCasts {
             let cast = self.call(&format!("{to}in"), *expr.clone());
             return Ok(cast.map_or_else(|| Transformed::no(*expr), Transformed::yes));
         }
+        // One letter, whatever the text.
+        if to == Some("char")
+            && textual
+            && let Some(cast) = self.call("charin", *expr.clone())
+        {
+            return Ok(Transformed::yes(cast));
+        }
         if is_text(field.data_type()) {
             if let Some(from) = from.as_ref().and_then(|from| postgres_type(from))
                 && REGISTERED_TYPES.contains(&from)
@@ -71,7 +79,7 @@ impl CatalogCasts {
             }
         }
         if let DataType::List(_) = field.data_type()
-            && let Some(list) = array_literal(&expr, field.data_type())?
+            && let Some(list) = array_literal(&expr, &field)?
         {
             return Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(list), field })));
         }
@@ -98,7 +106,7 @@ impl CatalogCasts {
             Some(name) if REGISTERED_TYPES.contains(&name) => Ok(self.call(&format!("{name}in"), literal.clone())),
             Some("oid" | "xid" | "cid") => Ok(self.call("oidin", literal.clone())),
             _ => match field.data_type() {
-                DataType::List(_) => array_literal(literal, field.data_type()),
+                DataType::List(_) => array_literal(literal, &field),
                 _ => Ok(None),
             },
         }
@@ -133,7 +141,8 @@ impl CatalogCasts {
                     return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
                 };
                 let item_type = item.get_type(schema).unwrap_or(DataType::Utf8View);
-                let list = DataType::List(Arc::new(arrow::datatypes::Field::new_list_field(item_type, true)));
+                let list = DataType::List(Arc::new(Field::new_list_field(item_type, true)));
+                let list = Field::new("", list, true);
                 match array_literal(array, &list)? {
                     Some(array) => {
                         let args = vec![array, item.clone()];
@@ -209,18 +218,18 @@ impl AnalyzerRule for CatalogCasts {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = plan
             .transform_up_with_subqueries(|plan| {
-                let mut schema = merge_schema(&plan.inputs());
-                if let LogicalPlan::TableScan(scan) = &plan {
-                    schema.merge(&scan.projected_schema);
-                }
+                let schema = input_schema(&plan);
                 // Whoever reads a column knows it by the name that it had.
                 let names = NamePreserver::new(&plan);
-                plan.map_expressions(|expr| {
+                let rewritten = plan.map_expressions(|expr| {
+                    if !expr.exists(|expr| Ok(may_change(expr)))? {
+                        return Ok(Transformed::no(expr));
+                    }
                     let name = names.save(&expr);
                     let rewritten = expr.transform_up(|expr| self.rewrite(expr, &schema))?;
                     Ok(rewritten.update_data(|expr| name.restore(expr)))
-                })?
-                .map_data(LogicalPlan::recompute_schema)
+                })?;
+                if rewritten.transformed { rewritten.map_data(LogicalPlan::recompute_schema) } else { Ok(rewritten) }
             })
             .data()?;
         self.print_output(plan)
@@ -228,6 +237,29 @@ impl AnalyzerRule for CatalogCasts {
 
     fn name(&self) -> &str {
         "catalog_casts"
+    }
+}
+
+/// The columns that a node's expressions may name.
+fn input_schema(plan: &LogicalPlan) -> DFSchemaRef {
+    if let LogicalPlan::TableScan(scan) = plan {
+        return Arc::clone(&scan.projected_schema);
+    }
+    match plan.inputs().as_slice() {
+        [input] => Arc::clone(input.schema()),
+        inputs => Arc::new(merge_schema(inputs)),
+    }
+}
+
+/// Most expressions are none of these, and cost nothing more.
+fn may_change(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast(_) | Expr::InList(_) => true,
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            compares(*op) && (literal_text(left).is_some() || literal_text(right).is_some())
+        }
+        Expr::ScalarFunction(function) => function.name() == "array_has",
+        _ => false,
     }
 }
 
@@ -263,9 +295,14 @@ fn literal_text(expr: &Expr) -> Option<&str> {
 /// A text literal read as an array of a type; `None` if the expression is no text literal.
 ///
 /// The items are read by the cast from text to their type.
-fn array_literal(expr: &Expr, list: &DataType) -> Result<Option<Expr>> {
-    let (Some(text), DataType::List(item)) = (literal_text(expr), list) else { return Ok(None) };
-    let items: Vec<_> = read_array_text(text)?.into_iter().map(ScalarValue::Utf8View).collect();
+fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
+    let (Some(text), DataType::List(item)) = (literal_text(expr), list.data_type()) else { return Ok(None) };
+    let items = if is_vector(list) {
+        text.split_ascii_whitespace().map(|item| Some(item.to_owned())).collect()
+    } else {
+        read_array_text(text)?
+    };
+    let items: Vec<_> = items.into_iter().map(ScalarValue::Utf8View).collect();
     let items = items.iter().map(|text| text.cast_to(item.data_type())).collect::<Result<Vec<_>>>()?;
     let values = ScalarValue::new_list(&items, item.data_type(), true);
     Ok(Some(Expr::Literal(ScalarValue::List(values), None)))

@@ -119,18 +119,33 @@ pub fn quoted(name: &str) -> Ident {
     Ident::with_quote('"', name)
 }
 
-fn collect_result(query: Query) -> Query {
-    let value = Expr::Identifier(quoted(VALUE));
-    // With LIMIT the inner order stays where it is; without, a sort of a derived table would be dropped.
+fn collect_result(mut query: Query) -> Query {
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
-        Some(OrderByKind::Expressions(order)) if query.limit_clause.is_none() && query.fetch.is_none() => {
-            order.iter().take(1).map(|by| OrderByExpr { expr: value.clone(), ..by.clone() }).collect()
-        }
-        _ => Vec::new(),
+        Some(OrderByKind::Expressions(order)) => order.clone(),
+        Some(OrderByKind::All(_)) | None => Vec::new(),
     };
-    let relation = derived(query, COLLECTED, &[VALUE.to_owned()], false);
-    let item = SelectItem::UnnamedExpr(array_agg(value, order));
+    let mut columns = vec![VALUE.to_owned()];
+    let mut ordered = Vec::with_capacity(order.len());
+    for by in order {
+        let mut column = VALUE.to_owned();
+        // A SELECT can hand out what it orders by. DISTINCT and UNION order by what they hand out, and that is the value alone.
+        if let SetExpr::Select(select) = query.body.as_mut()
+            && select.distinct.is_none()
+            && !is_position(&by.expr)
+        {
+            column = format!("__key_{}", columns.len());
+            select.projection.push(SelectItem::ExprWithAlias { expr: by.expr.clone(), alias: quoted(&column) });
+            columns.push(column.clone());
+        }
+        ordered.push(OrderByExpr { expr: Expr::Identifier(quoted(&column)), ..by });
+    }
+    let relation = derived(query, COLLECTED, &columns, false);
+    let item = SelectItem::UnnamedExpr(array_agg(Expr::Identifier(quoted(VALUE)), ordered));
     bare_query(SetExpr::Select(Box::new(select(vec![item], vec![relation]))))
+}
+
+fn is_position(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
 }
 
 /// `(query) AS name(columns)`

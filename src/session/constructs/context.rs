@@ -205,10 +205,9 @@ impl FunctionContext for CatalogContext {
         Some(FunctionFacts { name, schema, argument_types, result_type, namesakes, ..FunctionFacts::default() })
     }
 
-    fn object(&self, catalog: &str, oid: u32) -> Option<(String, String)> {
-        // Operators, collations and their like are all PostgreSQL's own.
-        let _any = (catalog, oid);
-        Some((PG_CATALOG.to_owned(), String::new()))
+    /// Operators, collations and their like are all PostgreSQL's own.
+    fn object_schema(&self, _catalog: &str, _oid: u32) -> Option<String> {
+        Some(PG_CATALOG.to_owned())
     }
 
     fn comment(&self, oid: u32, catalog: Option<&str>, column: i32) -> Option<String> {
