@@ -58,11 +58,23 @@ impl EntityDecoder {
         }
     }
 
+    /// One that also takes a Guid as base64 of its text, which is how Azurite stores it.
+    pub(super) fn with_guids_in_base64(names: &Arc<PropertyNames>) -> Self {
+        let mut decoder = Self::new(names);
+        decoder.values.guids_in_base64 = true;
+        decoder
+    }
+
     /// Appends the entity of `text` to `rows`; on a fault nothing is appended.
     pub(super) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+        self.decode_within(&System::default(), text, rows)
+    }
+
+    /// The same where system properties stand outside of `text`; they go before those in it.
+    pub(super) fn decode_within(&mut self, outside: &System<'_>, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         if !self.annotations_follow {
             self.values.declared.clear();
-            match self.pass(text, rows, false) {
+            match self.pass(outside, text, rows, false) {
                 Ok(Pass::Done) => return Ok(()),
                 Ok(Pass::AnnotationsLeft) => self.annotations_follow = true,
                 // A value can break a rule only because its type was not known yet.
@@ -71,11 +83,11 @@ impl EntityDecoder {
             }
         }
         self.read_annotations(text)?;
-        self.pass(text, rows, true).map(|_| ())
+        self.pass(outside, text, rows, true).map(|_| ())
     }
 
     /// Reads the whole entity. With `all_declared` the annotations were read before, otherwise as they come.
-    fn pass(&mut self, text: &str, rows: &mut Rows, all_declared: bool) -> Result<Pass, Fault> {
+    fn pass(&mut self, outside: &System<'_>, text: &str, rows: &mut Rows, all_declared: bool) -> Result<Pass, Fault> {
         let names = Arc::clone(self.keys.names());
         let mut builder = rows.builder(&names);
         builder.begin();
@@ -102,9 +114,11 @@ impl EntityDecoder {
         if !all_declared && !self.values.declared.is_empty() {
             return Ok(Pass::AnnotationsLeft);
         }
-        let Some(partition) = &system.partition else { return Err(missing("PartitionKey")) };
-        let Some(row) = &system.row else { return Err(missing("RowKey")) };
-        builder.finish(partition, row, system.timestamp)?;
+        let partition = outside.partition.as_ref().or(system.partition.as_ref());
+        let row = outside.row.as_ref().or(system.row.as_ref());
+        let Some(partition) = partition else { return Err(missing("PartitionKey")) };
+        let Some(row) = row else { return Err(missing("RowKey")) };
+        builder.finish(partition, row, outside.timestamp.or(system.timestamp))?;
         Ok(Pass::Done)
     }
 
@@ -125,7 +139,7 @@ impl EntityDecoder {
 }
 
 /// Reads an opening brace; true if a member follows.
-fn begin_object(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+pub(super) fn begin_object(parser: &mut Parser<'_>) -> Result<bool, Fault> {
     parser.skip_space();
     parser.expect(b'{')?;
     parser.skip_space();
@@ -144,7 +158,7 @@ fn begin_member(keys: &mut KeyCache, parser: &mut Parser<'_>) -> Result<KeyKind,
 
 /// Reads what is behind a value; true if another member follows.
 #[inline]
-fn end_member(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+pub(super) fn end_member(parser: &mut Parser<'_>) -> Result<bool, Fault> {
     parser.skip_space();
     if parser.eat(b',') {
         parser.skip_space();
@@ -159,11 +173,11 @@ fn missing(key: &str) -> Fault {
 
 /// The system properties of an entity.
 #[derive(Default)]
-struct System<'a> {
-    partition: Option<Cow<'a, str>>,
-    row: Option<Cow<'a, str>>,
+pub(super) struct System<'a> {
+    pub(super) partition: Option<Cow<'a, str>>,
+    pub(super) row: Option<Cow<'a, str>>,
     has_timestamp: bool,
-    timestamp: Option<DateTime>,
+    pub(super) timestamp: Option<DateTime>,
 }
 
 impl System<'_> {
@@ -184,7 +198,7 @@ impl System<'_> {
 }
 
 /// Reads PartitionKey or RowKey.
-fn key_text<'a>(
+pub(super) fn key_text<'a>(
     to: &mut Option<Cow<'a, str>>,
     what: &str,
     parser: &mut Parser<'a>,
@@ -203,7 +217,7 @@ fn key_text<'a>(
     Ok(())
 }
 
-fn twice(what: &str) -> Fault {
+pub(super) fn twice(what: &str) -> Fault {
     Fault::Refused(format!("{what} occurs twice"))
 }
 
@@ -212,6 +226,7 @@ fn twice(what: &str) -> Fault {
 struct Values {
     /// Annotations not yet used.
     declared: Vec<(PropertyId, Declared)>,
+    guids_in_base64: bool,
     scratch: String,
 }
 
@@ -273,7 +288,12 @@ impl Values {
                         builder.set(id, ValueRef::String(text));
                     }
                     Some(edm_type) => {
-                        let value = Value::from_text(edm_type, text).map_err(named)?;
+                        let value = match Value::from_text(edm_type, text) {
+                            Err(rejected) if edm_type == EdmType::Guid && self.guids_in_base64 => {
+                                guid_in_base64(text).ok_or_else(|| named(rejected))?
+                            }
+                            value => value.map_err(named)?,
+                        };
                         if matches!(&value, Value::Binary(bytes) if bytes.len() > BINARY_BYTES_MAX) {
                             value.validate(&keys.name(id))?;
                         }
@@ -306,6 +326,12 @@ impl Values {
             }
         }
     }
+}
+
+/// A Guid from base64 of its text.
+fn guid_in_base64(text: &str) -> Option<Value> {
+    let Ok(Value::Binary(guid)) = Value::from_text(EdmType::Binary, text) else { return None };
+    Value::from_text(EdmType::Guid, std::str::from_utf8(&guid).ok()?).ok()
 }
 
 /// Int32 if it is an integer in range, else Int64 if it is one in range, else Double.
