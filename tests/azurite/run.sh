@@ -81,17 +81,19 @@ done
 say "seed two tables and fetch every page"
 "$sdk/bin/python" "$here/fetch_pages.py" --endpoint "http://127.0.0.1:$port/devstoreaccount1" --out "${fetch_only:-$work}"
 
-# The emulator saves its database every five seconds if anything changed, under another name first.
+# The emulator saves its database every five seconds if anything changed, under another name first: either it did so after
+# the last entity, or it will by then.
 database=$work/azurite/__azurite_db_table__.json
 touch "$work/written"
-for _ in $(seq 100); do
+for _ in $(seq 35); do
   [ "$database" -nt "$work/written" ] && break
   sleep 0.2
 done
 stop
 [ -f "$database" ] || fail "Azurite did not save its database"
 if [ -n "$fetch_only" ]; then
-  echo "pages and expected.json are in $fetch_only" >&2
+  cp "$database" "$fetch_only"
+  echo "pages, the database and expected.json are in $fetch_only" >&2
   exit 0
 fi
 

@@ -42,8 +42,7 @@ impl RecordScan {
                     self.at = At::Quoted;
                 }
                 At::Quoted => {
-                    let Some(quote) = bytes[i..].iter().position(|&b| b == b'"') else { return None };
-                    i += quote;
+                    i += bytes[i..].iter().position(|&b| b == b'"')?;
                     self.at = At::QuoteInQuoted;
                 }
                 At::QuoteInQuoted if byte == b'"' => self.at = At::Quoted,
@@ -64,9 +63,7 @@ impl RecordScan {
                 At::QuoteInQuoted => self.at = At::Plain,
                 At::Plain => {
                     let delimiter = self.delimiter;
-                    let plain = bytes[i..].iter().position(|&b| b == delimiter || b == b'\n');
-                    let Some(plain) = plain else { return None };
-                    i += plain;
+                    i += bytes[i..].iter().position(|&b| b == delimiter || b == b'\n')?;
                     continue;
                 }
             }
