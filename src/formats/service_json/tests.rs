@@ -131,6 +131,35 @@ fn annotated_values_are_read_from_native_and_text_forms_wherever_the_annotation_
 }
 
 #[test]
+fn annotations_may_stand_elsewhere_in_every_entity() {
+    let members = [
+        r#""V":"5","V@odata.type":"Edm.Int64","W":"x""#,
+        r#""V":"5" , "V@odata.type" : "Edm.Int64" ,"W":"x""#,
+        r#""V@odata.type":"Edm.Int64","V":"5","W":"x""#,
+        r#""V":"5","W":"x","V@odata.type":"Edm.Int64""#,
+        r#""V":"5","W":"x","W@odata.type":"Edm.String","V@odata.type":"Edm.Int64""#,
+        r#""X":null,"X@odata.type":"Edm.Null","V":5,"V@odata.type":"Edm.Int64","W":"x""#,
+    ];
+    for seed in 0..50 {
+        let mut random = Random(seed);
+        let picked: Vec<&str> = (0..12).map(|_| *random.pick(&members)).collect();
+        let entity =
+            |(n, members): (usize, &&str)| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{n:02}\",{members}}}");
+        let text = picked.iter().enumerate().map(entity).collect::<Vec<_>>().join("\n");
+        let (entities, rejects) = decode_text(&text).unwrap();
+        assert_eq!((entities.len(), rejects.len()), (12, 0), "seed {seed}\n{text}");
+        for entity in &entities {
+            assert_eq!(entity.get("V"), Some(&Value::Int64(5)), "seed {seed}\n{text}");
+            assert_eq!(entity.get("W"), Some(&Value::String("x".into())), "seed {seed}\n{text}");
+            assert_eq!(entity.properties().len(), 2, "seed {seed}\n{text}");
+        }
+    }
+    let twice = r#"{"PartitionKey":"p","RowKey":"1","V":"5","V@odata.type":"Edm.Int64","V@odata.type":"Edm.Int64"}"#;
+    let (_, rejects) = decode_text(&format!("[{twice},{twice}]")).unwrap();
+    assert!(rejects.len() == 2 && rejects[1].reason.contains("occurs twice"), "{rejects:?}");
+}
+
+#[test]
 fn a_binary_whose_text_is_longer_than_a_string_may_be_may_be_annotated_behind() {
     let base64 = "AAAA".repeat(20_000);
     let read = value_of(&format!(r#""V":"{base64}","V@odata.type":"Edm.Binary""#));
