@@ -48,7 +48,7 @@ fn a_folder() {
         folder.write(page, "12345");
     }
     let notes = folder.write("notes.txt", "");
-    let others = ["zz.schema.csv", "zz/__azurite_db_blob__.json"].map(|name| folder.write(name, ""));
+    let others = ["zz/__azurite_db_blob__.json", "zz.schema.csv"].map(|name| folder.write(name, ""));
     let inputs = find_one(&folder.0).unwrap();
     assert_eq!(inputs.found, pages.map(|page| Input::File(folder.0.join(page))));
     assert_eq!((inputs.skipped, inputs.bytes_total), ([&[notes][..], &others].concat(), Some(35)));
