@@ -35,6 +35,8 @@ pub enum OnReject {
 pub struct ImportOptions {
     /// By default it is told from the first bytes of each input.
     pub format: Option<Format>,
+    /// Of a database of Azurite, the account whose tables are taken; by default the one imported into.
+    pub from_account: Option<String>,
     pub on_reject: OnReject,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.
@@ -47,6 +49,7 @@ impl Default for ImportOptions {
     fn default() -> Self {
         Self {
             format: None,
+            from_account: None,
             on_reject: OnReject::default(),
             progress: Arc::default(),
             file_bytes: FILE_BYTES,
@@ -88,7 +91,7 @@ pub struct PropertyReport {
 
 impl Engine {
     /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is visible at once at the end,
-    /// or nothing. Blocks, and uses threads of its own.
+    /// or nothing. Of a database of Azurite the table of the same name is taken. Blocks, and uses threads of its own.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         let name = TableName::parse(table)?;
         let _job = self.store.begin_job(self.account.as_str(), name.as_str())?;
@@ -103,6 +106,7 @@ impl Engine {
         };
         let run = Import {
             engine: self,
+            table: &name,
             names: Arc::new(PropertyNames::new()),
             options,
             spill_folder: paths::spill(&format!("import-{}", target.id)),
@@ -153,6 +157,7 @@ impl From<formats::Error> for Error {
 
 struct Import<'a> {
     engine: &'a Engine,
+    table: &'a TableName,
     names: Arc<PropertyNames>,
     options: &'a ImportOptions,
     spill_folder: String,
@@ -241,6 +246,9 @@ impl Import<'_> {
             Some(format) => format,
             None => source.detect()?,
         };
+        if format == Format::AzuriteDatabase && !source.is_one_table() {
+            source = self.engine.stored_table(source, self.table, self.options)?;
+        }
         let on_reject = self.options.on_reject;
         let counts = formats::decode(
             source,

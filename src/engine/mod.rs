@@ -1,10 +1,12 @@
 //! The lifetime of a data folder in a process: opening it, importing into it, checking it.
 
 mod import;
+mod import_tables;
 mod open;
 mod progress;
 
 pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};
+pub use import_tables::SkippedAccount;
 pub use open::{Engine, Options};
 pub use progress::ImportProgress;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::error::{Error, Reject};
 use super::format::Format;
 use super::source::Source;
-use super::{parquet, service_json};
+use super::{azurite, parquet, service_json, typed_csv};
 use crate::rows::{PropertyNames, Rows};
 
 /// Most rejects that a chunk lists; beyond it they are only counted.
@@ -108,6 +108,8 @@ pub fn decode<E: From<Error>>(
     match format {
         Format::ServiceJson => service_json::decode(source, names, options, progress, &mut counting)?,
         Format::Parquet => parquet::decode(source, names, options, progress, &mut counting)?,
+        Format::TypedCsv => typed_csv::decode(source, names, options, progress, &mut counting)?,
+        Format::AzuriteDatabase => azurite::decode(source, names, options, progress, &mut counting)?,
     }
     Ok(counts)
 }

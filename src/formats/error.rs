@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use super::place::Place;
+
 /// Why an input cannot be read, or not any further. Every message begins with the input's name.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -14,9 +16,9 @@ pub enum Error {
     #[error("{input}: {reason}")]
     UnknownFormat { input: Arc<str>, reason: String },
 
-    /// Text that is no JSON, or has another shape than an export.
-    #[error("{input}:{line}: {reason}")]
-    Syntax { input: Arc<str>, line: u64, reason: String },
+    /// Text that is not in its format, or has another shape than an export.
+    #[error("{}: {reason}", place.of(input))]
+    Syntax { input: Arc<str>, place: Place, reason: String },
 
     #[error("{input}: {source}")]
     Parquet { input: Arc<str>, source: parquet::errors::ParquetError },
@@ -33,15 +35,12 @@ pub enum Error {
     Column { input: Arc<str>, column: String, reason: String },
 
     /// The input is a stream and its format needs a file.
-    #[error("{input}: Parquet is read from its end; give it as a file")]
-    NeedsFile { input: Arc<str> },
-}
+    #[error("{input}: {reason}; give it as a file")]
+    NeedsFile { input: Arc<str>, reason: &'static str },
 
-/// Where in an input an entity stands; both count from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    Line(u64),
-    Row(u64),
+    /// The input holds several tables and was to be read as one.
+    #[error("{input}: an Azurite database holds several tables; name the one to read")]
+    SeveralTables { input: Arc<str> },
 }
 
 /// An entity that was not taken.
@@ -55,9 +54,6 @@ pub struct Reject {
 
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Line(line) => write!(f, "{}:{line}: {}", self.input, self.reason),
-            Place::Row(row) => write!(f, "{}: row {row}: {}", self.input, self.reason),
-        }
+        write!(f, "{}: {}", self.place.of(&self.input), self.reason)
     }
 }

@@ -1,5 +1,7 @@
 //! The formats and how they are told apart.
 
+use super::typed_csv;
+
 /// A format of exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -7,16 +9,22 @@ pub enum Format {
     ServiceJson,
     /// Parquet with key columns.
     Parquet,
+    /// The CSV of Azure Storage Explorer, with or without a column of types behind each property.
+    TypedCsv,
+    /// The database file of Azurite, with all tables of all accounts.
+    AzuriteDatabase,
 }
 
 impl Format {
-    pub const ALL: [Format; 2] = [Format::ServiceJson, Format::Parquet];
+    pub const ALL: [Format; 4] = [Format::ServiceJson, Format::Parquet, Format::TypedCsv, Format::AzuriteDatabase];
 
     /// The name by which a user asks for it.
     pub fn name(self) -> &'static str {
         match self {
             Format::ServiceJson => "json",
             Format::Parquet => "parquet",
+            Format::TypedCsv => "csv",
+            Format::AzuriteDatabase => "azurite",
         }
     }
 
@@ -24,14 +32,14 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Tells the format from the first bytes (a few hundred are plenty); the file's name only helps to say what is
-    /// wrong. The error is the reason, without the name.
+    /// Tells the format from the first bytes (a few hundred are plenty, except for the first line of a CSV); the file's name
+    /// only helps where they leave a doubt, and to say what is wrong. The error is the reason, without the name.
     pub fn detect(first: &[u8], name: &str) -> Result<Format, String> {
         if first.starts_with(b"PAR1") {
             return Ok(Format::Parquet);
         }
-        if first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]) {
-            return Err("the text is UTF-16; convert it to UTF-8".to_owned());
+        if let Some(encoding) = foreign_encoding(first) {
+            return Err(format!("the text is {encoding}; convert it to UTF-8"));
         }
         if first.starts_with(&[0x1f, 0x8b]) || first.starts_with(b"PK\x03\x04") {
             return Err("the file is compressed; unpack it first".to_owned());
@@ -43,14 +51,54 @@ impl Format {
             return Err("this is not Parquet, which begins with PAR1".to_owned());
         }
         let text = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
+        if let Some(filename) = azurite_file(text) {
+            return match filename {
+                _ if filename.contains("__azurite_db_") && !filename.contains("__azurite_db_table") => {
+                    Err("this is a database of Azurite without tables; they are in __azurite_db_table__.json"
+                        .to_owned())
+                }
+                _ => Ok(Format::AzuriteDatabase),
+            };
+        }
         match text.iter().find(|b| !b.is_ascii_whitespace()) {
+            Some(b'{') if name.ends_with("__azurite_db_table__.json") => Ok(Format::AzuriteDatabase),
+            None if name.ends_with(".csv") => Ok(Format::TypedCsv),
             None | Some(b'{' | b'[') => Ok(Format::ServiceJson),
+            Some(_) if name.ends_with(".csv") || typed_csv::is_header(text) => Ok(Format::TypedCsv),
             Some(_) => {
                 let shown: String = String::from_utf8_lossy(text).trim_start().chars().take(20).collect();
-                Err(format!("neither the service's JSON nor Parquet begins with \"{}\"", shown.escape_debug()))
+                let shown = shown.escape_debug();
+                Err(format!("neither JSON nor Parquet nor a CSV with PartitionKey and RowKey begins with \"{shown}\""))
             }
         }
     }
+}
+
+/// The encoding of text that is not UTF-8, by its byte order mark or by the zeros between letters.
+fn foreign_encoding(first: &[u8]) -> Option<&'static str> {
+    match first {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [letter, 0, other, 0, ..] | [0, letter, 0, other, ..] if letter.is_ascii() && other.is_ascii() => {
+            (*letter != 0 && *other != 0).then_some("UTF-16 without a byte order mark")
+        }
+        _ => None,
+    }
+}
+
+/// What a database of Azurite says its file is called: `{"filename":"…","collections":[` is how it begins.
+fn azurite_file(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    let rest = after(after(after(&text, "{")?, "\"filename\"")?, ":")?.trim_start();
+    let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    let filename = strings.next()?.ok()?;
+    after(after(&rest[strings.byte_offset()..], ",")?, "\"collections\"")?;
+    Some(filename)
+}
+
+/// What is behind `token`, if that comes first.
+fn after<'a>(text: &'a str, token: &str) -> Option<&'a str> {
+    text.trim_start().strip_prefix(token)
 }
 
 #[cfg(test)]

@@ -6,15 +6,21 @@
 //! data model is reported with its place and skipped; input that cannot be read any further is an error that names the
 //! place.
 
+mod azurite;
 mod decode;
 mod error;
 mod format;
 mod ordered;
 mod parquet;
+mod place;
 mod service_json;
 mod source;
+mod spare_buffers;
+mod typed_csv;
 
+pub use azurite::StoredTable;
 pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
-pub use error::{Error, Place, Reject};
+pub use error::{Error, Reject};
 pub use format::Format;
+pub use place::Place;
 pub use source::Source;

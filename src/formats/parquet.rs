@@ -27,8 +27,9 @@ use parquet::file::metadata::ParquetMetaData;
 use self::columns::BatchColumns;
 use self::layout::Layout;
 use super::decode::{Chunk, DecodeOptions, Progress};
-use super::error::{Error, Place, Reject};
+use super::error::{Error, Reject};
 use super::ordered;
+use super::place::Place;
 use super::source::Source;
 use crate::rows::{PropertyNames, Rows};
 
@@ -43,7 +44,7 @@ pub(super) fn decode<E: From<Error>>(
     progress: &Progress,
     sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (input, file) = source.into_file()?;
+    let (input, file) = source.into_file("Parquet is read from its end")?;
     let failed = |source| Error::Parquet { input: Arc::clone(&input), source };
     let metadata = guarded(&input, || read_metadata(&file))?.map_err(failed)?;
     let layout = Layout::of(&input, metadata.schema(), names)?;

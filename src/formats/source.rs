@@ -6,11 +6,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::azurite::{self, Section, StoredTable};
 use super::error::Error;
 use super::format::Format;
 
-/// How many bytes are looked at to tell the format.
-const FIRST_BYTES: usize = 512;
+/// How many bytes are looked at to tell the format: the first line of a table with very many columns fits.
+const FIRST_BYTES: usize = 64 << 10;
 
 /// A named input.
 pub struct Source {
@@ -21,6 +22,8 @@ pub struct Source {
 enum Input {
     File(File),
     Stream(Box<dyn Read + Send>),
+    /// A table in a file that holds several.
+    Section(Section),
 }
 
 impl Source {
@@ -38,12 +41,31 @@ impl Source {
         }
     }
 
+    pub(super) fn section(name: impl Into<Arc<str>>, section: Section) -> Self {
+        Self { name: name.into(), input: Input::Section(section) }
+    }
+
+    /// The tables of a database of Azurite ([`Format::AzuriteDatabase`]), in the order of the file. Reads all of it once, and is
+    /// an error if it is incomplete.
+    pub fn tables(self) -> Result<Vec<StoredTable>, Error> {
+        let (input, file) = self.into_file("the tables of an Azurite database are read one after another")?;
+        azurite::tables(input, file)
+    }
+
+    /// True if this is one table of a file that holds several.
+    pub fn is_one_table(&self) -> bool {
+        matches!(self.input, Input::Section(_))
+    }
+
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
     /// Tells the format from the first bytes, which stay to be read.
     pub fn detect(&mut self) -> Result<Format, Error> {
+        if self.is_one_table() {
+            return Ok(Format::AzuriteDatabase);
+        }
         let first = self.peek().map_err(|source| Error::Read { input: Arc::clone(&self.name), source })?;
         Format::detect(&first, &self.name)
             .map_err(|reason| Error::UnknownFormat { input: Arc::clone(&self.name), reason })
@@ -73,10 +95,18 @@ impl Source {
     }
 
     /// The file, for a format that is not read from front to end.
-    pub(super) fn into_file(self) -> Result<(Arc<str>, File), Error> {
+    pub(super) fn into_file(self, reason: &'static str) -> Result<(Arc<str>, File), Error> {
         match self.input {
             Input::File(file) => Ok((self.name, file)),
-            Input::Stream(_) => Err(Error::NeedsFile { input: self.name }),
+            Input::Stream(_) | Input::Section(_) => Err(Error::NeedsFile { input: self.name, reason }),
+        }
+    }
+
+    /// The table, if this is one of a file that holds several.
+    pub(super) fn into_section(self) -> Result<(Arc<str>, Section), Error> {
+        match self.input {
+            Input::Section(section) => Ok((self.name, section)),
+            Input::File(_) | Input::Stream(_) => Err(Error::SeveralTables { input: self.name }),
         }
     }
 }
@@ -86,6 +116,7 @@ impl Input {
         match self {
             Input::File(file) => Box::new(file),
             Input::Stream(stream) => stream,
+            Input::Section(section) => Box::new(section),
         }
     }
 }

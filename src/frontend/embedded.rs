@@ -13,7 +13,9 @@ use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
 use crate::storage;
 
 use crate::engine::Engine;
-pub use crate::engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport};
+pub use crate::engine::{
+    ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount,
+};
 use crate::session::{Answer, Error, Registry, Result, Session, Settings, split_statements};
 pub use crate::storage::CheckReport;
 
@@ -95,6 +97,18 @@ impl Database {
     /// becomes visible at once at the end, or nothing. Blocks: call it on a thread that may.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         self.engine.import(table, sources, options)
+    }
+
+    /// Imports every table of databases of Azurite (`__azurite_db_table__.json`) under its own name, each all at once or not at
+    /// all; `done` gets the report of each. Tables of other accounts than this one, or the one in the options, are left out
+    /// and returned. Blocks: call it on a thread that may.
+    pub fn import_tables(
+        &self,
+        sources: Vec<Source>,
+        options: &ImportOptions,
+        done: &mut dyn FnMut(&str, ImportReport),
+    ) -> Result<Vec<SkippedAccount>> {
+        self.engine.import_tables(sources, options, done)
     }
 
     /// What opening had to mend: the log ended in a record that a crash had left half written, so it was never

@@ -1,7 +1,9 @@
 //! Random entities for tests, from a seed that failing tests print.
 
+use std::sync::Arc;
+
 use super::{PropertyId, PropertyNames, Rows, ValueRef};
-use crate::model::{DateTime, EdmType, Value};
+use crate::model::{DateTime, EdmType, Entity, Key, Value};
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
@@ -83,4 +85,30 @@ pub(crate) fn push(rows: &mut Rows, names: &PropertyNames, key: (&str, &str), ti
     builder.begin();
     builder.set(id, ValueRef::Int64(n));
     builder.finish(key.0, key.1, timestamp).unwrap();
+}
+
+/// Entities of different keys, in key order.
+pub(crate) fn entities(random: &mut Random) -> Vec<Entity> {
+    let names = ["A", "B", "b", "Élan", "value", "a_very_long_name_of_a_property", "Z9"];
+    let mut entities: Vec<Entity> = (0..random.below(30))
+        .map(|_| {
+            let key = Key::new(random.key(5), random.key(30));
+            let timestamp = DateTime::from_ticks(random.next() as i64 >> 10);
+            let mut properties = Vec::new();
+            for name in names {
+                // NaNs come back as the one that parsing makes.
+                match random.value() {
+                    Value::Double(double) if double.is_nan() => {
+                        properties.push((Arc::from(name), Value::Double(f64::NAN)));
+                    }
+                    _ if random.chance(2) => {}
+                    value => properties.push((Arc::from(name), value)),
+                }
+            }
+            Entity::from_parts(key, timestamp, properties)
+        })
+        .collect();
+    entities.sort_by(|a, b| a.key.cmp(&b.key));
+    entities.dedup_by(|a, b| a.key == b.key);
+    entities
 }

@@ -77,7 +77,6 @@ pub enum ErrorKind {
     InvalidLogarithm,
     InvalidPower,
     NullNotAllowed,
-    ArraySubscript,
     /// There is no such cast.
     CannotCoerce,
     InvalidParameter,
@@ -93,7 +92,6 @@ pub enum ErrorKind {
     WrongState,
     /// The setting tells a fact.
     CannotChange,
-    LimitExceeded,
 
     /// This version does not do that: ask in another way.
     Unsupported,
@@ -391,14 +389,11 @@ fn of_system_function(kind: FunctionErrorKind) -> ErrorKind {
         Kind::InvalidText => ErrorKind::InvalidText,
         Kind::OutOfRange => ErrorKind::OutOfRange,
         Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
-        Kind::ArraySubscript => ErrorKind::ArraySubscript,
         Kind::InvalidRegularExpression => ErrorKind::InvalidRegex,
         Kind::InvalidEscape => ErrorKind::InvalidEscape,
         Kind::MoreThanOneRow => ErrorKind::Cardinality,
         Kind::NotSupported => ErrorKind::Unsupported,
         Kind::CannotChange => ErrorKind::CannotChange,
-        Kind::LimitExceeded => ErrorKind::LimitExceeded,
-        Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::InvalidSchema => ErrorKind::UnknownSchema,
         Kind::UndefinedDatabase => ErrorKind::UnknownDatabase,
     }

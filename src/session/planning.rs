@@ -214,7 +214,7 @@ impl Planner {
             prepared: Arc::clone(&view.prepared),
             registry: Arc::clone(&view.registry),
             started_micros: self.started.micros(),
-            now_micros: self.now().micros(),
+            now_micros: view.now.micros(),
             transaction: view.snapshot.sequence,
             changes: view.changes.clone(),
             functions: Arc::clone(&self.functions),
@@ -230,6 +230,8 @@ impl Planner {
         let options = state.config_mut().options_mut();
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
+        state.mark_start_execution();
+        state.execution_props_mut().query_execution_start_time = chrono::DateTime::from_timestamp_micros(view.now.micros());
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
@@ -255,6 +257,8 @@ pub struct View {
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
     pub registry: Arc<Registry>,
     pub changes: Changes,
+    /// What `now()` is: when the transaction began.
+    pub now: DateTime,
 }
 
 impl View {

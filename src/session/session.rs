@@ -531,6 +531,7 @@ impl Session {
             prepared: Arc::clone(&self.prepared),
             registry: Arc::clone(self.registration.registry()),
             changes: self.changes.clone(),
+            now: self.transaction.now(|| planner.now()),
         }
     }
 }

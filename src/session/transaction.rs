@@ -3,6 +3,7 @@
 use super::commands::{Isolation, Modes};
 use super::error::{Error, ErrorKind, Result};
 use super::settings::Settings;
+use crate::model::DateTime;
 use crate::storage::Snapshot;
 
 /// What ReadyForQuery says.
@@ -23,6 +24,8 @@ pub struct Transaction {
 #[derive(Debug)]
 struct Block {
     snapshot: Option<Snapshot>,
+    /// When its first statement ran.
+    began: Option<DateTime>,
     failed: bool,
     /// Names of savepoints, the oldest first; one can be there several times.
     savepoints: Vec<String>,
@@ -61,7 +64,7 @@ impl Transaction {
             return Ok(false);
         }
         settings.save();
-        self.block = Some(Block { snapshot: None, failed: false, savepoints: Vec::new() });
+        self.block = Some(Block { snapshot: None, began: None, failed: false, savepoints: Vec::new() });
         let read_only = settings.is_on("default_transaction_read_only");
         let isolation = settings.get("default_transaction_isolation").and_then(Isolation::parse);
         let deferrable = settings.is_on("default_transaction_deferrable");
@@ -113,6 +116,14 @@ impl Transaction {
         match &mut self.block {
             Some(block) => block.snapshot.get_or_insert_with(newest).clone(),
             None => newest(),
+        }
+    }
+
+    /// The time of the block, which is that of its first statement; without a block, the time now.
+    pub fn now(&mut self, now: impl FnOnce() -> DateTime) -> DateTime {
+        match &mut self.block {
+            Some(block) => *block.began.get_or_insert_with(now),
+            None => now(),
         }
     }
 

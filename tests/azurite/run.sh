@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A newcomer's first hour, for real: the official SDK fetches tables page by page from the Azurite emulator, and Rowkey
-# imports the pages and answers questions about them.
+# imports the pages and answers questions about them. Then it imports the emulator's own database file: the answers have to
+# be the same, and the entities those of the pages.
 #
 #   tests/azurite/run.sh [--fetch-only FOLDER]
 #
@@ -60,9 +61,10 @@ fi
 
 # The port is free when asked for; should another process take it before Azurite does, another one is tried.
 say "start Azurite's table service"
+mkdir "$work/azurite"
 for attempt in 1 2 3; do
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  (cd "$work" && exec node "$azurite/node_modules/azurite/dist/src/table/main.js" --inMemoryPersistence --disableTelemetry \
+  (cd "$work" && exec node "$azurite/node_modules/azurite/dist/src/table/main.js" --location "$work/azurite" --disableTelemetry \
     --silent --skipApiVersionCheck --tableHost 127.0.0.1 --tablePort "$port") >"$work/azurite.log" 2>&1 </dev/null &
   azurite_pid=$!
   for _ in $(seq 300); do
@@ -78,9 +80,20 @@ done
 
 say "seed two tables and fetch every page"
 "$sdk/bin/python" "$here/fetch_pages.py" --endpoint "http://127.0.0.1:$port/devstoreaccount1" --out "${fetch_only:-$work}"
+
+# The emulator saves its database every five seconds if anything changed, under another name first: either it did so after
+# the last entity, or it will by then.
+database=$work/azurite/__azurite_db_table__.json
+touch "$work/written"
+for _ in $(seq 35); do
+  [ "$database" -nt "$work/written" ] && break
+  sleep 0.2
+done
 stop
+[ -f "$database" ] || fail "Azurite did not save its database"
 if [ -n "$fetch_only" ]; then
-  echo "pages and expected.json are in $fetch_only" >&2
+  cp "$database" "$fetch_only"
+  echo "pages, the database and expected.json are in $fetch_only" >&2
   exit 0
 fi
 
@@ -99,7 +112,23 @@ say "import the same entities again, this time with full metadata: nothing chang
 "${rowkey[@]}" import --data "$data" --table Employees "$work/pages-full/Employees"
 python3 "$here/ask.py" --quiet --expected "$work/expected.json" --data "$data" -- "${rowkey[@]}"
 
-say "check the store"
+say "import the emulator's database, every table of it"
+from_database=$work/data-of-database
+"${rowkey[@]}" import --data "$from_database" "$database"
+python3 "$here/ask.py" --quiet --expected "$work/expected.json" --data "$from_database" -- "${rowkey[@]}"
+
+say "its entities are those of the pages: importing either over the other changes nothing"
+for table in Employees Departments; do
+  "${rowkey[@]}" import --data "$from_database" --table "$table" "$work/pages/$table" | tee "$work/report" | grep -A7 '^table '
+  grep -Eq '^  inserted +0$' "$work/report" && grep -Eq '^  replaced +0$' "$work/report" && grep -Eq '^  older +0$' "$work/report" ||
+    fail "the pages of $table differ from the database"
+  "${rowkey[@]}" import --data "$data" --table "$table" "$database" >"$work/report"
+  grep -Eq '^  inserted +0$' "$work/report" && grep -Eq '^  replaced +0$' "$work/report" && grep -Eq '^  older +0$' "$work/report" ||
+    fail "the database differs from the pages of $table"
+done
+
+say "check the stores"
+"${rowkey[@]}" check --data "$from_database"
 "${rowkey[@]}" check --data "$data"
 
 say "all answers agree with what the SDK returned"

@@ -2,6 +2,7 @@
 
 mod crash;
 mod import;
+mod import_tables;
 mod scans;
 
 use std::io::Cursor;

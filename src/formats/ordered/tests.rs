@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::{Error, run};
+use crate::formats::Place;
 
 fn numbers(to: u64) -> impl FnMut() -> Result<Option<u64>, Error> {
     let mut next = 0;
@@ -12,7 +13,7 @@ fn numbers(to: u64) -> impl FnMut() -> Result<Option<u64>, Error> {
 }
 
 fn failure(line: u64) -> Error {
-    Error::Syntax { input: "x".into(), line, reason: "bad".into() }
+    Error::Syntax { input: "x".into(), place: Place::Line(line), reason: "bad".into() }
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn the_first_error_in_order_wins_wherever_it_arises() {
             Ok(())
         };
         let error: Error = run(3, produce, || (), work, &mut sink).unwrap_err();
-        assert!(matches!(error, Error::Syntax { line: 50, .. }), "{place}: {error}");
+        assert!(matches!(error, Error::Syntax { place: Place::Line(50), .. }), "{place}: {error}");
         assert_eq!(taken, 50, "{place}");
     }
 }

@@ -1,20 +1,21 @@
 //! Decoding a batch of entities.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::document::DocumentDecoder;
 use super::entity::{EntityDecoder, Fault};
-use super::framer::newlines;
 use super::shape::trim_line;
 use crate::formats::decode::Chunk;
-use crate::formats::error::{Error, Place, Reject};
-use crate::rows::{PropertyNames, Rows};
+use crate::formats::error::{Error, Reject};
+use crate::formats::place::Place;
+use crate::rows::Rows;
 
 /// Whole entities of an input, in a piece of its text.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) text: Vec<u8>,
-    /// Line of the first byte.
-    pub(super) first_line: u64,
+    /// Where the text begins.
+    pub(super) start: Place,
     pub(super) content: Content,
     /// Entities that were too long to be held.
     pub(super) oversized: Vec<Reject>,
@@ -28,33 +29,35 @@ pub(super) enum Content {
     Entities(Vec<(u32, u32)>),
 }
 
-/// Buffers of batches that were decoded, to be filled again: fresh memory is paid for page by page.
-#[derive(Debug, Default)]
-pub(super) struct SpareBuffers(Mutex<Vec<Vec<u8>>>);
+/// Decodes the objects of a batch.
+pub(super) enum ObjectDecoder {
+    /// Entities as the service writes them.
+    Entity(EntityDecoder),
+    /// Documents of Azurite's database, with an entity in each.
+    Document(DocumentDecoder),
+}
 
-impl SpareBuffers {
-    /// An empty buffer.
-    pub(super) fn take(&self) -> Vec<u8> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    pub(super) fn give(&self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+impl ObjectDecoder {
+    #[inline]
+    fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+        match self {
+            ObjectDecoder::Entity(decoder) => decoder.decode(text, rows),
+            ObjectDecoder::Document(decoder) => decoder.decode(text, rows),
+        }
     }
 }
 
 /// Decodes batches, on one thread.
 pub(super) struct BatchDecoder {
     input: Arc<str>,
-    entity: EntityDecoder,
+    object: ObjectDecoder,
     /// Rows and bytes of the last batch's rows, which the next one's will be like.
     expected: (usize, usize),
 }
 
 impl BatchDecoder {
-    pub(super) fn new(input: Arc<str>, names: &Arc<PropertyNames>) -> Self {
-        Self { input, entity: EntityDecoder::new(names), expected: (0, 0) }
+    pub(super) fn new(input: Arc<str>, object: ObjectDecoder) -> Self {
+        Self { input, object, expected: (0, 0) }
     }
 
     pub(super) fn decode(&mut self, batch: &Batch) -> Result<Chunk, Error> {
@@ -74,7 +77,7 @@ impl BatchDecoder {
 
     fn decode_lines(&mut self, batch: &Batch, text: Option<&str>, chunk: &mut Chunk) {
         let mut at = 0;
-        let mut line = batch.first_line;
+        let mut places = Places::of(batch);
         while at < batch.text.len() {
             let newline = match text {
                 Some(text) => text[at..].find('\n'),
@@ -86,15 +89,15 @@ impl BatchDecoder {
             if !entity.is_empty() {
                 let from = at + (whole.len() - whole.trim_ascii_start().len());
                 let result = match text {
-                    Some(text) => self.entity.decode(&text[from..from + entity.len()], &mut chunk.rows),
+                    Some(text) => self.object.decode(&text[from..from + entity.len()], &mut chunk.rows),
                     None => self.decode_bytes(entity, chunk),
                 };
                 if let Err(Fault::Refused(reason) | Fault::Syntax { reason, .. }) = result {
-                    chunk.reject(|| self.reject(line, reason));
+                    let place = places.of_byte(at);
+                    chunk.reject(|| self.reject(place, reason));
                 }
             }
             at = end + 1;
-            line += 1;
         }
     }
 
@@ -105,22 +108,22 @@ impl BatchDecoder {
         entities: &[(u32, u32)],
         chunk: &mut Chunk,
     ) -> Result<(), Error> {
-        // Lines are counted up to the last reject only, each byte once.
-        let (mut line, mut counted) = (batch.first_line, 0);
+        let mut places = Places::of(batch);
         for &(from, to) in entities {
             let (from, to) = (from as usize, to as usize);
             let result = match text {
-                Some(text) => self.entity.decode(&text[from..to], &mut chunk.rows),
+                Some(text) => self.object.decode(&text[from..to], &mut chunk.rows),
                 None => self.decode_bytes(&batch.text[from..to], chunk),
             };
             let Err(fault) = result else { continue };
-            line += newlines(&batch.text[counted..from]);
-            counted = from;
             match fault {
-                Fault::Refused(reason) => chunk.reject(|| self.reject(line, reason)),
+                Fault::Refused(reason) => {
+                    let place = places.of_byte(from);
+                    chunk.reject(|| self.reject(place, reason));
+                }
                 Fault::Syntax { at, reason } => {
-                    let line = line + newlines(&batch.text[from..to.min(from + at)]);
-                    return Err(Error::Syntax { input: Arc::clone(&self.input), line, reason });
+                    let place = places.of_byte(to.min(from + at));
+                    return Err(Error::Syntax { input: Arc::clone(&self.input), place, reason });
                 }
             }
         }
@@ -129,14 +132,33 @@ impl BatchDecoder {
 
     fn decode_bytes(&mut self, entity: &[u8], chunk: &mut Chunk) -> Result<(), Fault> {
         match std::str::from_utf8(entity) {
-            Ok(text) => self.entity.decode(text, &mut chunk.rows),
+            Ok(text) => self.object.decode(text, &mut chunk.rows),
             Err(error) => {
                 Err(Fault::Refused(format!("the text is not UTF-8 from byte {} of the entity on", error.valid_up_to())))
             }
         }
     }
 
-    fn reject(&self, line: u64, reason: String) -> Reject {
-        Reject { input: Arc::clone(&self.input), place: Place::Line(line), reason }
+    fn reject(&self, place: Place, reason: String) -> Reject {
+        Reject { input: Arc::clone(&self.input), place, reason }
+    }
+}
+
+/// Finds the places of bytes of a batch, in their order: text is counted up to the last one only, each byte once.
+struct Places<'a> {
+    text: &'a [u8],
+    counted: usize,
+    place: Place,
+}
+
+impl<'a> Places<'a> {
+    fn of(batch: &'a Batch) -> Self {
+        Self { text: &batch.text, counted: 0, place: batch.start }
+    }
+
+    fn of_byte(&mut self, at: usize) -> Place {
+        self.place = self.place.after(&self.text[self.counted..at]);
+        self.counted = at;
+        self.place
     }
 }

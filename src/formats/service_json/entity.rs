@@ -28,7 +28,8 @@ impl From<Rejected> for Fault {
 pub(super) struct EntityDecoder {
     keys: KeyCache,
     values: Values,
-    /// True once annotations came behind their properties; then all of an entity are read before its properties.
+    /// True once annotations came behind their properties; then they are looked for right behind each, and where they are
+    /// elsewhere, all of an entity are read before its properties.
     annotations_follow: bool,
     scratch: String,
 }
@@ -41,10 +42,21 @@ enum Declared {
     Unknown(String),
 }
 
+/// Where a pass over an entity takes the annotations from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Annotations {
+    /// They stand before their properties.
+    Before,
+    /// Each stands right behind its property.
+    RightBehind,
+    /// All were read before.
+    Known,
+}
+
 /// How far one pass over an entity came.
 enum Pass {
     Done,
-    /// Annotations are left over that belong to nothing behind them.
+    /// Annotations stand elsewhere than where they were looked for.
     AnnotationsLeft,
 }
 
@@ -58,11 +70,23 @@ impl EntityDecoder {
         }
     }
 
+    /// One that also takes a Guid as base64 of its text, which is how Azurite stores it.
+    pub(super) fn with_guids_in_base64(names: &Arc<PropertyNames>) -> Self {
+        let mut decoder = Self::new(names);
+        decoder.values.guids_in_base64 = true;
+        decoder
+    }
+
     /// Appends the entity of `text` to `rows`; on a fault nothing is appended.
     pub(super) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+        self.decode_within(&System::default(), text, rows)
+    }
+
+    /// The same where system properties stand outside of `text`; they go before those in it.
+    pub(super) fn decode_within(&mut self, outside: &System<'_>, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         if !self.annotations_follow {
             self.values.declared.clear();
-            match self.pass(text, rows, false) {
+            match self.pass(outside, text, rows, Annotations::Before) {
                 Ok(Pass::Done) => return Ok(()),
                 Ok(Pass::AnnotationsLeft) => self.annotations_follow = true,
                 // A value can break a rule only because its type was not known yet.
@@ -70,12 +94,26 @@ impl EntityDecoder {
                 Err(fault) => return Err(fault),
             }
         }
+        if self.annotations_follow {
+            match self.pass(outside, text, rows, Annotations::RightBehind) {
+                Ok(Pass::Done) => return Ok(()),
+                // Here as well: the type of a value may stand further on.
+                Ok(Pass::AnnotationsLeft) | Err(Fault::Refused(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
         self.read_annotations(text)?;
-        self.pass(text, rows, true).map(|_| ())
+        self.pass(outside, text, rows, Annotations::Known).map(|_| ())
     }
 
-    /// Reads the whole entity. With `all_declared` the annotations were read before, otherwise as they come.
-    fn pass(&mut self, text: &str, rows: &mut Rows, all_declared: bool) -> Result<Pass, Fault> {
+    /// Reads the whole entity.
+    fn pass(
+        &mut self,
+        outside: &System<'_>,
+        text: &str,
+        rows: &mut Rows,
+        annotations: Annotations,
+    ) -> Result<Pass, Fault> {
         let names = Arc::clone(self.keys.names());
         let mut builder = rows.builder(&names);
         builder.begin();
@@ -84,11 +122,19 @@ impl EntityDecoder {
         let mut more = begin_object(&mut parser)?;
         while more {
             match begin_member(&mut self.keys, &mut parser)? {
+                KeyKind::Property(id) if annotations == Annotations::RightBehind => {
+                    let mut value = parser.clone();
+                    let declared = self.read_annotation_behind(&mut parser, id)?;
+                    self.values.set(&mut builder, &mut value, id, declared, &self.keys)?;
+                }
                 KeyKind::Property(id) => {
-                    let declared = self.values.declared_type(id, all_declared);
+                    let declared = self.values.declared_type(id, annotations == Annotations::Known);
                     self.values.set(&mut builder, &mut parser, id, declared, &self.keys)?;
                 }
-                KeyKind::TypeOf(id) if !all_declared => self.values.declare(id, &mut parser, &self.keys)?,
+                KeyKind::TypeOf(id) if annotations == Annotations::Before => {
+                    self.values.declare(id, &mut parser, &self.keys)?;
+                }
+                KeyKind::TypeOf(_) if annotations == Annotations::RightBehind => return Ok(Pass::AnnotationsLeft),
                 KeyKind::TypeOf(_) | KeyKind::Skipped => parser.skip_value(&mut self.scratch)?,
                 KeyKind::PartitionKey => {
                     key_text(&mut system.partition, "PartitionKey", &mut parser, &mut self.scratch)?;
@@ -99,13 +145,35 @@ impl EntityDecoder {
             more = end_member(&mut parser)?;
         }
         parser.expect_end()?;
-        if !all_declared && !self.values.declared.is_empty() {
+        if annotations == Annotations::Before && !self.values.declared.is_empty() {
             return Ok(Pass::AnnotationsLeft);
         }
-        let Some(partition) = &system.partition else { return Err(missing("PartitionKey")) };
-        let Some(row) = &system.row else { return Err(missing("RowKey")) };
-        builder.finish(partition, row, system.timestamp)?;
+        let partition = outside.partition.as_ref().or(system.partition.as_ref());
+        let row = outside.row.as_ref().or(system.row.as_ref());
+        let Some(partition) = partition else { return Err(missing("PartitionKey")) };
+        let Some(row) = row else { return Err(missing("RowKey")) };
+        builder.finish(partition, row, outside.timestamp.or(system.timestamp))?;
         Ok(Pass::Done)
+    }
+
+    /// Skips the value of a property and reads the annotation that comes right behind it, if one does.
+    fn read_annotation_behind(&mut self, parser: &mut Parser<'_>, id: PropertyId) -> Result<Option<Declared>, Fault> {
+        parser.skip_value(&mut self.scratch)?;
+        let mut behind = parser.clone();
+        behind.skip_space();
+        if !behind.eat(b',') {
+            return Ok(None);
+        }
+        behind.skip_space();
+        let met = self.keys.met();
+        if begin_member(&mut self.keys, &mut behind)? != KeyKind::TypeOf(id) {
+            self.keys.go_back(met);
+            return Ok(None);
+        }
+        self.values.declared.clear();
+        self.values.declare(id, &mut behind, &self.keys)?;
+        *parser = behind;
+        Ok(self.values.declared_type(id, false))
     }
 
     /// Reads only the annotations.
@@ -125,7 +193,7 @@ impl EntityDecoder {
 }
 
 /// Reads an opening brace; true if a member follows.
-fn begin_object(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+pub(super) fn begin_object(parser: &mut Parser<'_>) -> Result<bool, Fault> {
     parser.skip_space();
     parser.expect(b'{')?;
     parser.skip_space();
@@ -144,7 +212,7 @@ fn begin_member(keys: &mut KeyCache, parser: &mut Parser<'_>) -> Result<KeyKind,
 
 /// Reads what is behind a value; true if another member follows.
 #[inline]
-fn end_member(parser: &mut Parser<'_>) -> Result<bool, Fault> {
+pub(super) fn end_member(parser: &mut Parser<'_>) -> Result<bool, Fault> {
     parser.skip_space();
     if parser.eat(b',') {
         parser.skip_space();
@@ -159,11 +227,11 @@ fn missing(key: &str) -> Fault {
 
 /// The system properties of an entity.
 #[derive(Default)]
-struct System<'a> {
-    partition: Option<Cow<'a, str>>,
-    row: Option<Cow<'a, str>>,
+pub(super) struct System<'a> {
+    pub(super) partition: Option<Cow<'a, str>>,
+    pub(super) row: Option<Cow<'a, str>>,
     has_timestamp: bool,
-    timestamp: Option<DateTime>,
+    pub(super) timestamp: Option<DateTime>,
 }
 
 impl System<'_> {
@@ -184,7 +252,7 @@ impl System<'_> {
 }
 
 /// Reads PartitionKey or RowKey.
-fn key_text<'a>(
+pub(super) fn key_text<'a>(
     to: &mut Option<Cow<'a, str>>,
     what: &str,
     parser: &mut Parser<'a>,
@@ -203,7 +271,7 @@ fn key_text<'a>(
     Ok(())
 }
 
-fn twice(what: &str) -> Fault {
+pub(super) fn twice(what: &str) -> Fault {
     Fault::Refused(format!("{what} occurs twice"))
 }
 
@@ -212,6 +280,7 @@ fn twice(what: &str) -> Fault {
 struct Values {
     /// Annotations not yet used.
     declared: Vec<(PropertyId, Declared)>,
+    guids_in_base64: bool,
     scratch: String,
 }
 
@@ -273,7 +342,11 @@ impl Values {
                         builder.set(id, ValueRef::String(text));
                     }
                     Some(edm_type) => {
-                        let value = Value::from_text(edm_type, text).map_err(named)?;
+                        let in_base64 = edm_type == EdmType::Guid && self.guids_in_base64;
+                        let value = match in_base64.then(|| guid_in_base64(text)).flatten() {
+                            Some(guid) => guid,
+                            None => Value::from_text(edm_type, text).map_err(named)?,
+                        };
                         if matches!(&value, Value::Binary(bytes) if bytes.len() > BINARY_BYTES_MAX) {
                             value.validate(&keys.name(id))?;
                         }
@@ -307,6 +380,18 @@ impl Values {
         }
     }
 }
+
+/// A Guid from base64 of its text.
+fn guid_in_base64(text: &str) -> Option<Value> {
+    if text.len() != GUID_IN_BASE64_BYTES {
+        return None;
+    }
+    let Ok(Value::Binary(guid)) = Value::from_text(EdmType::Binary, text) else { return None };
+    Value::from_text(EdmType::Guid, std::str::from_utf8(&guid).ok()?).ok()
+}
+
+/// The 36 characters of a Guid in base64.
+const GUID_IN_BASE64_BYTES: usize = 48;
 
 /// Int32 if it is an integer in range, else Int64 if it is one in range, else Double.
 fn unannotated_number(number: Number<'_>) -> Result<Value, Rejected> {

@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::batch::{Batch, Content, SpareBuffers};
+use super::batch::{Batch, Content};
 use super::object_scan::ObjectScan;
 use super::shape::{HeadEvent, HeadScan, looks_like_lines};
 use crate::formats::decode::Progress;
-use crate::formats::error::{Error, Place, Reject};
+use crate::formats::error::{Error, Reject};
+use crate::formats::place::Place;
+use crate::formats::spare_buffers::SpareBuffers;
 
 /// Reads a stream and hands it on in batches of about `batch_bytes`, each of whole entities.
 pub(super) struct Framer {
@@ -20,8 +22,8 @@ pub(super) struct Framer {
     buffer: Vec<u8>,
     /// How much of the buffer was scanned.
     scanned: usize,
-    /// Line of the buffer's first byte.
-    line: u64,
+    /// Where the buffer begins, as a line or a byte.
+    start: Place,
     shape: Shape,
     ended: bool,
     /// Entities found in the buffer.
@@ -66,6 +68,7 @@ impl Framer {
     pub(super) fn new(
         input: Arc<str>,
         reader: Box<dyn Read + Send>,
+        start: Place,
         spare: Arc<SpareBuffers>,
         batch_bytes: usize,
         entity_bytes_max: usize,
@@ -78,7 +81,7 @@ impl Framer {
             entity_bytes_max,
             buffer: Vec::new(),
             scanned: 0,
-            line: 1,
+            start,
             shape: Shape::Unknown,
             ended: false,
             entities: Vec::new(),
@@ -139,7 +142,7 @@ impl Framer {
             self.buffer.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1)
         };
         if end == 0 && self.buffer.len() > self.entity_bytes_max {
-            self.reject_oversized(self.line);
+            self.reject_oversized(self.start);
             self.buffer.clear();
             skipping = true;
         }
@@ -164,8 +167,8 @@ impl Framer {
             let newly_oversized = !*skipping && buffered - *start > self.entity_bytes_max;
             if newly_oversized {
                 *skipping = true;
-                let line = self.line + newlines(&self.buffer[..*start]);
-                self.reject_oversized(line);
+                let place = self.start.after(&self.buffer[..*start]);
+                self.reject_oversized(place);
             } else if !*skipping {
                 end = *start;
                 *start = 0;
@@ -175,10 +178,8 @@ impl Framer {
             match self.shape {
                 Shape::Nested(State::Outside) | Shape::Unknown | Shape::Lines { .. } => {}
                 Shape::Nested(_) => {
-                    let line = self.line + newlines(&self.buffer);
-                    return Err(
-                        self.syntax(line, "the input ends inside an array or object; it is incomplete".to_owned())
-                    );
+                    let reason = "the input ends inside an array or object; it is incomplete";
+                    return Err(self.syntax(self.buffer.len(), reason.to_owned()));
                 }
             }
         }
@@ -197,24 +198,25 @@ impl Framer {
         let mut text = std::mem::replace(&mut self.buffer, rest);
         text.truncate(end);
         self.scanned = self.scanned.saturating_sub(end);
-        let first_line = self.line;
-        self.line += newlines(&text);
-        Batch { text, first_line, content, oversized: std::mem::take(&mut self.oversized) }
+        let start = self.start;
+        self.start = start.after(&text);
+        Batch { text, start, content, oversized: std::mem::take(&mut self.oversized) }
     }
 
     fn drop_front(&mut self, end: usize) {
-        self.line += newlines(&self.buffer[..end]);
+        self.start = self.start.after(&self.buffer[..end]);
         self.buffer.drain(..end);
         self.scanned -= end;
     }
 
-    fn reject_oversized(&mut self, line: u64) {
+    fn reject_oversized(&mut self, place: Place) {
         let reason = format!("the text of an entity has at most {} bytes, this has more", self.entity_bytes_max);
-        self.oversized.push(Reject { input: Arc::clone(&self.input), place: Place::Line(line), reason });
+        self.oversized.push(Reject { input: Arc::clone(&self.input), place, reason });
     }
 
-    fn syntax(&self, line: u64, reason: String) -> Error {
-        Error::Syntax { input: Arc::clone(&self.input), line, reason }
+    /// What is wrong at byte `at` of the buffer.
+    fn syntax(&self, at: usize, reason: String) -> Error {
+        Error::Syntax { input: Arc::clone(&self.input), place: self.start.after(&self.buffer[..at]), reason }
     }
 
     /// Scans what was read since the last time.
@@ -284,15 +286,8 @@ impl Framer {
     }
 
     fn unexpected(&self, at: usize, wanted: &str) -> Error {
-        let line = self.line + newlines(&self.buffer[..at]);
         let shown: String =
             String::from_utf8_lossy(&self.buffer[at..self.buffer.len().min(at + 40)]).chars().take(20).collect();
-        self.syntax(line, format!("{wanted} was expected, this is \"{}\"", shown.escape_debug()))
+        self.syntax(at, format!("{wanted} was expected, this is \"{}\"", shown.escape_debug()))
     }
-}
-
-pub(super) fn newlines(text: &[u8]) -> u64 {
-    // Sums of bytes over pieces short enough not to overflow, which compilers turn into vector instructions.
-    let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(b == b'\n')).sum::<u8>();
-    text.chunks(255).map(|piece| u64::from(count(piece))).sum()
 }

@@ -63,6 +63,16 @@ impl KeyCache {
         self.names.shared()
     }
 
+    /// The key met last, to go back to.
+    pub(super) fn met(&self) -> usize {
+        self.last
+    }
+
+    /// Goes back to a key, as if none had been met since.
+    pub(super) fn go_back(&mut self, met: usize) {
+        self.last = met;
+    }
+
     /// Reads the key at the parser's place.
     #[inline]
     pub(super) fn read(&mut self, parser: &mut Parser<'_>) -> Result<KeyKind, Fault> {

@@ -13,6 +13,7 @@
 //! Keys beginning with `odata.` and annotations other than the type are skipped. `Timestamp` is kept.
 
 mod batch;
+mod document;
 mod entity;
 mod framer;
 mod keys;
@@ -20,19 +21,25 @@ mod object_scan;
 mod parser;
 mod shape;
 
+use std::io::Read;
 use std::sync::Arc;
 
-use self::batch::{Batch, BatchDecoder, SpareBuffers};
+use self::batch::{Batch, BatchDecoder, ObjectDecoder};
+use self::document::DocumentDecoder;
+use self::entity::EntityDecoder;
 use self::framer::Framer;
+pub(super) use self::object_scan::ObjectScan;
 use super::decode::{Chunk, DecodeOptions, Progress};
 use super::error::Error;
 use super::ordered;
+use super::place::Place;
 use super::source::Source;
+use super::spare_buffers::SpareBuffers;
 use crate::rows::PropertyNames;
 
 /// Longest text of an entity, in bytes; a longer one is rejected without being held. (An entity has at most 1 MiB as
 /// the service counts; escapes and white space make its text longer.)
-const ENTITY_TEXT_BYTES_MAX: usize = 16 << 20;
+pub(super) const ENTITY_TEXT_BYTES_MAX: usize = 16 << 20;
 
 pub(super) fn decode<E: From<Error>>(
     source: Source,
@@ -42,11 +49,38 @@ pub(super) fn decode<E: From<Error>>(
     sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
 ) -> Result<(), E> {
     let (input, reader) = source.into_read();
+    let object = || ObjectDecoder::Entity(EntityDecoder::new(names));
+    decode_objects(input, reader, Place::Line(1), &object, options, progress, sink)
+}
+
+/// Decodes an array of documents as Azurite stores them, from text that begins at `start`.
+pub(super) fn decode_documents<E: From<Error>>(
+    input: Arc<str>,
+    reader: Box<dyn Read + Send>,
+    start: Place,
+    names: &Arc<PropertyNames>,
+    options: &DecodeOptions,
+    progress: &Progress,
+    sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
+) -> Result<(), E> {
+    let object = || ObjectDecoder::Document(DocumentDecoder::new(names));
+    decode_objects(input, reader, start, &object, options, progress, sink)
+}
+
+fn decode_objects<E: From<Error>>(
+    input: Arc<str>,
+    reader: Box<dyn Read + Send>,
+    start: Place,
+    object: &(dyn Fn() -> ObjectDecoder + Sync),
+    options: &DecodeOptions,
+    progress: &Progress,
+    sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
+) -> Result<(), E> {
     let spare = Arc::new(SpareBuffers::default());
     let mut framer =
-        Framer::new(Arc::clone(&input), reader, Arc::clone(&spare), options.chunk_bytes, ENTITY_TEXT_BYTES_MAX);
+        Framer::new(Arc::clone(&input), reader, start, Arc::clone(&spare), options.chunk_bytes, ENTITY_TEXT_BYTES_MAX);
     let produce = move || framer.next_batch(progress);
-    let worker = || BatchDecoder::new(Arc::clone(&input), names);
+    let worker = || BatchDecoder::new(Arc::clone(&input), object());
     let work = |decoder: &mut BatchDecoder, batch: Batch| {
         let chunk = decoder.decode(&batch)?;
         spare.give(batch.text);

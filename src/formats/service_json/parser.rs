@@ -1,6 +1,9 @@
 //! Reading the tokens of JSON from text.
 
+use std::ops::Range;
+
 use super::entity::Fault;
+use super::object_scan::ObjectScan;
 
 /// A place in the text of one entity.
 #[derive(Debug, Clone)]
@@ -209,6 +212,20 @@ impl<'a> Parser<'a> {
             }
         }
         Err(self.unexpected("a value"))
+    }
+
+    /// Skips an object, whose opening brace comes next, and gives its place in the text. What is in it is not checked.
+    pub(super) fn skip_object(&mut self) -> Result<Range<usize>, Fault> {
+        if self.peek() != Some(b'{') {
+            return Err(self.unexpected("an object"));
+        }
+        let start = self.at;
+        let Some(bytes) = ObjectScan::default().advance(&self.bytes()[start..]) else {
+            self.at = self.text.len();
+            return Err(self.unexpected("the end of an object"));
+        };
+        self.at += bytes;
+        Ok(start..self.at)
     }
 
     /// Skips a value of any kind. What is inside arrays and objects is only checked for its strings and brackets.

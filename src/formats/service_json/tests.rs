@@ -1,11 +1,13 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::batch::ObjectDecoder;
+use super::entity::EntityDecoder;
 use super::framer::Framer;
 use crate::formats::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
 use crate::model::{DateTime, EdmType, Entity, Key, Value};
 use crate::rows::PropertyNames;
-use crate::rows::generated::Random;
+use crate::rows::generated::{Random, entities};
 
 /// Hands out at most `piece` bytes at a time.
 struct Pieces {
@@ -126,6 +128,35 @@ fn annotated_values_are_read_from_native_and_text_forms_wherever_the_annotation_
         assert_eq!(value_of(&annotation), Ok(None));
     }
     assert_eq!(value_of(r#""V@odata.type":"Edm.Decimal","V":null"#), Ok(None));
+}
+
+#[test]
+fn annotations_may_stand_elsewhere_in_every_entity() {
+    let members = [
+        r#""V":"5","V@odata.type":"Edm.Int64","W":"x""#,
+        r#""V":"5" , "V@odata.type" : "Edm.Int64" ,"W":"x""#,
+        r#""V@odata.type":"Edm.Int64","V":"5","W":"x""#,
+        r#""V":"5","W":"x","V@odata.type":"Edm.Int64""#,
+        r#""V":"5","W":"x","W@odata.type":"Edm.String","V@odata.type":"Edm.Int64""#,
+        r#""X":null,"X@odata.type":"Edm.Null","V":5,"V@odata.type":"Edm.Int64","W":"x""#,
+    ];
+    for seed in 0..50 {
+        let mut random = Random(seed);
+        let picked: Vec<&str> = (0..12).map(|_| *random.pick(&members)).collect();
+        let entity =
+            |(n, members): (usize, &&str)| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{n:02}\",{members}}}");
+        let text = picked.iter().enumerate().map(entity).collect::<Vec<_>>().join("\n");
+        let (entities, rejects) = decode_text(&text).unwrap();
+        assert_eq!((entities.len(), rejects.len()), (12, 0), "seed {seed}\n{text}");
+        for entity in &entities {
+            assert_eq!(entity.get("V"), Some(&Value::Int64(5)), "seed {seed}\n{text}");
+            assert_eq!(entity.get("W"), Some(&Value::String("x".into())), "seed {seed}\n{text}");
+            assert_eq!(entity.properties().len(), 2, "seed {seed}\n{text}");
+        }
+    }
+    let twice = r#"{"PartitionKey":"p","RowKey":"1","V":"5","V@odata.type":"Edm.Int64","V@odata.type":"Edm.Int64"}"#;
+    let (_, rejects) = decode_text(&format!("[{twice},{twice}]")).unwrap();
+    assert!(rejects.len() == 2 && rejects[1].reason.contains("occurs twice"), "{rejects:?}");
 }
 
 #[test]
@@ -288,9 +319,9 @@ fn broken_json_ends_the_input_with_its_line() {
     ];
     for (text, line, expected) in cases {
         match decode_text(&text) {
-            Err(Error::Syntax { input, line: found, reason }) => {
+            Err(Error::Syntax { input, place, reason }) => {
                 assert!(reason.contains(expected), "{text}: {reason}");
-                assert_eq!((&*input, found), ("in.json", line), "{text}: {reason}");
+                assert_eq!((&*input, place), ("in.json", Place::Line(line)), "{text}: {reason}");
             }
             other => panic!("{text}: {other:?}"),
         }
@@ -347,8 +378,8 @@ fn an_entity_that_is_too_long_is_rejected_without_being_held() {
         for piece in [100, usize::MAX] {
             let names = Arc::new(PropertyNames::new());
             let reader = Pieces { bytes: io::Cursor::new(text.clone().into_bytes()), piece };
-            let mut framer = Framer::new("x".into(), Box::new(reader), Arc::default(), 4000, 80_000);
-            let mut decoder = super::BatchDecoder::new("x".into(), &names);
+            let mut framer = Framer::new("x".into(), Box::new(reader), Place::Line(1), Arc::default(), 4000, 80_000);
+            let mut decoder = super::BatchDecoder::new("x".into(), ObjectDecoder::Entity(EntityDecoder::new(&names)));
             let (mut rows, mut places) = (Vec::new(), Vec::new());
             while let Some(batch) = framer.next_batch(&Progress::new()).unwrap() {
                 assert!(batch.text.len() < 150_000, "{} bytes held", batch.text.len());
@@ -425,36 +456,11 @@ fn write_string(text: &str, random: &mut Random) -> String {
     json + "\""
 }
 
-fn random_entities(random: &mut Random) -> Vec<Entity> {
-    let names = ["A", "B", "b", "Élan", "value", "a_very_long_name_of_a_property", "Z9"];
-    let mut entities: Vec<Entity> = (0..random.below(30))
-        .map(|_| {
-            let key = Key::new(random.key(5), random.key(30));
-            let timestamp = DateTime::from_ticks(random.next() as i64 >> 10);
-            let mut properties = Vec::new();
-            for name in names {
-                // NaNs come back as the one that parsing makes.
-                match random.value() {
-                    Value::Double(double) if double.is_nan() => {
-                        properties.push((Arc::from(name), Value::Double(f64::NAN)));
-                    }
-                    _ if random.chance(2) => {}
-                    value => properties.push((Arc::from(name), value)),
-                }
-            }
-            Entity::from_parts(key, timestamp, properties)
-        })
-        .collect();
-    entities.sort_by(|a, b| a.key.cmp(&b.key));
-    entities.dedup_by(|a, b| a.key == b.key);
-    entities
-}
-
 #[test]
 fn generated_entities_come_back_whatever_the_spelling_and_the_pieces() {
     for seed in 0..400 {
         let mut random = Random(seed);
-        let entities = random_entities(&mut random);
+        let entities = entities(&mut random);
         let text = write_entities(&entities, &mut random);
         let (chunk_bytes, threads) = (1 + random.below(3000), 1 + random.below(3));
         for piece in [usize::MAX, 1 + random.below(100), 1] {
@@ -471,7 +477,7 @@ fn damaged_input_is_refused_alike_in_any_pieces_and_never_panics() {
     let (mut errors, mut rejected) = (0, 0);
     for seed in 0..1500 {
         let mut random = Random(seed);
-        let entities = random_entities(&mut random);
+        let entities = entities(&mut random);
         let mut text = write_entities(&entities, &mut random).into_bytes();
         for _ in 0..1 + random.below(3) {
             if text.is_empty() {

@@ -83,7 +83,7 @@ pub(super) struct SqlArguments {
     pub(super) file: Option<PathBuf>,
 }
 
-/// Import exports of a table
+/// Import exports of a table, or a database of Azurite
 ///
 /// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
 /// table as it was.
@@ -92,11 +92,16 @@ pub(super) struct ImportArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// The table to import into; it is created if there is none
+    /// The table to import into; it is created if there is none. Only a database of Azurite (__azurite_db_table__.json) names
+    /// its tables itself: without this all of them are imported, with it the one of this name
     #[arg(long, value_name = "NAME", value_parser = table_name)]
-    pub(super) table: TableName,
+    pub(super) table: Option<TableName>,
 
-    /// The format of the input; otherwise told from each input's first bytes
+    /// Of a database of Azurite, the account whose tables are imported [default: devstoreaccount1]
+    #[arg(long, value_name = "ACCOUNT")]
+    pub(super) from_account: Option<String>,
+
+    /// The format of the input (csv is that of Storage Explorer); otherwise told from each input's first bytes
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(super) format: Option<Format>,
 
@@ -104,7 +109,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
     pub(super) on_error: OnError,
 
-    /// A file, a folder (its .json, .ndjson, .jsonl and .parquet files), a glob, or - for standard input
+    /// A file, a folder (its .json, .ndjson, .jsonl, .csv and .parquet files), a glob, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub(super) paths: Vec<PathBuf>,
 }

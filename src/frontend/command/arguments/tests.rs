@@ -37,7 +37,7 @@ fn an_import() {
     let Command::Import(import) = parse(&["import", "--table", "Devices", "a.json", "b/*.json", "-"]) else {
         panic!("not import")
     };
-    assert_eq!(import.table.as_str(), "Devices");
+    assert_eq!(import.table.as_ref().map(TableName::as_str), Some("Devices"));
     assert_eq!((import.format, import.on_error), (None, OnError::Skip));
     assert_eq!(import.paths, ["a.json", "b/*.json", "-"].map(PathBuf::from));
 
@@ -48,10 +48,14 @@ fn an_import() {
     };
     assert_eq!((import.format, import.on_error), (Some(Format::Parquet), OnError::Stop));
 
-    assert!(refusal(&["import", "x.json"]).contains("--table <NAME>"));
+    let Command::Import(import) = parse(&["import", "--from-account", "second", "__azurite_db_table__.json"]) else {
+        panic!("not import")
+    };
+    assert_eq!((import.table.is_none(), import.from_account.as_deref()), (true, Some("second")));
+
     assert!(refusal(&["import", "--table", "Devices"]).contains("<PATH>"));
     assert!(refusal(&["import", "--table", "no-such", "x"]).contains("no-such"));
-    assert!(refusal(&["import", "--table", "Devices", "--format", "xml", "x"]).contains("json, parquet"));
+    assert!(refusal(&["import", "--table", "Devices", "--format", "xml", "x"]).contains("json, parquet, csv, azurite"));
 }
 
 #[test]

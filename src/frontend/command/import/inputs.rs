@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::failure::Failure;
 
 /// Extensions of the files that are taken from a folder.
-const EXTENSIONS: [&str; 4] = ["json", "ndjson", "jsonl", "parquet"];
+const EXTENSIONS: [&str; 5] = ["json", "ndjson", "jsonl", "csv", "parquet"];
 
 const HOW_TO_NAME: &str = "PATH is a file, a folder, a glob such as 'pages/*.json', or - for standard input";
 
@@ -63,7 +63,7 @@ impl Inputs {
             return Ok(());
         }
         Err(Failure::plain(
-            format!("{}: the folder holds no .json, .ndjson, .jsonl or .parquet file", folder.display()),
+            format!("{}: the folder holds no .json, .ndjson, .jsonl, .csv or .parquet file", folder.display()),
             "a file of another name can be given by itself",
         ))
     }
@@ -121,7 +121,13 @@ impl Inputs {
     }
 }
 
+/// Beside what has no such extension, the emulator's databases of blobs and queues and AzCopy's lists of CSV columns are none.
 fn is_export(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if name.ends_with(".schema.csv") || (name.starts_with("__azurite_db_") && !name.starts_with("__azurite_db_table_"))
+    {
+        return false;
+    }
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }

@@ -42,14 +42,16 @@ fn message(paths: impl IntoIterator<Item: Into<PathBuf>>) -> String {
 #[test]
 fn a_folder() {
     let folder = Folder::new("folder");
-    let pages = ["b/2.NDJSON", "b/a.jsonl", "c.parquet", "page-10.json", "page-2.json"];
+    let pages =
+        ["b/2.NDJSON", "b/a.jsonl", "c.parquet", "d.csv", "e/__azurite_db_table__.json", "page-10.json", "page-2.json"];
     for page in pages.iter().rev() {
         folder.write(page, "12345");
     }
     let notes = folder.write("notes.txt", "");
+    let others = ["zz/__azurite_db_blob__.json", "zz.schema.csv"].map(|name| folder.write(name, ""));
     let inputs = find_one(&folder.0).unwrap();
     assert_eq!(inputs.found, pages.map(|page| Input::File(folder.0.join(page))));
-    assert_eq!((inputs.skipped, inputs.bytes_total), (vec![notes], Some(25)));
+    assert_eq!((inputs.skipped, inputs.bytes_total), ([&[notes][..], &others].concat(), Some(35)));
 }
 
 #[cfg(unix)]

@@ -1,0 +1,63 @@
+//! Where in an input something stands.
+
+use std::fmt;
+
+/// Where in an input an entity stands; all count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Line(u64),
+    Row(u64),
+    /// For text that may be all on one line.
+    Byte(u64),
+}
+
+impl Place {
+    /// The place behind `text`, which begins here. (Rows are no matter of text, and stay.)
+    pub(super) fn after(self, text: &[u8]) -> Place {
+        match self {
+            Place::Line(line) => Place::Line(line + newlines(text)),
+            Place::Byte(byte) => Place::Byte(byte + text.len() as u64),
+            Place::Row(row) => Place::Row(row),
+        }
+    }
+
+    /// The place and the input it is in, for messages.
+    pub(super) fn of(self, input: &str) -> impl fmt::Display {
+        PlaceOf { place: self, input }
+    }
+}
+
+struct PlaceOf<'a> {
+    place: Place,
+    input: &'a str,
+}
+
+impl fmt::Display for PlaceOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::Line(line) => write!(f, "{}:{line}", self.input),
+            Place::Row(row) => write!(f, "{}: row {row}", self.input),
+            Place::Byte(byte) => write!(f, "{}: byte {byte}", self.input),
+        }
+    }
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    // Sums of bytes over pieces short enough not to overflow, which compilers turn into vector instructions.
+    let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(b == b'\n')).sum::<u8>();
+    text.chunks(255).map(|piece| u64::from(count(piece))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_move_with_the_text() {
+        let text = "a\nb\r\n".repeat(300);
+        assert_eq!(Place::Line(3).after(text.as_bytes()), Place::Line(603));
+        assert_eq!(Place::Byte(3).after(text.as_bytes()), Place::Byte(1503));
+        let shown = [Place::Line(2), Place::Row(2), Place::Byte(2)].map(|place| place.of("in").to_string());
+        assert_eq!(shown, ["in:2", "in: row 2", "in: byte 2"]);
+    }
+}
