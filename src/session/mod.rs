@@ -10,6 +10,7 @@ mod explain;
 mod functions;
 mod memory;
 mod names;
+mod parameters;
 mod planning;
 mod snapshot_catalog;
 mod statement;

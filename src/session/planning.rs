@@ -3,26 +3,23 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::common::ParamValues;
-use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::OptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
-use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use super::answer::Answer;
-use super::error::{Error, ErrorKind, Result};
+use super::error::Result;
 use super::explain::{self, AccessPaths};
 use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
+use super::parameters::with_parameters;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, parse};
 use super::typed_literals::TypedLiterals;
@@ -166,39 +163,5 @@ impl PlannedStatement {
 
     fn run(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Answer> {
         Ok(Answer::new(execute_stream(plan, self.state.task_ctx())?))
-    }
-}
-
-fn with_parameters(plan: LogicalPlan, parameters: &[Value]) -> Result<LogicalPlan> {
-    let wanted = plan.get_parameter_names()?;
-    let given = |name: &String| {
-        let number = name.trim_start_matches('$').parse::<usize>();
-        number.is_ok_and(|number| (1..=parameters.len()).contains(&number))
-    };
-    if let Some(missing) = wanted.iter().find(|name| !given(name)) {
-        let message = format!("parameter {missing} has no value: {} given, numbered from $1", parameters.len());
-        return Err(Error::new(ErrorKind::Invalid, message));
-    }
-    if wanted.len() < parameters.len() {
-        let message = format!("{} parameters given, the statement has {}", parameters.len(), wanted.len());
-        return Err(Error::new(ErrorKind::Invalid, message));
-    }
-    if wanted.is_empty() {
-        return Ok(plan);
-    }
-    let values = parameters.iter().map(|value| ScalarAndMetadata::from(scalar(value))).collect();
-    Ok(plan.with_param_values(ParamValues::List(values))?)
-}
-
-fn scalar(value: &Value) -> ScalarValue {
-    match value {
-        Value::Binary(v) => ScalarValue::BinaryView(Some(v.clone())),
-        Value::Boolean(v) => ScalarValue::Boolean(Some(*v)),
-        Value::DateTime(v) => ScalarValue::TimestampMicrosecond(Some(v.micros()), Some("UTC".into())),
-        Value::Double(v) => ScalarValue::Float64(Some(*v)),
-        Value::Guid(v) => ScalarValue::FixedSizeBinary(16, Some(v.as_bytes().to_vec())),
-        Value::Int32(v) => ScalarValue::Int32(Some(*v)),
-        Value::Int64(v) => ScalarValue::Int64(Some(*v)),
-        Value::String(v) => ScalarValue::Utf8View(Some(v.clone())),
     }
 }
