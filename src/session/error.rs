@@ -90,7 +90,7 @@ impl From<storage::Error> for Error {
                 ErrorKind::Corrupt
             }
             storage::Error::Log(error) => log_kind(error),
-            storage::Error::NoSuchTable(_) => ErrorKind::NotFound,
+            storage::Error::NoSuchTable(_) | storage::Error::NoDataFolder { .. } => ErrorKind::NotFound,
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
             }
