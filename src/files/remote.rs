@@ -20,6 +20,7 @@ use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 /// The emulator's account and its key, which are public constants.
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
 const EMULATOR_KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const SCHEMES: [&str; 8] = ["az", "azure", "adl", "abfs", "abfss", "https", "http", "file"];
 /// The option that a shared access signature is.
 const SAS_TOKEN: &str = "azure_storage_sas_token";
 
@@ -56,6 +57,13 @@ impl RemoteStore {
             let reason = reason(&error.to_string());
             Error::from_io(location.clone(), Operation::OpenStore, io::Error::new(io::ErrorKind::InvalidInput, reason))
         };
+        let scheme = location.split("://").next().unwrap_or_default();
+        if !SCHEMES.contains(&scheme) {
+            return Err(failed(&format_args!(
+                "a URL of a data folder begins with one of {}",
+                SCHEMES.join(":// ") + "://"
+            )));
+        }
         let mut options: Vec<(String, String)> = options.into_iter().collect();
         if let Some(signature) = signature(url) {
             options.retain(|(name, _)| !is_credential(name));

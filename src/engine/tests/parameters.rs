@@ -171,7 +171,7 @@ fn every_pair_of_types_is_answered_or_refused() {
             }
         }
     }
-    assert!(answered > 100 && refused > 100, "{answered} answered, {refused} refused");
+    assert!(answered >= 100 && refused >= 100, "{answered} answered, {refused} refused");
 }
 
 #[test]
@@ -224,6 +224,9 @@ fn the_number_of_parameters_is_checked() {
         found("\"RowKey\" = $2", &[one.clone(), two]),
         Err("a value is given for $1, and the statement has no such parameter".to_owned())
     );
-    assert_eq!(found("true", &[one.clone()]), Err("a value is given for $1, and the statement has no such parameter".to_owned()));
-    assert_eq!(found("\"RowKey\" = $0", &[one]), Err("there is no parameter $0: they are numbered from $1".to_owned()));
+    assert_eq!(
+        found("true", &[one.clone()]),
+        Err("a value is given for $1, and the statement has no such parameter".to_owned())
+    );
+    assert_eq!(found("\"RowKey\" = $0", &[one]), Err("Invalid placeholder, zero is not a valid index: $0".to_owned()));
 }
