@@ -123,7 +123,6 @@ fn literal(column: &Column, dice: &mut Dice) -> Sql {
         (Value::DateTime(_), 0) => format!("timestamptz {plain}"),
         (Value::DateTime(_), 1) => format!("{plain}::timestamptz"),
         (Value::DateTime(_), 2) => plain.replace('T', " ").replace("Z'", "+00'"),
-        (Value::Binary(_), 0) => format!("{plain}::bytea"),
         (Value::Int32(_), 0) => format!("'{plain}'::int4"),
         (Value::Int64(_), 0) => format!("'{plain}'::int8"),
         (Value::Int32(_) | Value::Int64(_), 1) => format!("'{plain}'"),
@@ -144,8 +143,7 @@ fn between(column: &Column, dice: &mut Dice) -> Sql {
 fn in_list(column: &Column, dice: &mut Dice) -> Sql {
     let mut list = sql(format!("{} {}IN (", column.sql(), dice.pick(&["", "NOT "])));
     for at in 0..1 + dice.below(6) {
-        list = list.text(if at == 0 { "" } else { ", " });
-        list = if dice.chance(12) { list.text("NULL") } else { list.then(literal(column, dice)) };
+        list = list.text(if at == 0 { "" } else { ", " }).then(literal(column, dice));
     }
     list.text(")")
 }
