@@ -221,7 +221,8 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
 /// The message without the query engine's own prefixes.
 fn message_of(error: &DataFusionError) -> String {
     let message = error.message();
-    message.lines().next().unwrap_or_default().trim().to_owned()
+    let line = message.lines().next().unwrap_or_default().trim();
+    line.strip_prefix("External: ").unwrap_or(line).to_owned()
 }
 
 impl Error {

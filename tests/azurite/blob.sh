@@ -82,6 +82,7 @@ same() {
     for setting in "${@:3}"; do export "${setting?}"; done
     "${rowkey[@]}" check --data "$location"
   ) | tee "$work/checked" >&2
+  ! grep -q 'sig=' "$work/checked" || fail "$1: check prints the signature"
   grep -q '2 tables, 2 files, 6,007 entities: nothing is wrong' "$work/checked" || fail "$1: check did not see everything"
 }
 same "by the container's name" az://exports/2024/store AZURE_STORAGE_USE_EMULATOR=true
