@@ -2,6 +2,9 @@
 //!
 //! `cargo bench --bench queries -- DATA TABLE [ROUNDS]` reads an existing data folder; the columns are those of
 //! `benches/peers/generate.py`.
+//!
+//! With `--serve DATA` it is the driver of another program instead: it runs each line of standard input as a statement and writes a
+//! line for it, `ok SECONDS ROWS` or `error REASON`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -45,6 +48,9 @@ const QUERIES: &[(&str, &str)] = &[
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--serve") {
+        return serve(&std::env::args().nth(2).ok_or("--serve needs a data folder")?).await;
+    }
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
     let (Some(data), Some(table)) = (arguments.next(), arguments.next()) else {
         println!("usage: cargo bench --bench queries -- DATA TABLE [ROUNDS]");
@@ -91,6 +97,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
     println!("geometric mean of the speed against DataFusion's own reader: {mean:.2}");
+    Ok(())
+}
+
+/// Times statements as they come in; a whole result is in memory when the clock stops.
+async fn serve(data: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let database = Database::open(data).await?;
+    for statement in std::io::stdin().lines() {
+        let statement = statement?;
+        let started = Instant::now();
+        let answer = match database.sql(&statement).await {
+            Ok(answer) => answer.collect().await,
+            Err(error) => Err(error),
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        match answer {
+            Ok(batches) => {
+                println!("ok {seconds} {}", batches.iter().map(RecordBatch::num_rows).sum::<usize>());
+            }
+            Err(error) => println!("error {error}"),
+        }
+    }
     Ok(())
 }
 

@@ -117,3 +117,11 @@ pub use frontend::{Database, EntityStream, Table};
 pub use provider::ScanOptions;
 pub use session::{Answer, Error, ErrorKind, Result};
 pub use storage::{CheckReport, Finding};
+
+/// What `benches/parts.rs` measures by itself: no part of the API.
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::access::plan_access;
+    pub use crate::rows::{PropertyNames, Rows};
+    pub use crate::storage::run::{WriteOptions, write_run};
+}

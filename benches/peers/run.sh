@@ -6,10 +6,11 @@
 # Needs python3 with venv; for the comparison with PostgreSQL its server and psql (Debian: apt-get install postgresql).
 # Settings, all optional:
 #   ROWKEY           the binary                                       default: the release build of this repository
+#   ROWKEY_QUERIES   the driver of queries, benches/queries.rs        default: the same
 #   ENTITIES         entities in load and queries                     default: 1000000
 #   OPEN_ENTITIES    entities in open                                 default: 10000000
 #   SHAPES           key shapes, see generate.py                      default: a b
-#   ROUNDS           rounds of load                                   default: 3
+#   ROUNDS           rounds of load and of timed queries              default: 3
 #   PEERS_CACHE      software, generated data and stores              default: ~/.cache/rowkey-peers
 #   PEERS_POSTGRES   connection string of a server to use             default: one started and stopped here, with its data in
 #                                                                     TMPDIR, which should be on the disk that PEERS_CACHE is on
@@ -38,7 +39,12 @@ if [ -z "${ROWKEY:-}" ]; then
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
   ROWKEY=$target/release/rowkey
 fi
-export ROWKEY PYTHONDONTWRITEBYTECODE=1
+if [ -z "${ROWKEY_QUERIES:-}" ] && [[ " ${parts[*]} " == *" queries "* ]]; then
+  say "build the driver of queries"
+  ROWKEY_QUERIES=$(cargo bench --bench queries --no-run --locked --message-format=json --manifest-path "$here/../../Cargo.toml" |
+    python3 -c 'import json, sys; print([m["executable"] for m in map(json.loads, sys.stdin) if m.get("executable")][-1])')
+fi
+export ROWKEY ROWKEY_QUERIES="${ROWKEY_QUERIES:-}" PYTHONDONTWRITEBYTECODE=1
 
 versions=(duckdb==2.0.0 numpy==2.4.6 pyarrow==26.0.1 pytz)
 venv=$cache/venv
@@ -114,6 +120,11 @@ for part in "${parts[@]}"; do
       for source in ndjson parquet; do
         "$python" "$here/queries.py" --generated "$generated" --work "$cache/stores" --source "$source"
       done
+    done
+    [ -n "$postgres" ] || start_postgres
+    for shape in "${shapes[@]}"; do
+      generated=$(generate "$shape" "$entities" parquet,ndjson,csv)
+      "$python" "$here/times.py" --generated "$generated" --work "$cache/stores" --rounds "${ROUNDS:-3}" ${postgres:+--postgres "$postgres"}
     done
     ;;
   open)

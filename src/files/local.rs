@@ -29,7 +29,17 @@ impl LocalStore {
     /// Opens the folder, creating it (durably, with the folders above it) if it is missing.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
-        create_folders(&root).map_err(|error| Error::from_io(text(&root), Operation::OpenStore, error))?;
+        create_folders(&root).map_err(|error| {
+            let error = match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => io::Error::new(
+                    io::ErrorKind::NotADirectory,
+                    "it is a file, or lies in one; a data folder is a folder",
+                ),
+                io::ErrorKind::NotFound => io::Error::other("no folder can be made there"),
+                _ => error,
+            };
+            Error::from_io(text(&root), Operation::OpenStore, error)
+        })?;
         Self::open_existing(root)
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 
@@ -16,9 +17,21 @@ use super::memory::no_range;
 use super::paths;
 use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 
-/// The files below a URL: `az://container/folder`, `abfs[s]://`, `https://`, `file:///folder`.
+/// The emulator's account and its key, which are public constants.
+const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
+const EMULATOR_KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const SCHEMES: [&str; 8] = ["az", "azure", "adl", "abfs", "abfss", "https", "http", "file"];
+/// The option that a shared access signature is.
+const SAS_TOKEN: &str = "azure_storage_sas_token";
+
+/// The files below a URL:
+/// - `az://container/folder`, `abfs[s]://`, or `https://account.blob.core.windows.net/container/folder` of Azure; with
+///   `AZURE_STORAGE_USE_EMULATOR=true` the first is the emulator's;
+/// - `http://127.0.0.1:10000/devstoreaccount1/container/folder`, the emulator's own form;
+/// - `https://host/folder` of a server that speaks WebDAV, and `file:///folder`.
 ///
-/// Every write is refused; the lock is none, because nothing is written.
+/// A shared access signature may stand in the URL's query. Every write is refused; the lock is none, because nothing is
+/// written.
 #[derive(Debug)]
 pub struct RemoteStore {
     store: Arc<dyn ObjectStore>,
@@ -41,13 +54,28 @@ impl RemoteStore {
     pub fn open_with(url: &str, options: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
         let location = without_secrets(url);
         let failed = |error: &dyn Display| {
-            // Some of these errors quote the URL, and its query may hold a signature.
-            let text = error.to_string().split('?').next().unwrap_or_default().to_owned();
-            Error::from_io(location.clone(), Operation::OpenStore, io::Error::new(io::ErrorKind::InvalidInput, text))
+            let reason = reason(&error.to_string());
+            Error::from_io(location.clone(), Operation::OpenStore, io::Error::new(io::ErrorKind::InvalidInput, reason))
         };
-        let (store, root) = match url.parse() {
-            Ok(parsed) => object_store::parse_url_opts(&parsed, options).map_err(|error| failed(&error))?,
-            Err(error) => return Err(failed(&error)),
+        let scheme = location.split("://").next().unwrap_or_default();
+        if !SCHEMES.contains(&scheme) {
+            return Err(failed(&format_args!(
+                "a URL of a data folder begins with one of {}",
+                SCHEMES.join(":// ") + "://"
+            )));
+        }
+        let mut options: Vec<(String, String)> = options.into_iter().collect();
+        if let Some(signature) = signature(url) {
+            options.retain(|(name, _)| !is_credential(name));
+            options.push((SAS_TOKEN.to_owned(), signature.to_owned()));
+        }
+        let (store, root) = if let Some(emulated) = Emulated::at(&location) {
+            emulated.open(options).map_err(|error| failed(&error))?
+        } else {
+            match location.parse() {
+                Ok(parsed) => object_store::parse_url_opts(&parsed, options).map_err(|error| failed(&error))?,
+                Err(error) => return Err(failed(&error)),
+            }
         };
         Ok(Self { store: Arc::from(store), root, location })
     }
@@ -204,6 +232,67 @@ impl ReadFile for RemoteRead {
     }
 }
 
+/// The emulator's blob service names the account in the path, not in the host.
+struct Emulated<'a> {
+    /// Up to the account.
+    endpoint: &'a str,
+    container: &'a str,
+    folder: &'a str,
+}
+
+impl<'a> Emulated<'a> {
+    fn at(location: &'a str) -> Option<Self> {
+        let host = location.strip_prefix("http://").or_else(|| location.strip_prefix("https://"))?;
+        let (_, path) = host.split_once('/')?;
+        let (account, path) = path.split_once('/').unwrap_or((path, ""));
+        if account != EMULATOR_ACCOUNT {
+            return None;
+        }
+        let (container, folder) = path.split_once('/').unwrap_or((path, ""));
+        let endpoint_bytes = location.len() - path.len();
+        Some(Self { endpoint: location[..endpoint_bytes].trim_end_matches('/'), container, folder })
+    }
+
+    fn open(&self, options: Vec<(String, String)>) -> object_store::Result<(Box<dyn ObjectStore>, Path)> {
+        if self.container.is_empty() {
+            let source = "a URL of the emulator names a container behind the account".into();
+            return Err(object_store::Error::Generic { store: "emulator", source });
+        }
+        let mut builder = MicrosoftAzureBuilder::new();
+        if !options.iter().any(|(name, _)| is_credential(name)) {
+            builder = builder.with_access_key(EMULATOR_KEY);
+        }
+        for (name, value) in options {
+            if let Ok(key) = name.to_ascii_lowercase().parse()
+                && !matches!(key, AzureConfigKey::UseEmulator)
+            {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let store = builder
+            .with_endpoint(self.endpoint.to_owned())
+            .with_account(EMULATOR_ACCOUNT)
+            .with_container_name(self.container)
+            .with_allow_http(true)
+            .build()?;
+        Ok((Box::new(store), Path::from_url_path(self.folder)?))
+    }
+}
+
+/// Whether an option says who asks.
+fn is_credential(name: &str) -> bool {
+    matches!(
+        name.to_ascii_lowercase().parse(),
+        Ok(AzureConfigKey::AccessKey | AzureConfigKey::SasKey | AzureConfigKey::Token)
+    )
+}
+
+/// The shared access signature in a URL: its whole query.
+fn signature(url: &str) -> Option<&str> {
+    let (_, query) = url.split('#').next().unwrap_or_default().split_once('?')?;
+    query.split('&').any(|pair| pair.starts_with("sig=")).then_some(query)
+}
+
 fn from_store(path: &str, operation: Operation, error: object_store::Error) -> Error {
     let kind = match &error {
         object_store::Error::NotFound { .. } => io::ErrorKind::NotFound,
@@ -212,7 +301,27 @@ fn from_store(path: &str, operation: Operation, error: object_store::Error) -> E
         }
         _ => io::ErrorKind::Other,
     };
-    Error::from_io(path, operation, io::Error::new(kind, error))
+    Error::from_io(path, operation, io::Error::new(kind, reason(&error.to_string())))
+}
+
+/// What an object store's error says, on one line and without secrets: the service's own code and sentence where it gave them,
+/// else everything but the queries of URLs, which may hold a signature.
+fn reason(text: &str) -> String {
+    let between = |from: &str, to: &str| text.split_once(from)?.1.split(to).next().map(str::trim);
+    if let Some(code) = between("<Code>", "</Code>") {
+        let status = between("status code: ", ":").unwrap_or("an error");
+        let message = between("<Message>", "\n").unwrap_or_default();
+        let message = message.split("</Message>").next().unwrap_or_default();
+        return format!("the service answered {status}, {code}: {message}").trim_end_matches([':', ' ']).to_owned();
+    }
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(if word.contains("://") { word.split('?').next().unwrap_or_default() } else { word });
+    }
+    line
 }
 
 /// A URL as messages may show it: without the query, which may hold a signature.
@@ -298,6 +407,36 @@ mod tests {
             "az://container/folder"
         );
         RemoteStore::open_with("https://example.com/folder", []).unwrap();
+    }
+
+    #[test]
+    fn urls_of_the_emulator_name_account_and_container() {
+        for (url, expected) in [
+            ("http://127.0.0.1:10000/devstoreaccount1/data/a/b", Some(("data", "a/b"))),
+            ("http://localhost:10000/devstoreaccount1/data", Some(("data", ""))),
+            ("http://localhost:10000/devstoreaccount1", Some(("", ""))),
+            ("http://localhost:10000/other/data", None),
+            ("az://devstoreaccount1/data", None),
+        ] {
+            let found = Emulated::at(url);
+            assert_eq!(found.as_ref().map(|found| (found.container, found.folder)), expected, "{url}");
+            if let Some(found) = found {
+                assert_eq!(found.endpoint, &url[..url.find("devstoreaccount1").unwrap() + 16]);
+            }
+        }
+        RemoteStore::open_with("http://127.0.0.1:10000/devstoreaccount1/data/a?sv=1&sig=x%3D", []).unwrap();
+        let error = RemoteStore::open_with("http://127.0.0.1:10000/devstoreaccount1", []).unwrap_err();
+        assert!(error.to_string().ends_with("names a container behind the account"), "{error}");
+    }
+
+    #[test]
+    fn reasons_are_one_line_without_secrets() {
+        let answered = "Error performing GET http://h/c?sig=secret in 5ms - Server returned non-2xx status code: 404 Not Found: \
+                        <?xml version=\"1.0\"?>\n<Error>\n  <Code>ContainerNotFound</Code>\n  <Message>It does not exist.\nTime:1</Message></Error>";
+        assert_eq!(reason(answered), "the service answered 404 Not Found, ContainerNotFound: It does not exist.");
+        assert_eq!(reason("GET https://h/c?sig=secret\nfailed"), "GET https://h/c failed");
+        assert_eq!(signature("az://c/f?sv=1&sig=a%3D#x"), Some("sv=1&sig=a%3D"));
+        assert_eq!(signature("az://c/f?sv=1"), None);
     }
 
     #[tokio::test]

@@ -200,6 +200,7 @@ impl From<storage::Error> for Error {
             }
             storage::Error::Log(error) => log_kind(error),
             storage::Error::NoSuchTable(_) => ErrorKind::UnknownTable,
+            storage::Error::NoDataFolder { .. } => ErrorKind::NotFound,
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
             }
@@ -412,7 +413,8 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
 /// The message without the query engine's own prefixes.
 fn message_of(error: &DataFusionError) -> String {
     let message = error.message();
-    message.lines().next().unwrap_or_default().trim().to_owned()
+    let line = message.lines().next().unwrap_or_default().trim();
+    line.strip_prefix("External: ").unwrap_or(line).to_owned()
 }
 
 impl Error {

@@ -40,6 +40,10 @@ pub enum Error {
     #[error(transparent)]
     Rejected(#[from] Rejected),
 
+    /// A place that can only be read, so that no folder was made there.
+    #[error("there is no data folder at {location}: it has no log")]
+    NoDataFolder { location: String },
+
     /// The store was opened for reading only.
     #[error("{location} is open for reading only")]
     ReadOnly { location: String },

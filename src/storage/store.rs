@@ -89,8 +89,11 @@ impl Store {
             }
             None => (Catalog::default(), 0),
         };
-        if from == 0 && !options.read_only {
+        if from == 0 {
             refuse_without_log(store.as_ref()).await?;
+            if options.read_only && store.list(paths::LOG).await?.is_empty() {
+                return Err(Error::NoDataFolder { location: store.location() });
+            }
         }
         let mut apply = |record: Record| Ok(apply_record(&mut catalog, &record)?);
         let (writer, replayed) = if options.read_only {
@@ -139,6 +142,10 @@ impl Store {
 
     /// Claims a table, existing or not, for a maintenance job: one at a time.
     pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
+        // A job ends in a commit: better refused now than after the work.
+        if self.writer.is_none() {
+            return Err(self.read_only());
+        }
         let claimed = (account.to_owned(), table.to_ascii_lowercase());
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if !jobs.insert(claimed.clone()) {
@@ -178,8 +185,12 @@ impl Store {
     fn writer(&self) -> Result<MutexGuard<'_, CatalogWriter>> {
         match &self.writer {
             Some(writer) => Ok(writer.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(Error::ReadOnly { location: self.files.store().location() }),
+            None => Err(self.read_only()),
         }
+    }
+
+    fn read_only(&self) -> Error {
+        Error::ReadOnly { location: self.files.store().location() }
     }
 
     /// Removes files that no snapshot can reach any more. One that cannot be removed now is swept at the next opening.

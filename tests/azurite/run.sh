@@ -13,11 +13,9 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 cache=${ROWKEY_TEST_CACHE:-$HOME/.cache/rowkey-tests}
-azurite_version=3.35.0 # the last release that runs on the node of Debian stable (18 and 20)
+script=tests/azurite/run.sh
 sdk_version=12.7.0
-
-say() { printf '\n== %s\n' "$*" >&2; }
-fail() { printf 'tests/azurite/run.sh: %s\n' "$*" >&2; exit 1; }
+source "$here/emulator.sh"
 
 fetch_only=
 if [ "${1:-}" = --fetch-only ]; then
@@ -26,57 +24,14 @@ if [ "${1:-}" = --fetch-only ]; then
 elif [ $# -gt 0 ]; then
   fail "unknown argument '$1'; the only one is --fetch-only FOLDER"
 fi
-command -v npm >/dev/null || fail "npm is missing: install node with npm (Debian: apt-get install nodejs npm)"
-command -v python3 >/dev/null || fail "python3 is missing (Debian: apt-get install python3 python3-venv)"
 
-work=$(mktemp -d)
-azurite_pid=
-stop() {
-  if [ -n "$azurite_pid" ]; then
-    kill "$azurite_pid" 2>/dev/null || true
-    wait "$azurite_pid" 2>/dev/null || true
-    azurite_pid=
-  fi
-}
-trap 'stop; rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# A folder is complete once its stamp is there; an interrupted install is done again.
 say "Azurite $azurite_version and the SDK azure-data-tables $sdk_version in $cache"
-azurite=$cache/azurite-$azurite_version
-if [ ! -f "$azurite/.complete" ]; then
-  mkdir -p "$azurite"
-  npm install --prefix "$azurite" --no-fund --no-audit --loglevel=error "azurite@$azurite_version" >&2 </dev/null ||
-    fail "npm could not install azurite@$azurite_version (is the package registry reachable?)"
-  touch "$azurite/.complete"
-fi
-sdk=$cache/azure-data-tables-$sdk_version
-if [ ! -f "$sdk/.complete" ]; then
-  python3 -m venv --clear "$sdk" || fail "python3 could not make a virtual environment (Debian: apt-get install python3-venv)"
-  "$sdk/bin/pip" install --quiet --disable-pip-version-check "azure-data-tables==$sdk_version" >&2 ||
-    fail "pip could not install azure-data-tables==$sdk_version (is the package index reachable?)"
-  touch "$sdk/.complete"
-fi
+install_azurite
+install_sdk azure-data-tables "$sdk_version"
 
-# The port is free when asked for; should another process take it before Azurite does, another one is tried.
 say "start Azurite's table service"
 mkdir "$work/azurite"
-for attempt in 1 2 3; do
-  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  (cd "$work" && exec node "$azurite/node_modules/azurite/dist/src/table/main.js" --location "$work/azurite" --disableTelemetry \
-    --silent --skipApiVersionCheck --tableHost 127.0.0.1 --tablePort "$port") >"$work/azurite.log" 2>&1 </dev/null &
-  azurite_pid=$!
-  for _ in $(seq 300); do
-    grep -q 'successfully started' "$work/azurite.log" && break 2
-    kill -0 "$azurite_pid" 2>/dev/null || break
-    sleep 0.2
-  done
-  stop
-  echo "attempt $attempt failed:" >&2
-  cat "$work/azurite.log" >&2
-done
-[ -n "$azurite_pid" ] || fail "Azurite did not start; its output is above"
+start_azurite table "$work/azurite"
 
 say "seed two tables and fetch every page"
 "$sdk/bin/python" "$here/fetch_pages.py" --endpoint "http://127.0.0.1:$port/devstoreaccount1" --out "${fetch_only:-$work}"
@@ -89,7 +44,7 @@ for _ in $(seq 35); do
   [ "$database" -nt "$work/written" ] && break
   sleep 0.2
 done
-stop
+stop_azurite
 [ -f "$database" ] || fail "Azurite did not save its database"
 if [ -n "$fetch_only" ]; then
   cp "$database" "$fetch_only"

@@ -16,7 +16,7 @@ use super::{Engine, ImportOptions, ImportReport, Options};
 use crate::clock::ManualClock;
 use crate::files::FileStore;
 use crate::formats::Source;
-use crate::model::{DateTime, Entity, KeyRange, TableName};
+use crate::model::{DateTime, Entity, KeyRange, TableName, Value};
 use crate::session::{Result, Session};
 use crate::storage;
 
@@ -45,10 +45,15 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
 
 /// The rows of a query as text, one string a row.
 fn rows(session: &mut Session, sql: &str) -> Result<Vec<String>> {
+    rows_with(session, sql, &[])
+}
+
+/// The same with values for `$1`, `$2` and so on.
+fn rows_with(session: &mut Session, sql: &str, parameters: &[Value]) -> Result<Vec<String>> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let batches = session.sql(sql, &[]).await?.collect().await?;
+        let batches = session.sql(sql, parameters).await?.collect().await?;
         let options = FormatOptions::default().with_null("NULL");
         let mut rows = Vec::new();
         for batch in batches {

@@ -36,7 +36,10 @@ fn only_open_creates_the_folder() {
     fs::write(inner.join("file"), "").unwrap();
     for opened in [LocalStore::open(inner.join("file")), LocalStore::open(inner.join("file/deeper"))] {
         let error = opened.unwrap_err();
-        assert!(error.to_string().contains("cannot open the store") && error.to_string().contains("file"), "{error}");
+        assert!(
+            error.to_string().contains("cannot open the store") && error.to_string().contains("it is a file"),
+            "{error}"
+        );
     }
 }
 

@@ -32,6 +32,8 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
         0 => "nothing is wrong".to_owned(),
         count => counted(count, "problem", "problems"),
     };
+    // The query of a URL may be a signature, which is nobody's to read.
+    let location = location.split_once("://").map_or(location, |_| location.split('?').next().unwrap_or_default());
     writeln!(
         out,
         "checked {location}: {}, {}, {}: {found}",
@@ -45,6 +47,17 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
 mod tests {
     use super::*;
     use crate::storage::Finding;
+
+    #[test]
+    fn a_signature_is_not_printed() {
+        let mut out = Vec::new();
+        let report = CheckReport { tables: 0, files: 0, entities: 0, findings: vec![] };
+        print(&report, "https://a.blob.core.windows.net/c/f?sv=1&sig=secret", &mut out).unwrap();
+        print(&report, "what?", &mut out).unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        assert!(printed.starts_with("checked https://a.blob.core.windows.net/c/f: 0 tables"), "{printed}");
+        assert!(!printed.contains("secret") && printed.contains("checked what?: "), "{printed}");
+    }
 
     fn printed(findings: Vec<Finding>) -> String {
         let mut out = Vec::new();
