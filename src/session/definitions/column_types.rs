@@ -2,8 +2,7 @@
 
 use arrow::datatypes::{DataType, Field};
 
-/// The key under which a field carries the name of a type that Arrow cannot tell.
-const POSTGRES_TYPE: &str = "postgres_type";
+use crate::sql_types::POSTGRES_TYPE;
 
 /// The type of a column by its name in `pg_type`.
 pub fn postgres_type(field: &Field) -> String {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::catalog::TableProvider;
 use datafusion::common::Column;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::ViewTable;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::MemoryLimit;
@@ -51,7 +52,7 @@ impl ViewExpansion {
     }
 
     /// A view as a table, which the planner puts into the plan of what reads it. `tables` are those of the statement.
-    pub async fn expand(&self, view: &View, tables: &SnapshotCatalog) -> Result<Arc<dyn TableProvider>> {
+    pub async fn expand(&self, view: &Arc<View>, tables: &SnapshotCatalog) -> Result<Arc<dyn TableProvider>> {
         if self.depth >= DEPTH_MAX {
             let message = format!("view \"{}\" is nested in more than {DEPTH_MAX} views", view.name);
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -63,7 +64,10 @@ impl ViewExpansion {
         }
         let deeper = Self { depth: self.depth + 1, ..self.clone() };
         let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
-        let planned = self.plan(view, tables).await;
+        // A task of its own: planning on this stack, views in views would exhaust it.
+        let (expansion, task_view) = (self.clone(), Arc::clone(view));
+        let planned = SpawnedTask::spawn(async move { expansion.plan(&task_view, tables).await }).join_unwind().await;
+        let planned = planned.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
         let plan = planned.map_err(|error| {
             let outer = Error::new(error.kind(), format!("view \"{}\" cannot be read: {error}", view.name));
             match error.hint() {

@@ -70,6 +70,7 @@ impl RowkeySchema {
 
     /// Names of the columns of a relation of this schema, in their order; `None` if there is no such relation. Names are lower
     /// case here.
+    #[allow(dead_code, reason = "for resolving names before anything is planned")]
     pub fn relation_columns(relation: &str) -> Option<Vec<String>> {
         let columns = Relation::named(relation)?.columns();
         Some(columns.iter().map(|column| column.name.to_owned()).collect())
