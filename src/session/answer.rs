@@ -23,8 +23,13 @@ impl Answer {
 
     /// The answer of a statement without rows.
     pub(super) fn empty() -> Self {
-        let schema = Arc::new(Schema::empty());
-        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), futures::stream::empty());
+        Self::of(RecordBatch::new_empty(Arc::new(Schema::empty())))
+    }
+
+    /// Rows that are there already.
+    pub(super) fn of(rows: RecordBatch) -> Self {
+        let schema = rows.schema();
+        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), futures::stream::iter([Ok(rows)]));
         Self { schema, batches: Box::pin(batches) }
     }
 

@@ -113,6 +113,8 @@ pub enum ErrorKind {
     OutcomeUnknown,
     /// A fault of this program: report it.
     Internal,
+    /// No trouble: something worth knowing.
+    Notice,
 }
 
 /// An error with its kind, a message that names the culprit, and perhaps a hint.

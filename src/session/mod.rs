@@ -7,6 +7,7 @@
 mod answer;
 mod commands;
 mod constructs;
+mod definitions;
 mod error;
 mod explain;
 mod facts;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -19,6 +20,7 @@ use datafusion::sql::sqlparser::ast;
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
 use super::error::{Error, ErrorKind, Result};
+use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
@@ -30,19 +32,21 @@ use super::registry::Registry;
 use super::relations::SnapshotRelations;
 use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
-use super::statement::Statement;
+use super::statement::{Request, Statement, parse};
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{Snapshot, Store};
+use crate::storage::{self, Catalog, Snapshot, Store};
 use crate::system_catalog::SystemCatalog;
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
+/// How often a definition is tried again after somebody else changed the catalog first.
+const DEFINITION_ATTEMPTS_MAX: usize = 5;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -141,16 +145,15 @@ impl Planner {
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let session = self.statement(view);
-        let (plan, parameters, columns) = session.logical_plan(statement, query, declared).await?;
-        let planned = Planned { plan, snapshot: view.snapshot.clone(), planning: view.planning() };
+        let planned = self.statement(view).query(statement, query, declared).await?;
+        let plan = Planned { plan: planned.plan, snapshot: view.snapshot.clone(), planning: view.planning() };
         Ok(Prepared {
             statement: Arc::clone(statement),
-            parameters,
-            columns: Some(columns.into()),
+            parameters: planned.parameters,
+            columns: Some(planned.columns.into()),
             prepared_micros: self.now().micros(),
             from_sql: false,
-            plan: Some(planned),
+            plan: Some(plan),
         })
     }
 
@@ -168,12 +171,13 @@ impl Planner {
             Some(kept) => kept.plan.clone(),
             None => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                let (plan, _, columns) = session.logical_plan(&prepared.statement, query, &declared).await?;
+                let planned = session.query(&prepared.statement, query, &declared).await?;
                 let explains = !prepared.statement.is_query();
-                if !explains && prepared.columns.as_deref().is_some_and(|before| !same_columns(before, &columns)) {
+                let changed = |before| !same_columns(before, &planned.columns);
+                if !explains && prepared.columns.as_deref().is_some_and(changed) {
                     return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
                 }
-                plan
+                planned.plan
             }
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
@@ -238,12 +242,35 @@ impl Planner {
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
             system: system.clone(),
+            views: ViewExpansion::new(Arc::new(state.clone()), system.clone()),
         };
-        state.register_catalog_list(Arc::new(tables));
-        let relations = SnapshotRelations::new(&view.snapshot, &self.account, system, view.settings.search_path());
-        let inner = PlannedStatement { state: state.clone(), relations: relations.clone() };
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner)));
-        PlannedStatement { state, relations }
+        PlannedStatement::new(&state, tables, system, view.settings.search_path())
+    }
+
+    /// Runs a statement that defines something: its edits are committed before it answers.
+    pub async fn define(&self, mut view: View, statement: &Statement, definition: &ast::Statement) -> Result<Definition> {
+        let mut attempt = 1;
+        loop {
+            let planner = self.statement(&view);
+            let mut defined = definitions::define(definition.clone(), statement.text(), &planner).await?;
+            let edits = std::mem::take(&mut defined.edits);
+            if edits.is_empty() {
+                return Ok(defined);
+            }
+            let store = Arc::clone(&self.store);
+            let committed = tokio::task::spawn_blocking(move || store.commit(&edits)).await;
+            match committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
+                // Somebody else was first: the statement is read again, against what there is now.
+                Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {
+                    attempt += 1;
+                    view.snapshot = self.snapshot();
+                }
+                committed => {
+                    committed?;
+                    return Ok(defined);
+                }
+            }
+        }
     }
 }
 
@@ -291,34 +318,84 @@ impl std::fmt::Debug for Planner {
 #[derive(Debug, Clone)]
 pub(super) struct PlannedStatement {
     state: SessionState,
+    tables: SnapshotCatalog,
     relations: SnapshotRelations,
 }
 
+/// A query whose names are resolved and whose types are known.
+#[derive(Debug)]
+pub(super) struct PlannedQuery {
+    pub plan: LogicalPlan,
+    pub parameters: Vec<&'static PostgresType>,
+    pub columns: Vec<Column>,
+    /// Schemas and names of the relations that it reads.
+    pub relations: Vec<(String, String)>,
+}
+
 impl PlannedStatement {
+    /// `state` has the functions, rules and settings of the session.
+    pub fn new(
+        state: &SessionState,
+        tables: SnapshotCatalog,
+        system: SystemCatalog,
+        search_path: Vec<String>,
+    ) -> Self {
+        let mut state = state.clone();
+        state.register_catalog_list(Arc::new(tables.clone()));
+        let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
+        let inner = Self { state: state.clone(), tables: tables.clone(), relations: relations.clone() };
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner.clone())));
+        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(inner)));
+        Self { state, tables, relations }
+    }
+
+    /// The same for the text of a view, whose names do not depend on who reads it.
+    pub fn for_views(&self) -> Self {
+        Self { relations: self.relations.along(vec![PUBLIC.to_owned()]), ..self.clone() }
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.tables.snapshot.catalog
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.tables.account
+    }
+
+    /// All rows of a query of our own, whose answer is small.
+    pub async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let statement = parse(sql)?;
+        let Request::Query(query) = &statement.request else {
+            return Err(Error::new(ErrorKind::Internal, format!("not a query: {sql}")));
+        };
+        let plan = self.for_views().physical_plan(&statement, query).await?;
+        Answer::new(execute_stream(plan, self.state.task_ctx())?).collect().await
+    }
+
     /// Plans a query of which nothing is known but its text.
     pub async fn physical_plan(&self, statement: &Statement, query: &ast::Statement) -> Result<Arc<dyn ExecutionPlan>> {
-        let (plan, parameters, _) = self.logical_plan(statement, query, &[]).await?;
-        if !parameters.is_empty() {
+        let planned = self.query(statement, query, &[]).await?;
+        if !planned.parameters.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "the statement has parameters, for which there are no values"));
         }
-        Ok(self.state.create_physical_plan(&plan).await?)
+        Ok(self.state.create_physical_plan(&planned.plan).await?)
     }
 
     /// The plan of a query before its values are known, with the types of its parameters and its columns.
-    async fn logical_plan(
+    pub async fn query(
         &self,
         statement: &Statement,
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
-    ) -> Result<(LogicalPlan, Vec<&'static PostgresType>, Vec<Column>)> {
+    ) -> Result<PlannedQuery> {
         let mut query = query.clone();
+        let resolved = names::resolve(&mut query, &self.relations)
+            .map_err(|error| Error::from_names(error, &statement.source))?;
         constructs::rewrite_syntax(&mut query);
         functions::rewrite_syntax(&mut query);
-        let resolved =
-            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
         let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;
         let columns = self.columns(&plan, resolved.output)?;
-        Ok((plan, parameters, columns))
+        Ok(PlannedQuery { plan, parameters, columns, relations: resolved.relations })
     }
 
     fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {
@@ -332,9 +409,9 @@ impl PlannedStatement {
             return Err(Error::new(ErrorKind::Internal, message));
         }
         let columns = fields.iter().zip(output).map(|(field, output)| {
-            let origin = output
-                .origin
-                .and_then(|origin| self.relations.column_number(&origin.schema, &origin.relation, &origin.column));
+            let origin = output.origin.and_then(|origin| {
+                self.relations.column_number(&origin.schema, &origin.relation, &origin.column)
+            });
             Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
         });
         Ok(columns.collect())

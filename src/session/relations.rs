@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::definitions::ENTITY_TYPES;
 use super::names::{Lookup, Relation, Relations};
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC};
 use crate::model::{AccountName, TableName};
 use crate::functions::system::table_function_columns;
 use crate::provider::TableColumns;
 use crate::storage::{Snapshot, Table};
-use crate::system_catalog::SystemCatalog;
+use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 
 /// Looked through first, unless the search path names it elsewhere.
 const PG_CATALOG: &str = "pg_catalog";
@@ -31,6 +32,11 @@ impl SnapshotRelations {
         Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into() }
     }
 
+    /// The same relations along another search path.
+    pub fn along(&self, search_path: Vec<String>) -> Self {
+        Self::new(&self.snapshot, &self.account, self.system.clone(), search_path)
+    }
+
     fn table(&self, name: &str) -> Option<&Arc<Table>> {
         let name = TableName::parse(name).ok()?;
         self.snapshot.catalog.table(&self.account, &name)
@@ -45,7 +51,15 @@ impl SnapshotRelations {
 
     fn in_schema(&self, schema: &str, (name, quoted): (&str, bool)) -> Option<Relation> {
         if schema == PUBLIC {
-            let table = self.table(name)?;
+            let Some(table) = self.table(name) else {
+                let view = self.snapshot.catalog.view(&self.account, name)?;
+                return Some(Relation {
+                    schema: PUBLIC.to_owned(),
+                    name: view.name.clone(),
+                    columns: view.columns.iter().map(|column| column.name.clone()).collect(),
+                    system_columns: 0,
+                });
+            };
             let columns = TableColumns::of(table);
             return Some(Relation {
                 schema: PUBLIC.to_owned(),
@@ -55,6 +69,10 @@ impl SnapshotRelations {
             });
         }
         let name = if quoted { name.to_owned() } else { name.to_ascii_lowercase() };
+        if schema == ROWKEY_SCHEMA {
+            let columns = RowkeySchema::relation_columns(&name)?.into();
+            return Some(Relation { schema: schema.to_owned(), name, columns, system_columns: 0 });
+        }
         let mut columns = self.system.relation_columns(schema, &name)?;
         let hidden = self.system.hidden_columns(schema, &name);
         columns.extend(hidden.iter().map(|column| (*column).to_owned()));
@@ -90,6 +108,7 @@ impl Relations for SnapshotRelations {
     fn function_columns(&self, name: &str) -> Option<Vec<String>> {
         match name {
             ACCESS_PATHS => Some(super::explain::access_paths_columns()),
+            ENTITY_TYPES => Some(super::definitions::entity_types_columns()),
             name => table_function_columns(name).or_else(|| super::constructs::function_columns(name)),
         }
     }
@@ -101,13 +120,10 @@ impl Relations for SnapshotRelations {
 
 impl SnapshotRelations {
     fn suggestion(&self, name: &str) -> Option<String> {
-        let tables: Vec<&str> = self
-            .snapshot
-            .catalog
-            .tables()
-            .filter(|table| table.account == self.account.as_str())
-            .map(|table| table.name.as_str())
-            .collect();
-        super::error::suggestion(name, &tables).map(str::to_owned)
+        let (catalog, account) = (&self.snapshot.catalog, self.account.as_str());
+        let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.as_str());
+        let views = catalog.views().filter(|view| view.account == account).map(|view| view.name.as_str());
+        let names: Vec<&str> = tables.chain(views).collect();
+        super::error::suggestion(name, &names).map(str::to_owned)
     }
 }

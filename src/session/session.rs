@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::sqlparser::ast;
 use futures::stream;
 
 use super::answer::Answer;
 use super::commands::{Command, Direction, Discard};
+use super::definitions::Definition;
 use super::error::{Error, ErrorKind, Result};
 use super::explain;
 use super::facts::Changes;
@@ -205,6 +207,10 @@ impl Session {
                 })
             }
             Request::Nothing => Ok(without_plan(None)),
+            Request::Define(definition) => Ok(without_plan(
+                Definition::columns(definition)
+                    .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
+            )),
             Request::Command(command) => Ok(without_plan(match command {
                 Command::Show(name) => {
                     let label = super::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
@@ -309,12 +315,35 @@ impl Session {
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
             Request::Nothing => Ok(Outcome::Done(String::new())),
+            Request::Define(definition) => self.define(prepared, definition).await,
             Request::Command(command) => {
                 if !command.ends_failure() {
                     self.transaction.refuse_if_failed()?;
                 }
                 Box::pin(self.command(prepared, command)).await
             }
+        }
+    }
+
+    /// Defines something; outside of transactions, since it is committed at once.
+    async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
+        let tag = Definition::tag(definition);
+        let read_only = ["transaction_read_only", "default_transaction_read_only"];
+        if read_only.iter().any(|name| self.settings.is_on(name)) {
+            let message = format!("cannot execute {tag} in a read-only transaction");
+            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
+        }
+        if self.transaction.status() != TransactionStatus::Idle {
+            let message = format!("{tag} cannot run inside a transaction block");
+            return Err(Error::new(ErrorKind::ActiveTransaction, message)
+                .with_hint("transactions read one snapshot and do not write yet: COMMIT first"));
+        }
+        let view = self.view();
+        let defined = self.planner.define(view, &prepared.statement, definition).await?;
+        self.notices.extend(defined.notices.into_iter().map(|notice| Error::new(ErrorKind::Notice, notice)));
+        match (defined.rows, &prepared.columns) {
+            (Some(rows), Some(columns)) => Ok(Outcome::Rows(Rows::new(Arc::clone(columns), tag, Answer::of(rows)))),
+            _ => Ok(Outcome::Done(tag.to_owned())),
         }
     }
 

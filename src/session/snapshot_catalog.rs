@@ -1,4 +1,4 @@
-//! The tables of one snapshot, as the planner looks them up.
+//! The tables and views of one snapshot, as the planner looks them up.
 
 use std::sync::Arc;
 
@@ -6,19 +6,20 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 
+use super::definitions::{ENTITY_TYPES, ViewExpansion};
 use super::error::Error;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
-use crate::system_catalog::SystemCatalog;
+use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 
 /// The table function that EXPLAINs in rows.
 pub const ACCESS_PATHS: &str = "access_paths";
 /// The schema that tables lie in.
 pub const PUBLIC: &str = "public";
 
-/// An account's tables in one snapshot, in schema `public` of the database named as the account. Every statement has one of its
+/// An account's tables and views in one snapshot, in schema `public` of the database named as the account. Every statement has one of its
 /// own, so all tables of a statement are of one moment.
 #[derive(Debug, Clone)]
 pub struct SnapshotCatalog {
@@ -27,6 +28,8 @@ pub struct SnapshotCatalog {
     pub files: Arc<RunFiles>,
     pub scan: ScanOptions,
     pub system: SystemCatalog,
+    /// What plans the views.
+    pub views: ViewExpansion,
 }
 
 impl CatalogProviderList for SnapshotCatalog {
@@ -46,32 +49,41 @@ impl CatalogProviderList for SnapshotCatalog {
 impl CatalogProvider for SnapshotCatalog {
     fn schema_names(&self) -> Vec<String> {
         let mut names = self.system.schema_names();
-        names.push(PUBLIC.to_owned());
+        names.extend([PUBLIC.to_owned(), ROWKEY_SCHEMA.to_owned()]);
         names
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        if name == PUBLIC { Some(Arc::new(self.clone())) } else { self.system.schema(name) }
+        match name {
+            PUBLIC => Some(Arc::new(self.clone())),
+            ROWKEY_SCHEMA => {
+                let (snapshot, account) = (self.snapshot.clone(), self.account.clone());
+                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files));
+                Some(schema.with_settings(self.views.settings()).schema())
+            }
+            name => self.system.schema(name),
+        }
     }
 }
 
 #[async_trait]
 impl SchemaProvider for SnapshotCatalog {
     fn table_names(&self) -> Vec<String> {
-        self.snapshot
-            .catalog
-            .tables()
-            .filter(|table| table.account == self.account.as_str())
-            .map(|table| table.name.clone())
-            .collect()
+        let (catalog, account) = (&self.snapshot.catalog, self.account.as_str());
+        let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone());
+        tables.chain(catalog.views().filter(|view| view.account == account).map(|view| view.name.clone())).collect()
     }
 
     /// Table names ignore case. An unknown one is an error here, where the names there are can be looked through.
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         let table = TableName::parse(name).ok().and_then(|name| self.snapshot.catalog.table(&self.account, &name));
         let Some(table) = table else {
+            if let Some(view) = self.snapshot.catalog.view(&self.account, name) {
+                let expanded = self.views.expand(view, self).await;
+                return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
+            }
             // The planner asks for table functions here as well.
-            if name == ACCESS_PATHS {
+            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) {
                 return Ok(None);
             }
             let names = self.table_names();
@@ -82,6 +94,8 @@ impl SchemaProvider for SnapshotCatalog {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        TableName::parse(name).is_ok_and(|name| self.snapshot.catalog.table(&self.account, &name).is_some())
+        let catalog = &self.snapshot.catalog;
+        TableName::parse(name).is_ok_and(|name| catalog.table(&self.account, &name).is_some())
+            || catalog.view(&self.account, name).is_some()
     }
 }

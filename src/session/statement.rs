@@ -2,15 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions};
+use datafusion::sql::sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::commands::{Command, Words};
+use super::definitions::{self, ENTITY_TYPES};
 use super::error::{Error, ErrorKind, Result};
 use super::position::Source;
+use super::snapshot_catalog::ACCESS_PATHS;
+use crate::system_catalog::ROWKEY_SCHEMA;
 
 /// Deepest nesting of expressions that is parsed.
 const DEPTH_MAX: usize = 200;
@@ -39,6 +42,8 @@ pub enum Request {
         format: ExplainFormat,
     },
     Command(Command),
+    /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
+    Define(Box<ast::Statement>),
     /// Blanks and comments.
     Nothing,
 }
@@ -114,7 +119,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
         None => {
             refuse_long_chains(tokens)?;
             let mut parser = parser(tokens);
-            let parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
+            let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
             let rest = parser.peek_token();
             if rest.token != Token::EOF {
                 return Err(source.syntax_at(Some(&rest)));
@@ -123,6 +128,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
                 words.skip();
             }
             refuse_open_distinct(&parsed)?;
+            unqualify_functions(&mut parsed);
             classify(parsed)?
         }
     };
@@ -253,6 +259,20 @@ fn count(chains: &mut [usize]) -> Result<()> {
         .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"))
 }
 
+/// Table functions of schema `rowkey` are known by their bare names.
+fn unqualify_functions(statement: &mut ast::Statement) {
+    let _: ControlFlow<()> = visit_relations_mut(statement, |name| {
+        let named = |place: usize, wanted: &[&str]| {
+            let part = name.0.get(place).and_then(|part| part.as_ident());
+            part.is_some_and(|part| wanted.iter().any(|wanted| part.value.eq_ignore_ascii_case(wanted)))
+        };
+        if name.0.len() == 2 && named(0, &[ROWKEY_SCHEMA]) && named(1, &[ACCESS_PATHS, ENTITY_TYPES]) {
+            name.0.remove(0);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
 /// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
 fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
     let found = visit_expressions(statement, |expr| match expr {
@@ -324,6 +344,7 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             }
             Ok(Request::Explain { statement, analyze, verbose, format: text_or_json })
         }
+        other if definitions::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),
     }
 }
@@ -386,7 +407,7 @@ fn refused(statement: &ast::Statement) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES and DESCRIBE"
+            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES, DESCRIBE, CREATE VIEW, DROP VIEW and COMMENT ON"
         ),
     )
     .with_hint("entities come in by `rowkey import`")

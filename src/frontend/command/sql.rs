@@ -72,6 +72,9 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
     let mut session = database.own_session()?;
     for statement in statements {
         let answer = session.sql(statement, &[]).await?;
+        for notice in session.take_notices() {
+            eprintln!("note: {notice}");
+        }
         if form == Form::Table && !answer.schema().fields().is_empty() {
             if tables > 0 {
                 writeln!(out)?;

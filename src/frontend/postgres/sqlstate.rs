@@ -67,6 +67,7 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::Corrupt => "XX001",
         ErrorKind::OutcomeUnknown => "08007",
         ErrorKind::Internal => "XX000",
+        ErrorKind::Notice => "00000",
     }
 }
 
@@ -82,6 +83,7 @@ pub enum Severity {
 /// The fields of an error or a notice.
 pub fn fields(error: &Error, severity: Severity) -> Vec<(u8, String)> {
     let severity = match severity {
+        Severity::Warning if error.kind() == ErrorKind::Notice => "NOTICE",
         Severity::Warning => "WARNING",
         Severity::Error => "ERROR",
         Severity::Fatal => "FATAL",

@@ -84,6 +84,7 @@ impl Catalog {
     }
 
     /// All comments of an account.
+    #[allow(dead_code, reason = "what pg_description is made of")]
     pub fn comments(&self, account: &AccountName) -> impl Iterator<Item = (&CommentObject, &str)> {
         let of_account = move |(owner, _): &&(String, CommentObject)| *owner == account.as_str();
         self.comments

@@ -66,6 +66,7 @@ const TABLE: &[(ErrorKind, &str)] = &[
     (ErrorKind::Corrupt, "XX001"),
     (ErrorKind::OutcomeUnknown, "08007"),
     (ErrorKind::Internal, "XX000"),
+    (ErrorKind::Notice, "00000"),
 ];
 
 #[test]
