@@ -233,7 +233,6 @@ pub enum Returns {
     Bool,
     Int4,
     Int8,
-    Float8,
     Text,
     Timestamptz,
     /// UInt32, of the type named: `oid`, `regclass`, ...
@@ -243,7 +242,6 @@ pub enum Returns {
     /// A list of texts of the type named; `text` itself says nothing more.
     Texts(&'static str),
     Int4s,
-    Oids,
     /// Nothing: a text that is always empty.
     Void,
 }
@@ -256,7 +254,6 @@ impl Returns {
             Self::Bool => (DataType::Boolean, None),
             Self::Int4 => (DataType::Int32, None),
             Self::Int8 => (DataType::Int64, None),
-            Self::Float8 => (DataType::Float64, None),
             Self::Text => (DataType::Utf8View, None),
             Self::Timestamptz => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), None),
             Self::Oid(name) => (DataType::UInt32, Some(name)),
@@ -264,7 +261,6 @@ impl Returns {
             Self::Texts("text") => (item(DataType::Utf8View), None),
             Self::Texts(name) => (item(DataType::Utf8View), Some(name)),
             Self::Int4s => (item(DataType::Int32), None),
-            Self::Oids => (item(DataType::UInt32), Some("_oid")),
             Self::Void => (DataType::Utf8View, Some("void")),
         };
         let field = Field::new(name, data_type, true);
