@@ -93,7 +93,7 @@ impl Catalog {
                 (_, Some(read)) => &read.account,
                 (None, None) => return Err(format!("view {} reads relation {read}, which does not exist", view.name)),
             };
-            if account != view.account {
+            if *account != view.account {
                 return Err(format!("view {} reads relation {read} of another account", view.name));
             }
         }
