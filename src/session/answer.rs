@@ -1,9 +1,12 @@
 //! The result of a statement.
 
+use std::sync::Arc;
+
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
-use futures::StreamExt;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt, stream};
 
 use super::error::{Error, Result};
 
@@ -11,11 +14,25 @@ use super::error::{Error, Result};
 pub struct Answer {
     schema: SchemaRef,
     batches: SendableRecordBatchStream,
+    notices: Vec<String>,
 }
 
 impl Answer {
     pub(super) fn new(batches: SendableRecordBatchStream) -> Self {
-        Self { schema: batches.schema(), batches }
+        Self { schema: batches.schema(), batches, notices: Vec::new() }
+    }
+
+    /// What a statement that defines something answers: rows if it has some, else a result without columns.
+    pub(super) fn of(rows: Option<RecordBatch>, notices: Vec<String>) -> Self {
+        let rows = rows.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(Schema::empty())));
+        let schema = rows.schema();
+        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), stream::iter([Ok(rows)]));
+        Self { schema, batches: Box::pin(batches), notices }
+    }
+
+    /// What the caller should know beside the result, a sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// Names and types of the columns. `FixedSizeBinary(16)` is a uuid.

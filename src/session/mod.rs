@@ -5,6 +5,7 @@
 //! [`Answer`] streams what comes out. EXPLAIN stops before the last step and tells what would be read ([`explain`]).
 
 mod answer;
+mod definitions;
 mod error;
 mod explain;
 mod functions;

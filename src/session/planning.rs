@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::common::ParamValues;
+use arrow::array::RecordBatch;
 use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
@@ -19,6 +20,7 @@ use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use super::answer::Answer;
+use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
 use super::error::{Error, ErrorKind, Result};
 use super::explain::{self, AccessPaths};
 use super::functions::{guid_text, other_property};
@@ -28,12 +30,14 @@ use super::statement::{Request, parse};
 use super::typed_literals::TypedLiterals;
 use crate::model::{AccountName, Value};
 use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
-use crate::storage::Store;
+use crate::storage::{self, Catalog, Store};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
+/// How often a definition is tried against a catalog that others change meanwhile.
+const DEFINITION_ATTEMPTS_MAX: u32 = 5;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -57,7 +61,7 @@ pub struct Session {
     account: AccountName,
     options: SessionOptions,
     /// Functions, rules and settings; the tables come with every statement.
-    state: SessionState,
+    state: Arc<SessionState>,
 }
 
 impl Session {
@@ -106,7 +110,7 @@ impl Session {
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }
-        Ok(Self { store, account, options, state })
+        Ok(Self { store, account, options, state: Arc::new(state) })
     }
 
     /// Runs one statement.
@@ -122,22 +126,43 @@ impl Session {
                 let explained = explain::explain(&plan, statement.state.task_ctx(), analyze, verbose, format).await?;
                 Ok(Answer::new(explained))
             }
+            Request::Define(definition) => self.define(*definition, text).await,
+        }
+    }
+
+    /// Runs a statement that defines something. `text` is the statement as it was written.
+    async fn define(&self, statement: Statement, text: &str) -> Result<Answer> {
+        let mut attempt = 1;
+        loop {
+            let Definition { edits, notices, rows } =
+                definitions::define(statement.clone(), text, &self.statement()).await?;
+            if !edits.is_empty() {
+                let store = Arc::clone(&self.store);
+                let committed = tokio::task::spawn_blocking(move || store.commit(&edits)).await;
+                let committed = committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+                match committed {
+                    // Somebody else was first: the statement is read again, against what there is now.
+                    Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {
+                        attempt += 1;
+                        continue;
+                    }
+                    committed => committed?,
+                };
+            }
+            return Ok(Answer::of(rows, notices));
         }
     }
 
     /// The planner for one statement, on the newest snapshot.
     fn statement(&self) -> PlannedStatement {
-        let mut state = self.state.clone();
         let tables = SnapshotCatalog {
             snapshot: self.store.snapshot(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
+            views: ViewExpansion::new(Arc::clone(&self.state)),
         };
-        state.register_catalog_list(Arc::new(tables));
-        let inner = state.clone();
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(PlannedStatement { state: inner })));
-        PlannedStatement { state }
+        PlannedStatement::new(&self.state, tables)
     }
 }
 
@@ -154,13 +179,49 @@ impl std::fmt::Debug for Session {
 #[derive(Debug, Clone)]
 pub(super) struct PlannedStatement {
     state: SessionState,
+    tables: SnapshotCatalog,
 }
 
 impl PlannedStatement {
+    /// `state` has the functions, rules and settings of the session.
+    pub fn new(state: &SessionState, tables: SnapshotCatalog) -> Self {
+        let mut state = state.clone();
+        state.register_catalog_list(Arc::new(tables.clone()));
+        let inner = Self { state: state.clone(), tables: tables.clone() };
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner.clone())));
+        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(inner)));
+        Self { state, tables }
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.tables.snapshot.catalog
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.tables.account
+    }
+
+    /// The tables and views that a statement names, other than by its own WITH.
+    pub fn references(&self, statement: &ParsedStatement) -> Result<Vec<TableReference>> {
+        Ok(self.state.resolve_table_references(statement)?)
+    }
+
+    /// What a query asks for, before anything is optimized.
+    pub async fn logical_plan(&self, query: Statement) -> Result<LogicalPlan> {
+        Ok(self.state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?)
+    }
+
+    /// All rows of a query of our own, whose answer is small.
+    pub async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        match parse(sql)? {
+            Request::Query(query) => self.run(self.physical_plan(*query, &[]).await?)?.collect().await,
+            _ => Err(Error::new(ErrorKind::Internal, format!("not a query: {sql}"))),
+        }
+    }
+
     /// Plans a query.
     pub async fn physical_plan(&self, query: Statement, parameters: &[Value]) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?;
-        let plan = with_parameters(plan, parameters)?;
+        let plan = with_parameters(self.logical_plan(query).await?, parameters)?;
         Ok(self.state.create_physical_plan(&plan).await?)
     }
 

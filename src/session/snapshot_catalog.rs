@@ -1,4 +1,4 @@
-//! The tables of one snapshot, as the planner looks them up.
+//! The tables and views of one snapshot, as the planner looks them up.
 
 use std::sync::Arc;
 
@@ -6,18 +6,20 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 
+use super::definitions::{ENTITY_TYPES, ViewExpansion};
 use super::error::Error;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
+use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema};
 
 /// The table function that EXPLAINs in rows.
 pub const ACCESS_PATHS: &str = "access_paths";
 /// The schema that tables lie in.
 pub const PUBLIC: &str = "public";
 
-/// An account's tables in one snapshot, in schema `public` of the database named as the account. Every statement has one of its
+/// An account's tables and views in one snapshot, in schema `public` of the database named as the account. Every statement has one of its
 /// own, so all tables of a statement are of one moment.
 #[derive(Debug, Clone)]
 pub struct SnapshotCatalog {
@@ -25,6 +27,8 @@ pub struct SnapshotCatalog {
     pub account: AccountName,
     pub files: Arc<RunFiles>,
     pub scan: ScanOptions,
+    /// What plans the views.
+    pub views: ViewExpansion,
 }
 
 impl CatalogProviderList for SnapshotCatalog {
@@ -43,31 +47,40 @@ impl CatalogProviderList for SnapshotCatalog {
 
 impl CatalogProvider for SnapshotCatalog {
     fn schema_names(&self) -> Vec<String> {
-        vec![PUBLIC.to_owned()]
+        vec![PUBLIC.to_owned(), ROWKEY_SCHEMA.to_owned()]
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (name == PUBLIC).then(|| Arc::new(self.clone()) as _)
+        match name {
+            PUBLIC => Some(Arc::new(self.clone())),
+            ROWKEY_SCHEMA => {
+                let (snapshot, account) = (self.snapshot.clone(), self.account.clone());
+                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files));
+                Some(schema.with_settings(self.views.settings()).schema())
+            }
+            _ => None,
+        }
     }
 }
 
 #[async_trait]
 impl SchemaProvider for SnapshotCatalog {
     fn table_names(&self) -> Vec<String> {
-        self.snapshot
-            .catalog
-            .tables()
-            .filter(|table| table.account == self.account.as_str())
-            .map(|table| table.name.clone())
-            .collect()
+        let (catalog, account) = (&self.snapshot.catalog, self.account.as_str());
+        let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone());
+        tables.chain(catalog.views().filter(|view| view.account == account).map(|view| view.name.clone())).collect()
     }
 
     /// Table names ignore case. An unknown one is an error here, where the names there are can be looked through.
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         let table = TableName::parse(name).ok().and_then(|name| self.snapshot.catalog.table(&self.account, &name));
         let Some(table) = table else {
+            if let Some(view) = self.snapshot.catalog.view(&self.account, name) {
+                let expanded = self.views.expand(view, self).await;
+                return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
+            }
             // The planner asks for table functions here as well.
-            if name == ACCESS_PATHS {
+            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) {
                 return Ok(None);
             }
             let names = self.table_names();
@@ -78,6 +91,8 @@ impl SchemaProvider for SnapshotCatalog {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        TableName::parse(name).is_ok_and(|name| self.snapshot.catalog.table(&self.account, &name).is_some())
+        let catalog = &self.snapshot.catalog;
+        TableName::parse(name).is_ok_and(|name| catalog.table(&self.account, &name).is_some())
+            || catalog.view(&self.account, name).is_some()
     }
 }

@@ -3,14 +3,17 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, visit_expressions,
+    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, visit_expressions, visit_relations_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
+use super::definitions::{self, ENTITY_TYPES};
 use super::error::{Error, ErrorKind, Result};
+use super::snapshot_catalog::ACCESS_PATHS;
+use crate::system_catalog::ROWKEY_SCHEMA;
 
 /// Deepest nesting of expressions that is parsed.
 const DEPTH_MAX: usize = 200;
@@ -22,7 +25,14 @@ const CHAIN_MAX: usize = 2000;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     Query(Box<Statement>),
-    Explain { statement: Box<Statement>, analyze: bool, verbose: bool, format: ExplainFormat },
+    Explain {
+        statement: Box<Statement>,
+        analyze: bool,
+        verbose: bool,
+        format: ExplainFormat,
+    },
+    /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
+    Define(Box<Statement>),
 }
 
 /// How EXPLAIN writes a plan.
@@ -43,7 +53,8 @@ pub fn parse(text: &str) -> Result<Request> {
         .map_err(|error| syntax(&error))?;
     let mut statements = parsed.into_iter();
     match (statements.next(), statements.next()) {
-        (Some(statement), None) => {
+        (Some(mut statement), None) => {
+            unqualify_functions(&mut statement);
             refuse_open_distinct(&statement)?;
             classify(statement)
         }
@@ -127,6 +138,20 @@ fn count(chains: &mut [usize]) -> Result<()> {
         .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"))
 }
 
+/// Table functions have no schema for the planner: `rowkey.entity_types('t')` is `entity_types('t')`.
+fn unqualify_functions(statement: &mut Statement) {
+    let _: ControlFlow<()> = visit_relations_mut(statement, |name| {
+        let named = |place: usize, wanted: &[&str]| {
+            let part = name.0.get(place).and_then(|part| part.as_ident());
+            part.is_some_and(|part| wanted.iter().any(|wanted| part.value.eq_ignore_ascii_case(wanted)))
+        };
+        if name.0.len() == 2 && named(0, &[ROWKEY_SCHEMA]) && named(1, &[ACCESS_PATHS, ENTITY_TYPES]) {
+            name.0.remove(0);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
 /// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
 fn refuse_open_distinct(statement: &Statement) -> Result<()> {
     let found = visit_expressions(statement, |expr| match expr {
@@ -178,6 +203,7 @@ fn classify(statement: Statement) -> Result<Request> {
             }
             Ok(Request::Explain { statement, analyze, verbose, format: text_or_json })
         }
+        other if definitions::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),
     }
 }
@@ -240,7 +266,8 @@ fn refused(statement: &Statement) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES and DESCRIBE"
+            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES, DESCRIBE, \
+             CREATE VIEW, DROP VIEW, COMMENT ON and CALL create_entity_views"
         ),
     )
     .with_hint("entities come in by `rowkey import`")
@@ -274,7 +301,7 @@ pub fn split(text: &str) -> Result<Vec<String>> {
 }
 
 /// Lines and columns count from 1, columns in characters.
-fn offset(text: &str, line_starts: &[usize], at: Location) -> usize {
+pub(super) fn offset(text: &str, line_starts: &[usize], at: Location) -> usize {
     let line_start = line_starts.get((at.line as usize).saturating_sub(1)).copied().unwrap_or(text.len());
     let column = (at.column as usize).saturating_sub(1);
     text[line_start..].char_indices().nth(column).map_or(text.len(), |(byte, _)| line_start + byte)

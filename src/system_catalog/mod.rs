@@ -13,6 +13,7 @@ mod lookup;
 mod oid;
 mod provider;
 mod recorded;
+mod rowkey_schema;
 mod rows;
 mod wanted;
 
@@ -22,3 +23,4 @@ mod tests;
 pub use catalog::SystemCatalog;
 pub use facts::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
 pub use lookup::{Oids, RelationFacts, TypeFacts};
+pub use rowkey_schema::{ROWKEY_SCHEMA, RowkeySchema, Setting};

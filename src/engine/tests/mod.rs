@@ -1,6 +1,7 @@
 //! The engine as a whole, on memory and on failing files.
 
 mod crash;
+mod definitions;
 mod import;
 mod scans;
 

@@ -68,6 +68,9 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
     let mut tables = 0;
     for statement in statements {
         let answer = database.sql(statement).await?;
+        for notice in answer.notices() {
+            eprintln!("NOTICE: {notice}");
+        }
         if form == Form::Table && !answer.schema().fields().is_empty() {
             if tables > 0 {
                 writeln!(out)?;

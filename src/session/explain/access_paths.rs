@@ -76,6 +76,7 @@ impl TableProvider for AccessPathsOf {
         let external = |error: crate::session::Error| DataFusionError::External(Box::new(error));
         let query = match parse(&self.text).map_err(external)? {
             Request::Query(query) | Request::Explain { statement: query, .. } => query,
+            Request::Define(_) => return plan_err!("access_paths explains queries, and this statement reads nothing"),
         };
         let plan = self.statement.physical_plan(*query, &[]).await.map_err(external)?;
         let reads = reads(&plan, false).await.map_err(external)?;

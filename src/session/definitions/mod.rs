@@ -1,0 +1,65 @@
+//! Statements that define things: CREATE VIEW, DROP VIEW, COMMENT ON, CALL create_entity_views.
+//!
+//! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept as the text of its query;
+//! [`ViewExpansion`] plans it where it is read, and gives it the columns it had when it was made.
+
+mod column_types;
+mod comment;
+mod create_view;
+mod drop_relations;
+mod entity_types;
+mod relation_name;
+mod view_expansion;
+
+use arrow::array::RecordBatch;
+use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
+
+use super::error::{Error, ErrorKind, Result};
+use super::planning::PlannedStatement;
+use crate::storage::Edit;
+
+pub use drop_relations::drop_relations;
+pub use entity_types::{ENTITY_TYPES, EntityTypes};
+pub use view_expansion::ViewExpansion;
+
+/// What a statement changes and answers.
+#[derive(Debug, Default)]
+pub struct Definition {
+    /// To be committed as one; empty where there is nothing to change.
+    pub edits: Vec<Edit>,
+    /// What PostgreSQL would say in a NOTICE.
+    pub notices: Vec<String>,
+    /// The rows of the answer, of statements that have one.
+    pub rows: Option<RecordBatch>,
+}
+
+/// Whether a statement is one of those that [`define`] takes.
+pub fn defines(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateView(_) | Statement::Comment { .. } => true,
+        Statement::Drop { object_type, .. } => *object_type == ObjectType::View,
+        Statement::Call(call) => entity_types::is_create_entity_views(call),
+        _ => false,
+    }
+}
+
+/// The edits that a defining statement asks for, against the snapshot of `planner`. `text` is the statement as it was written.
+pub async fn define(statement: Statement, text: &str, planner: &PlannedStatement) -> Result<Definition> {
+    match statement {
+        Statement::CreateView(view) => create_view::create_view(view, text, planner).await,
+        Statement::Comment { object_type, object_name, comment, if_exists } => {
+            if if_exists {
+                return Err(Error::new(ErrorKind::Unsupported, "COMMENT has no IF EXISTS"));
+            }
+            comment::comment(object_type, &object_name, comment, planner)
+        }
+        Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
+            drop_relations(object_type, if_exists, &names, cascade, planner)
+        }
+        Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
+        _ => Err(Error::new(ErrorKind::Unsupported, "this statement defines nothing that this version knows")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Views where they are read: their text is planned, and gives the columns they were made with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::Column;
+use datafusion::datasource::ViewTable;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::memory_pool::MemoryLimit;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::planning::PlannedStatement;
+use crate::session::snapshot_catalog::SnapshotCatalog;
+use crate::session::statement::{Request, parse};
+use crate::storage::View;
+use crate::system_catalog::Setting;
+
+/// Deepest nesting of views in views.
+const DEPTH_MAX: usize = 32;
+/// Most views planned for one statement: a view that reads another one twice plans it twice.
+const VIEWS_MAX: usize = 1000;
+
+/// Plans the views that one statement reads.
+#[derive(Debug, Clone)]
+pub struct ViewExpansion {
+    /// Functions, rules and settings of the session.
+    state: Arc<SessionState>,
+    depth: usize,
+    planned: Arc<AtomicUsize>,
+}
+
+impl ViewExpansion {
+    pub fn new(state: Arc<SessionState>) -> Self {
+        Self { state, depth: 0, planned: Arc::default() }
+    }
+
+    /// How statements of this session run, for `rowkey.settings`.
+    pub fn settings(&self) -> [Setting; 2] {
+        let memory = match self.state.runtime_env().memory_pool.memory_limit() {
+            MemoryLimit::Finite(bytes) => Some(bytes.to_string()),
+            _ => None,
+        };
+        let threads = self.state.config().target_partitions().to_string();
+        [
+            Setting::new("memory_bytes", memory, "memory that sorts, joins and aggregates share before they spill"),
+            Setting::new("target_partitions", Some(threads), "threads of one query"),
+        ]
+    }
+
+    /// A view as a table, which the planner puts into the plan of what reads it. `tables` are those of the statement.
+    pub async fn expand(&self, view: &View, tables: &SnapshotCatalog) -> Result<Arc<dyn TableProvider>> {
+        if self.depth >= DEPTH_MAX {
+            let message = format!("view \"{}\" is nested in more than {DEPTH_MAX} views", view.name);
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        if self.planned.fetch_add(1, Ordering::Relaxed) >= VIEWS_MAX {
+            let message =
+                format!("the statement reads more than {VIEWS_MAX} views, the last of them \"{}\"", view.name);
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let deeper = Self { depth: self.depth + 1, ..self.clone() };
+        let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
+        let planned = self.plan(view, tables).await;
+        let plan = planned.map_err(|error| {
+            let outer = Error::new(error.kind(), format!("view \"{}\" cannot be read: {error}", view.name));
+            match error.hint() {
+                Some(hint) => outer.with_hint(hint.to_owned()),
+                None => outer,
+            }
+        })?;
+        Ok(Arc::new(ViewTable::new(plan, Some(view.sql.clone()))))
+    }
+
+    async fn plan(&self, view: &View, tables: SnapshotCatalog) -> Result<LogicalPlan> {
+        let query = match parse(&view.sql)? {
+            Request::Query(query) => *query,
+            _ => return Err(Error::new(ErrorKind::Invalid, "its text is not a query")),
+        };
+        let plan = PlannedStatement::new(&self.state, tables).logical_plan(query).await?;
+        frozen(plan, view)
+    }
+}
+
+/// The columns a view was made with, out of those its query has now: a table that `*` stands for may have more since.
+fn frozen(plan: LogicalPlan, view: &View) -> Result<LogicalPlan> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, field) in plan.schema().fields().iter().enumerate().rev() {
+        places.entry(field.name()).or_default().push(place);
+    }
+    let mut columns = Vec::with_capacity(view.columns.len());
+    for column in &view.columns {
+        // Of several columns with one name, which differ in their table, each has its turn.
+        let Some(place) = places.get_mut(column.query_name()).and_then(Vec::pop) else {
+            let message = format!("its query has no column \"{}\" any more", column.query_name());
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        columns.push(Expr::Column(Column::from(plan.schema().qualified_field(place))).alias(&column.name));
+    }
+    Ok(LogicalPlanBuilder::from(plan).project(columns)?.build()?)
+}

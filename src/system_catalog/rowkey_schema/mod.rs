@@ -1,0 +1,111 @@
+//! Schema `rowkey`: what is stored, and how it lies, as tables.
+//!
+//! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties` and `rowkey.settings`. Their rows
+//! are made while a query reads them, from the manifest of its snapshot; only properties without a column of their own are looked
+//! up in files.
+
+mod bounds;
+mod cells;
+mod files;
+mod other_properties;
+mod partitions;
+mod properties;
+mod relation;
+mod scan;
+mod settings;
+mod tables;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::common::Result;
+
+use crate::model::AccountName;
+use crate::storage::Snapshot;
+use crate::storage::run::RunFiles;
+
+use relation::Relation;
+use scan::RelationTable;
+pub use settings::Setting;
+
+/// Name of the schema.
+pub const ROWKEY_SCHEMA: &str = "rowkey";
+
+/// The schema for one account in one snapshot.
+#[derive(Debug, Clone)]
+pub struct RowkeySchema {
+    source: Arc<Source>,
+}
+
+/// What the relations are made of.
+#[derive(Debug)]
+pub(super) struct Source {
+    snapshot: Snapshot,
+    account: AccountName,
+    files: Arc<RunFiles>,
+    settings: Vec<Setting>,
+}
+
+impl RowkeySchema {
+    /// `rowkey.settings` says where and what the data is; [`RowkeySchema::with_settings`] adds what a session knows.
+    pub fn new(snapshot: Snapshot, account: AccountName, files: Arc<RunFiles>) -> Self {
+        let settings = settings::of_data(&snapshot, &account, &files);
+        Self { source: Arc::new(Source { snapshot, account, files, settings }) }
+    }
+
+    /// The same with further rows in `rowkey.settings`.
+    pub fn with_settings(self, more: impl IntoIterator<Item = Setting>) -> Self {
+        let Source { snapshot, account, files, settings } = self.source.as_ref();
+        let settings = settings.iter().cloned().chain(more).collect();
+        let source =
+            Source { snapshot: snapshot.clone(), account: account.clone(), files: Arc::clone(files), settings };
+        Self { source: Arc::new(source) }
+    }
+
+    /// The schema, for a catalog of DataFusion's.
+    pub fn schema(&self) -> Arc<dyn SchemaProvider> {
+        Arc::new(self.clone())
+    }
+
+    /// Names of the columns of a relation of this schema, in their order; `None` if there is no such relation. Names are lower
+    /// case here.
+    pub fn relation_columns(relation: &str) -> Option<Vec<String>> {
+        let columns = Relation::named(relation)?.columns();
+        Some(columns.iter().map(|column| column.name.to_owned()).collect())
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for RowkeySchema {
+    fn table_names(&self) -> Vec<String> {
+        Relation::ALL.iter().map(|relation| relation.name().to_owned()).collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let table = Relation::named(name).map(|relation| RelationTable::new(relation, Arc::clone(&self.source)));
+        Ok(table.map(|table| Arc::new(table) as _))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        Relation::named(name).is_some()
+    }
+}
+
+impl Source {
+    /// The account's tables, in the order of their creation; with a name, only the one of exactly that name.
+    fn tables(&self, only: Option<&str>) -> Vec<Arc<crate::storage::Table>> {
+        let wanted = |table: &&Arc<crate::storage::Table>| {
+            table.account == self.account.as_str() && only.is_none_or(|only| table.name == only)
+        };
+        self.snapshot.catalog.tables().filter(wanted).cloned().collect()
+    }
+}
+
+/// Every relation with its columns, as name, name of the type and whether it is NOT NULL: the catalog lists them.
+pub(super) fn relations() -> impl Iterator<Item = (&'static str, Vec<(&'static str, &'static str, bool)>)> {
+    Relation::ALL.into_iter().map(|relation| {
+        let columns = relation.columns().iter();
+        (relation.name(), columns.map(|column| (column.name, column.kind.type_name(), !column.nullable)).collect())
+    })
+}

@@ -1,0 +1,64 @@
+//! The relations of the schema.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+
+use super::cells::{Column, Row};
+use super::{Source, files, partitions, properties, settings, tables};
+use crate::storage::Table;
+
+/// A relation of the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    Tables,
+    Partitions,
+    Properties,
+    Files,
+    Settings,
+}
+
+impl Relation {
+    pub const ALL: [Relation; 5] =
+        [Relation::Tables, Relation::Partitions, Relation::Properties, Relation::Files, Relation::Settings];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|relation| relation.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Relation::Tables => "tables",
+            Relation::Partitions => "partitions",
+            Relation::Properties => "properties",
+            Relation::Files => "files",
+            Relation::Settings => "settings",
+        }
+    }
+
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Relation::Tables => &tables::COLUMNS,
+            Relation::Partitions => &partitions::COLUMNS,
+            Relation::Properties => &properties::COLUMNS,
+            Relation::Files => &files::COLUMNS,
+            Relation::Settings => &settings::COLUMNS,
+        }
+    }
+
+    /// Whether the rows are about tables, so that they can be made table by table.
+    pub fn is_by_table(self) -> bool {
+        self != Relation::Settings
+    }
+
+    /// The rows about one table.
+    pub async fn rows_of(self, table: &Arc<Table>, source: &Source) -> Result<Vec<Row>> {
+        match self {
+            Relation::Tables => Ok(vec![tables::row(table, source)]),
+            Relation::Partitions => Ok(partitions::rows(table)),
+            Relation::Properties => properties::rows(table, source).await,
+            Relation::Files => Ok(files::rows(table)),
+            Relation::Settings => Ok(Vec::new()),
+        }
+    }
+}

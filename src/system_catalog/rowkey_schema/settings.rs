@@ -1,0 +1,48 @@
+//! `rowkey.settings`: what this program and its data are, and how it is set up.
+
+use super::cells::{Column, Kind, Row};
+use crate::model::AccountName;
+use crate::storage::Snapshot;
+use crate::storage::run::RunFiles;
+
+pub(super) static COLUMNS: [Column; 3] = [
+    Column::new("name", Kind::Text),
+    // Sizes in bytes; NULL where the program decides by itself.
+    Column::nullable("value", Kind::Text),
+    Column::new("description", Kind::Text),
+];
+
+/// A row of `rowkey.settings`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub name: String,
+    /// In text; `None` where the program decides by itself.
+    pub value: Option<String>,
+    pub description: String,
+}
+
+impl Setting {
+    pub fn new(name: &str, value: Option<String>, description: &str) -> Self {
+        Self { name: name.to_owned(), value, description: description.to_owned() }
+    }
+}
+
+pub(super) fn of_data(snapshot: &Snapshot, account: &AccountName, files: &RunFiles) -> Vec<Setting> {
+    vec![
+        Setting::new("version", Some(env!("CARGO_PKG_VERSION").to_owned()), "version of this program"),
+        Setting::new("account", Some(account.to_string()), "account whose tables these are, and name of the database"),
+        Setting::new("location", Some(files.store().location()), "where the data lies"),
+        Setting::new(
+            "log_sequence",
+            Some(snapshot.sequence.to_string()),
+            "number of the last record of the log that this statement sees",
+        ),
+    ]
+}
+
+pub(super) fn rows(settings: &[Setting]) -> Vec<Row> {
+    let row = |setting: &Setting| {
+        vec![setting.name.as_str().into(), setting.value.clone().into(), setting.description.as_str().into()]
+    };
+    settings.iter().map(row).collect()
+}
