@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int16Array,
-    Int32Array, Int64Array, IntervalMonthDayNanoArray, ListBuilder, StringViewArray, StringViewBuilder,
-    TimestampMicrosecondArray, UInt32Array, UInt32Builder, new_null_array,
+    ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
+    Int64Array, IntervalMonthDayNanoArray, ListBuilder, StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
+    UInt32Array, UInt32Builder, new_null_array,
 };
 use arrow::array::{Int16Builder, StringBuilder};
 use arrow::compute::cast;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::column_types::{ColumnType, namespace_of};
 use super::facts::SessionFacts;
 use super::oid::{self, Part};
-use super::recorded::{Definition, RELATIONS};
+use super::recorded::{Definition, RELATIONS, ROWKEY_RELATIONS};
+use super::rowkey_schema::ROWKEY_SCHEMA;
 use super::wanted::Wanted;
 use crate::model::AccountName;
 use crate::provider::TableColumns;
@@ -124,12 +125,12 @@ impl Contents {
 
 /// The relations that every database has.
 pub fn definitions() -> impl Iterator<Item = &'static Definition> {
-    RELATIONS.iter()
+    RELATIONS.iter().chain(ROWKEY_RELATIONS.iter())
 }
 
 /// The schemas of every database.
 pub fn schemas() -> impl Iterator<Item = &'static str> {
-    ["pg_catalog", "public", "information_schema"].into_iter()
+    ["pg_catalog", "public", "information_schema", ROWKEY_SCHEMA].into_iter()
 }
 
 /// The relation of a name among those that every database has. Case is ignored, as of tables.

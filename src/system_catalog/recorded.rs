@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use arrow::datatypes::SchemaRef;
 
 use super::column_types::system_schema;
+use super::oid;
+use super::rowkey_schema::{self, ROWKEY_SCHEMA};
 
 /// A relation of `pg_catalog` or `information_schema`, or of another schema that every database has.
 #[derive(Debug)]
@@ -88,6 +90,19 @@ pub struct OperatorClass {
 
 pub static RELATIONS: LazyLock<Vec<Definition>> =
     LazyLock::new(|| include_str!("recorded/relations.txt").lines().filter_map(relation).collect());
+
+/// The relations of schema `rowkey`, each with three oids behind that of the schema.
+pub static ROWKEY_RELATIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
+    let definition = |(first, (name, columns)): (u32, (&'static str, Vec<(&'static str, &'static str, bool)>))| {
+        let column = |(name, type_name, not_null)| ColumnDefinition { name, type_name, not_null };
+        let columns: Vec<ColumnDefinition> = columns.into_iter().map(column).collect();
+        let (schema, kind) = (ROWKEY_SCHEMA, 'v');
+        let arrow = system_schema(schema, kind, &columns)?;
+        Some(Definition { schema, name, oid: first, row_type: first + 1, array_type: first + 2, kind, columns, arrow })
+    };
+    let oids = (1..).map(|place| oid::ROWKEY + 3 * place);
+    oids.zip(rowkey_schema::relations()).filter_map(definition).collect()
+});
 
 /// By oid, ascending.
 pub static FUNCTIONS: LazyLock<Vec<Function>> =

@@ -25,6 +25,18 @@ pub(super) enum Kind {
     Time,
 }
 
+impl Kind {
+    /// The name in `pg_type`.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Int8 => "int8",
+            Kind::Boolean => "bool",
+            Kind::Time => "timestamptz",
+        }
+    }
+}
+
 impl Column {
     pub const fn new(name: &'static str, kind: Kind) -> Self {
         Self { name, kind, nullable: false }

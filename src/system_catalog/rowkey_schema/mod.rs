@@ -102,3 +102,11 @@ impl Source {
         self.snapshot.catalog.tables().filter(wanted).cloned().collect()
     }
 }
+
+/// Every relation with its columns, as name, name of the type and whether it is NOT NULL: the catalog lists them.
+pub(super) fn relations() -> impl Iterator<Item = (&'static str, Vec<(&'static str, &'static str, bool)>)> {
+    Relation::ALL.into_iter().map(|relation| {
+        let columns = relation.columns().iter();
+        (relation.name(), columns.map(|column| (column.name, column.kind.type_name(), !column.nullable)).collect())
+    })
+}

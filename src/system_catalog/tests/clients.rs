@@ -25,10 +25,9 @@ fn a_table_as_psql_describes_it() {
         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_class tc ON (c.reltoastrelid = tc.oid)
         LEFT JOIN pg_catalog.pg_am am ON (c.relam = am.oid) WHERE c.oid = '16392'";
     assert_eq!(rows(relation), ["0|r|true|false|p|d|heap|13|1200.0|3"]);
-    let columns = "SELECT a.attnum, a.attname, t.typname,
-        (SELECT max(d.adbin) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.atthasdef),
-        a.attnotnull, a.attidentity, a.attgenerated
+    let columns = "SELECT a.attnum, a.attname, t.typname, d.adbin, a.attnotnull, a.attidentity, a.attgenerated
         FROM pg_catalog.pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.atthasdef
         WHERE a.attrelid = 16392 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
     assert_eq!(
         rows(columns),
