@@ -31,7 +31,6 @@ mod to_char;
 mod type_names;
 mod zone;
 
-pub use analyzer::PostgresTypes;
-pub use error::{Error, ErrorKind};
+pub use error::Error;
 pub use register::{configure, register};
 pub use syntax::rewrite_syntax;
