@@ -86,6 +86,7 @@ pub fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>> {
         ("ntile", _) => Some(DataType::Int32),
         _ => match expr.get_type(inputs)? {
             DataType::UInt64 => Some(DataType::Int64),
+            DataType::LargeUtf8 => Some(DataType::Utf8View),
             _ => None,
         },
     })

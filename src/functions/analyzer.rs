@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
@@ -61,6 +61,10 @@ impl PostgresTypes {
         if matches!(plan, LogicalPlan::Limit(_)) {
             return Ok(plan);
         }
+        let plan = match plan {
+            LogicalPlan::Values(values) => LogicalPlan::Values(without_coercion(values)?),
+            plan => plan,
+        };
         let mut schema = merge_schema(&plan.inputs());
         if let LogicalPlan::TableScan(scan) = &plan {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
@@ -272,6 +276,36 @@ fn cast_all(
             }
         })
         .collect()
+}
+
+/// The engine has brought the rows of VALUES to types of its own when it planned them: moments to nanoseconds, doubles beside
+/// numerics to numerics. Those casts are taken off again.
+fn without_coercion(mut values: Values) -> Result<Values> {
+    let none = DFSchema::empty();
+    for place in 0..values.schema.fields().len() {
+        let column = values.schema.field(place).data_type().clone();
+        let coerced = |expr: &Expr| match expr {
+            Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => {
+                match (&column, cast.expr.get_type(&none).map(|from| Kind::of(&from))) {
+                    (DataType::Timestamp(TimeUnit::Nanosecond, _), _) => true,
+                    (DataType::Decimal128(..) | DataType::Decimal256(..), Ok(from)) => from.is_float(),
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        if !values.values.iter().any(|row| row.get(place).is_some_and(coerced)) {
+            continue;
+        }
+        for expr in values.values.iter_mut().filter_map(|row| row.get_mut(place)) {
+            let taken = std::mem::replace(expr, null());
+            *expr = match taken {
+                Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => *cast.expr,
+                other => other,
+            };
+        }
+    }
+    Ok(values)
 }
 
 fn values(values: Values, resolver: &Resolver) -> Result<LogicalPlan> {

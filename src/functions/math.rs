@@ -53,8 +53,9 @@ fn is_exact(kind: Kind) -> bool {
 fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
     let kind = arguments.kind(0);
     if arguments.types.len() == 2 {
+        // PostgreSQL has none for doubles. Averages are still doubles while a statement is planned.
         if kind.is_float() {
-            return arguments.undefined();
+            return Ok(DataType::Float64);
         }
         let (precision, scale) =
             arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 16));
@@ -106,6 +107,15 @@ fn returns_float(arguments: &Arguments) -> Result<DataType> {
 fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<ArrayRef> {
     if let DataType::Float64 = call.returns {
         let values = call.float8(0)?;
+        if call.len() == 2 {
+            let digits = call.int8(1)?;
+            let rounded = values.iter().zip(digits.iter()).map(|(value, digits)| {
+                let unit = 10_f64.powi(i32::try_from(digits?.clamp(-308, 308)).ok()?);
+                let scaled = value? * unit;
+                Some(if scaled.is_finite() { float(scaled) / unit } else { value? })
+            });
+            return Ok(Arc::new(rounded.collect::<Float64Array>()));
+        }
         let rounded: Float64Array = values.iter().map(|value| value.map(float)).collect();
         return Ok(Arc::new(rounded));
     }

@@ -32,7 +32,6 @@ mod type_names;
 pub mod system;
 mod zone;
 
-pub use analyzer::PostgresTypes;
-pub use error::{Error, ErrorKind};
+pub use error::Error;
 pub use register::{configure, register};
 pub use syntax::rewrite_syntax;

@@ -6,7 +6,8 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-use super::resolution::{Resolver, call};
+use super::kind::Kind;
+use super::resolution::{Resolver, call, is_comparison, literal};
 use super::scalar::Scalar;
 use super::{datetime_fields, text};
 
@@ -44,7 +45,12 @@ impl ExprPlanner for PostgresOperators {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
         let resolver = Resolver { schema, zone: None };
-        let binary = BinaryExpr::new(Box::new(left), operator, Box::new(right));
+        // Numbers are compared by their final types, which an average does not have yet.
+        let number = |expr: &Expr| resolver.kind(expr).is_some_and(Kind::is_number);
+        if is_comparison(operator) && number(&left) && number(&right) {
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
+        let binary = BinaryExpr::new(Box::new(typed(left)), operator, Box::new(typed(right)));
         Ok(PlannerResult::Planned(resolver.resolve(Expr::BinaryExpr(binary))?))
     }
 
@@ -62,6 +68,14 @@ impl ExprPlanner for PostgresOperators {
             }
             None => PlannerResult::Original(args),
         })
+    }
+}
+
+/// A literal with its type, which the other operand may take.
+fn typed(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(value, metadata) => Expr::Literal(literal(value), metadata),
+        other => other,
     }
 }
 

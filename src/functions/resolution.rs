@@ -34,6 +34,10 @@ impl Resolver<'_> {
     pub fn resolve(&self, expr: Expr) -> Result<Expr> {
         match expr {
             Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
+            Expr::Negative(inner) if is_float_literal(&inner) => match *inner {
+                Expr::Literal(value, metadata) => Ok(Expr::Literal(value.arithmetic_negate()?, metadata)),
+                inner => Ok(Expr::Negative(Box::new(inner))),
+            },
             Expr::Negative(inner) if self.kind(&inner).is_some_and(Kind::is_integer) => {
                 Ok(match arithmetic::FUNCTIONS.iter().find(|function| function.name == "negative") {
                     Some(function) => call(function, vec![*inner]),
@@ -346,6 +350,10 @@ pub fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
 }
 
+fn is_float_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Float64(_) | ScalarValue::Float32(_), _))
+}
+
 pub fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
@@ -385,7 +393,7 @@ pub fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option<DataTy
 }
 
 /// The literal as PostgreSQL types it: integers as narrow as they fit, other numbers as numeric.
-fn literal(value: ScalarValue) -> ScalarValue {
+pub fn literal(value: ScalarValue) -> ScalarValue {
     match value {
         ScalarValue::Int64(Some(number)) => match i32::try_from(number) {
             Ok(number) => ScalarValue::Int32(Some(number)),

@@ -120,10 +120,26 @@ fn mixed_column(expr: &Expr, op: Operator, number: Decimal, schema: &DFSchema) -
         };
         (Box::new(present), Box::new(compared))
     });
-    let as_double = Expr::Literal(ScalarValue::Float64(Some(number.to_f64())), None);
     Some(Expr::Case(Case {
         expr: None,
         when_then_expr: branches.collect(),
-        else_expr: Some(Box::new(binary(double, op, as_double))),
+        else_expr: Some(Box::new(double_and_number(double, op, number))),
     }))
+}
+
+/// A double beside a number that may lie between two doubles.
+fn double_and_number(double: Expr, op: Operator, number: Decimal) -> Expr {
+    let nearest = number.to_f64();
+    let unit = 10_i128.pow(u32::from(number.scale().unsigned_abs()).min(38));
+    // From 2^53 on doubles are whole.
+    let below = (nearest as i128).saturating_mul(unit);
+    let op = match op {
+        _ if below == number.value() => op,
+        Operator::Lt | Operator::LtEq if below < number.value() => Operator::LtEq,
+        Operator::Lt | Operator::LtEq => Operator::Lt,
+        Operator::Gt | Operator::GtEq if below < number.value() => Operator::Gt,
+        Operator::Gt | Operator::GtEq => Operator::GtEq,
+        other => return never(&double, other == Operator::NotEq),
+    };
+    binary(double, op, Expr::Literal(ScalarValue::Float64(Some(nearest)), None))
 }

@@ -4,8 +4,10 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    Interval, ObjectName, Statement, Value, visit_expressions_mut,
+    Interval, ObjectName, Statement, Value, ValueWithSpan, visit_expressions_mut,
 };
+
+use super::decimal::Decimal;
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a cast of the text.
 pub fn rewrite_syntax(statement: &mut Statement) {
@@ -21,6 +23,13 @@ fn rewritten(expr: Expr) -> Expr {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => call("timezone", vec![*time_zone, *timestamp]),
         Expr::Interval(interval) => cast_interval(interval),
+        Expr::Value(value) => match value.value {
+            // More digits than a numeric holds here: a double.
+            Value::Number(number, _) if number.contains(['e', 'E']) && Decimal::parse(&number).is_none() => {
+                cast_text(number, DataType::DoublePrecision)
+            }
+            other => Expr::Value(ValueWithSpan { value: other, span: value.span }),
+        },
         other => other,
     }
 }
@@ -56,10 +65,14 @@ fn cast_interval(interval: Interval) -> Expr {
         Some(unit) if text.trim().parse::<f64>().is_ok() => format!("{text} {unit}"),
         _ => text,
     };
+    cast_text(text, DataType::Interval { fields: None, precision: None })
+}
+
+fn cast_text(text: String, data_type: DataType) -> Expr {
     Expr::Cast {
         kind: CastKind::Cast,
         expr: Box::new(Expr::value(Value::SingleQuotedString(text))),
-        data_type: DataType::Interval { fields: None, precision: None },
+        data_type,
         array: false,
         format: None,
     }
