@@ -32,6 +32,6 @@ mod type_names;
 pub mod system;
 mod zone;
 
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
 pub use syntax::rewrite_syntax;

@@ -25,11 +25,11 @@ fn people() -> (MemoryStore, Engine) {
 }
 
 fn run(engine: &Engine, sql: &str) -> Vec<String> {
-    rows(engine.session(), sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    rows(&mut engine.own_session().expect("a session"), sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 fn fails(engine: &Engine, sql: &str) -> Error {
-    rows(engine.session(), sql).expect_err(sql)
+    rows(&mut engine.own_session().expect("a session"), sql).expect_err(sql)
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn nesting_and_doubling_of_views_end() {
     let (_, engine) = people();
     run(&engine, "CREATE VIEW v0 AS SELECT 1 AS x");
     for depth in 1..40 {
-        let made = rows(engine.session(), &format!("CREATE VIEW v{depth} AS SELECT x FROM v{}", depth - 1));
+        let made = rows(&mut engine.own_session().expect("a session"), &format!("CREATE VIEW v{depth} AS SELECT x FROM v{}", depth - 1));
         if let Err(error) = made {
             assert!(error.to_string().contains("nested in more than 32"), "{error}");
             assert_eq!(run(&engine, &format!("SELECT x FROM v{}", depth - 2)), ["1"]);
@@ -173,7 +173,7 @@ fn nesting_and_doubling_of_views_end() {
         let before = depth - 1;
         let sql =
             format!("CREATE VIEW w{depth} AS SELECT a.x FROM w{before} a, w{before} b, (SELECT * FROM w{before}) c");
-        if let Err(error) = rows(engine.session(), &sql) {
+        if let Err(error) = rows(&mut engine.own_session().expect("a session"), &sql) {
             assert!(error.to_string().contains("more than 1000 views"), "{error}");
             return;
         }

@@ -10,7 +10,6 @@ use super::arguments::ServeArguments;
 use super::failure::{Failure, Outcome};
 use crate::frontend::embedded::Database;
 use crate::frontend::postgres::{Server, ServerOptions};
-use crate::frontend::sample;
 
 /// Deep plans are walked by recursion.
 const COMPUTE_STACK_BYTES: usize = 8 << 20;
