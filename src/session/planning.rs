@@ -211,6 +211,11 @@ impl PlannedStatement {
         Ok(self.state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?)
     }
 
+    /// The same for a query that a view is to be made of.
+    pub async fn view_plan(&self, query: Statement) -> Result<LogicalPlan> {
+        self.tables.views.query_plan(query, &self.tables).await
+    }
+
     /// All rows of a query of our own, whose answer is small.
     pub async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         match parse(sql)? {

@@ -41,7 +41,7 @@ pub async fn create_view(view: CreateView, text: &str, planner: &PlannedStatemen
         _ => return Err(Error::new(ErrorKind::Invalid, "a view is made of a query")),
     };
     let reads = relations_read(&query, planner)?;
-    let plan = planner.logical_plan(query).await?;
+    let plan = planner.view_plan(query).await?;
     if let Some(parameter) = plan.get_parameter_names()?.into_iter().min() {
         return Err(Error::new(ErrorKind::Invalid, format!("there is no parameter {parameter}")));
     }
