@@ -362,6 +362,12 @@ impl PlannedStatement {
         &self.tables.account
     }
 
+
+    /// What a view is to be made of, planned as where it will be read.
+    pub async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
+        self.tables.views.query(statement, query, &self.tables).await
+    }
+
     /// All rows of a query of our own, whose answer is small.
     pub async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let statement = parse(sql)?;

@@ -42,7 +42,7 @@ pub async fn create_view(view: CreateView, text: &str, planner: &PlannedStatemen
         Request::Query(query) if matches!(**query, Statement::Query(_)) => query,
         _ => return Err(Error::new(ErrorKind::Invalid, "a view is made of a query")),
     };
-    let planned = planner.for_views().query(&statement, query, &[]).await?;
+    let planned = planner.view_query(&statement, query).await?;
     if !planned.parameters.is_empty() {
         return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
     }

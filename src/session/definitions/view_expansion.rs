@@ -7,22 +7,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use datafusion::catalog::TableProvider;
 use datafusion::common::Column;
 use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::ViewTable;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::sqlparser::ast;
 
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::{PlannedQuery, PlannedStatement};
 use crate::session::snapshot_catalog::SnapshotCatalog;
-use crate::session::statement::{Request, parse};
+use crate::session::statement::{Request, Statement, parse};
 use crate::storage::View;
 use crate::system_catalog::{Setting, SystemCatalog};
 
 /// Deepest nesting of views in views.
 const DEPTH_MAX: usize = 32;
-/// Most views planned for one statement: a view that reads another one twice plans it twice.
+/// Most views planned for one statement: one that two views read is planned twice.
 const VIEWS_MAX: usize = 1000;
+/// Most nodes of the plan of a view, those of the views it reads included. Views that read another one twice, again and again, would
+/// otherwise double the plan each time.
+const NODES_MAX: usize = 2000;
 
 /// Plans the views that one statement reads.
 #[derive(Debug, Clone)]
@@ -63,11 +68,10 @@ impl ViewExpansion {
                 format!("the statement reads more than {VIEWS_MAX} views, the last of them \"{}\"", view.name);
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let deeper = Self { depth: self.depth + 1, ..self.clone() };
-        let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
         // A task of its own: planning on this stack, views in views would exhaust it.
-        let (expansion, task_view) = (self.clone(), Arc::clone(view));
-        let planned = SpawnedTask::spawn(async move { expansion.plan(&task_view, tables).await }).join_unwind().await;
+        let (expansion, planned_view, tables) = (self.clone(), Arc::clone(view), tables.clone());
+        let planning = async move { expansion.plan(&planned_view, &tables).await };
+        let planned = SpawnedTask::spawn(planning).join_unwind().await;
         let planned = planned.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
         let plan = planned.map_err(|error| {
             let outer = Error::new(error.kind(), format!("view \"{}\" cannot be read: {error}", view.name));
@@ -79,15 +83,41 @@ impl ViewExpansion {
         Ok(Arc::new(ViewTable::new(plan, Some(view.sql.clone()))))
     }
 
-    async fn plan(&self, view: &View, tables: SnapshotCatalog) -> Result<LogicalPlan> {
+    async fn plan(&self, view: &View, tables: &SnapshotCatalog) -> Result<LogicalPlan> {
         let statement = parse(&view.sql)?;
-        let Request::Query(query) = &statement.request else {
-            return Err(Error::new(ErrorKind::Invalid, "its text is not a query"));
-        };
-        let planner = PlannedStatement::new(&self.state, tables, self.system.clone(), Vec::new()).for_views();
-        let planned = planner.query(&statement, query, &[]).await?;
-        frozen(planned, view)
+        match &statement.request {
+            Request::Query(query) => frozen(self.query(&statement, query, tables).await?, view),
+            _ => Err(Error::new(ErrorKind::Invalid, "its text is not a query")),
+        }
     }
+
+    /// Plans the query of a view, within the limits that hold where it is read.
+    pub(in crate::session) async fn query(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+        tables: &SnapshotCatalog,
+    ) -> Result<PlannedQuery> {
+        let deeper = Self { depth: self.depth + 1, ..self.clone() };
+        let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
+        let planner = PlannedStatement::new(&self.state, tables, self.system.clone(), Vec::new()).for_views();
+        let planned = planner.query(statement, query, &[]).await?;
+        refuse_large(&planned.plan)?;
+        Ok(planned)
+    }
+}
+
+fn refuse_large(plan: &LogicalPlan) -> Result<()> {
+    let mut nodes = 0_usize;
+    plan.apply_with_subqueries(|_| {
+        nodes += 1;
+        Ok(if nodes > NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if nodes <= NODES_MAX {
+        return Ok(());
+    }
+    let message = format!("with the views that it reads, it is planned in more than {NODES_MAX} steps");
+    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 /// The columns a view was made with, out of those its query has now: a table that `*` stands for may have more since.
