@@ -33,4 +33,5 @@ mod zone;
 
 pub use error::Error;
 pub use register::{configure, register};
+pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;

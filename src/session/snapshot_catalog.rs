@@ -7,6 +7,7 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::{DataFusionError, Result};
 
 use super::error::Error;
+use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
@@ -67,7 +68,7 @@ impl SchemaProvider for SnapshotCatalog {
         let table = TableName::parse(name).ok().and_then(|name| self.snapshot.catalog.table(&self.account, &name));
         let Some(table) = table else {
             // The planner asks for table functions here as well.
-            if name == ACCESS_PATHS {
+            if name == ACCESS_PATHS || name == functions::GENERATE_SERIES {
                 return Ok(None);
             }
             let names = self.table_names();
