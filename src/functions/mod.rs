@@ -31,6 +31,7 @@ mod to_char;
 mod type_names;
 mod zone;
 
+pub use analyzer::ObjectNames;
 pub use error::Error;
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;

@@ -100,7 +100,7 @@ impl Session {
             .with_optimizer_rules(logical)
             .build();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        state = functions::register(state, &clock)?;
+        state = functions::register(state, &clock, functions::ObjectNames::default())?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }
