@@ -32,6 +32,8 @@ mod type_names;
 pub mod system;
 mod zone;
 
+pub use analyzer::ObjectNames;
 pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
+pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;

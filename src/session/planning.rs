@@ -112,7 +112,7 @@ impl Planner {
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .build();
-        state = constructs::install(functions::register(state, store.clock())?);
+        state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
         functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
