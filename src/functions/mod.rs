@@ -26,10 +26,10 @@ mod scalar;
 mod series;
 mod stored_types;
 mod syntax;
+pub mod system;
 mod text;
 mod to_char;
 mod type_names;
-pub mod system;
 mod zone;
 
 pub use analyzer::ObjectNames;

@@ -159,7 +159,10 @@ fn nesting_and_doubling_of_views_end() {
     let (_, engine) = people();
     run(&engine, "CREATE VIEW v0 AS SELECT 1 AS x");
     for depth in 1..40 {
-        let made = rows(&mut engine.own_session().expect("a session"), &format!("CREATE VIEW v{depth} AS SELECT x FROM v{}", depth - 1));
+        let made = rows(
+            &mut engine.own_session().expect("a session"),
+            &format!("CREATE VIEW v{depth} AS SELECT x FROM v{}", depth - 1),
+        );
         if let Err(error) = made {
             assert!(error.to_string().contains("nested in more than 32"), "{error}");
             assert_eq!(run(&engine, &format!("SELECT x FROM v{}", depth - 1)), ["1"]);
