@@ -116,12 +116,6 @@ impl Zone {
         Ok(Some(Self { name: text.to_ascii_uppercase(), rule }))
     }
 
-    /// As `SHOW TimeZone` prints it.
-    #[cfg(test)]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The offset if it never changes, in seconds to the east.
     pub fn constant_offset(&self) -> Option<i32> {
         match &self.rule {

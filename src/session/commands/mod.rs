@@ -5,6 +5,9 @@
 mod grammar;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use datafusion::sql::sqlparser::ast::Expr;
 
 use super::statement::Statement;
