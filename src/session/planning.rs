@@ -223,7 +223,7 @@ impl Planner {
 
     /// The planner for one statement.
     fn statement(&self, view: &View) -> PlannedStatement {
-        let mut state = self.state.clone();
+        let mut state = SessionState::clone(&self.state);
         let facts = self.facts(view);
         let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
         let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
@@ -233,13 +233,14 @@ impl Planner {
         state.mark_start_execution();
         state.execution_props_mut().query_execution_start_time =
             chrono::DateTime::from_timestamp_micros(view.now.micros());
+        let state = Arc::new(state);
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
             system: system.clone(),
-            views: ViewExpansion::new(Arc::new(state.clone()), system.clone()),
+            views: ViewExpansion::new(Arc::clone(&state), system.clone()),
         };
         PlannedStatement::new(&state, tables, system, view.settings.search_path())
     }
@@ -324,6 +325,24 @@ pub(super) struct PlannedStatement {
     relations: SnapshotRelations,
 }
 
+/// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    state: Arc<SessionState>,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+}
+
+impl Surroundings {
+    pub fn planner(&self) -> PlannedStatement {
+        let mut state = SessionState::clone(&self.state);
+        state.register_catalog_list(Arc::new(self.tables.clone()));
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
+        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
+        PlannedStatement { state, tables: self.tables.clone(), relations: self.relations.clone() }
+    }
+}
+
 /// A query whose names are resolved and whose types are known.
 #[derive(Debug)]
 pub(super) struct PlannedQuery {
@@ -336,14 +355,14 @@ pub(super) struct PlannedQuery {
 
 impl PlannedStatement {
     /// `state` has the functions, rules and settings of the session.
-    pub fn new(state: &SessionState, tables: SnapshotCatalog, system: SystemCatalog, search_path: Vec<String>) -> Self {
-        let mut state = state.clone();
-        state.register_catalog_list(Arc::new(tables.clone()));
+    pub fn new(
+        state: &Arc<SessionState>,
+        tables: SnapshotCatalog,
+        system: SystemCatalog,
+        search_path: Vec<String>,
+    ) -> Self {
         let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
-        let inner = Self { state: state.clone(), tables: tables.clone(), relations: relations.clone() };
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner.clone())));
-        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(inner)));
-        Self { state, tables, relations }
+        Surroundings { state: Arc::clone(state), tables, relations }.planner()
     }
 
     /// The same for the text of a view, whose names do not depend on who reads it.
