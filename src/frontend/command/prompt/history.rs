@@ -92,7 +92,7 @@ mod tests {
     fn entries_are_kept_for_their_owner_alone() {
         let file = env::temp_dir().join(format!("rowkey-history-{}", std::process::id()));
         let config = rustyline::Config::builder().max_history_size(ENTRIES_MAX).unwrap().build();
-        let mut editor = Editor::<(), FileHistory>::with_config(config).unwrap();
+        let mut editor = Editor::<(), FileHistory>::with_config(config.clone()).unwrap();
         let mut kept = Kept { file: Some(file.clone()) };
         kept.add(&mut editor, "SELECT 1\n  + 1;");
         kept.add(&mut editor, &"x".repeat(ENTRY_BYTES_MAX + 1));
