@@ -62,10 +62,7 @@ pub(super) fn describe(runner: &mut Runner, pattern: &str, out: &mut dyn Write) 
     );
     let found = texts(&ask(runner, &query)?)?;
     if found.is_empty() {
-        return Err(Told::Statement(Error::new(
-            ErrorKind::UnknownTable,
-            format!("Did not find any relation named \"{}\".", shown(&pattern)),
-        )));
+        return Ok(writeln!(out, "Did not find any relation named \"{}\".", shown(&pattern))?);
     }
     for relation in found.iter().take(DESCRIBED_MAX) {
         if let [Some(schema), Some(name), Some(kind), Some(oid)] = &relation[..] {

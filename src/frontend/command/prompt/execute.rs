@@ -74,24 +74,26 @@ pub(super) struct Runner {
     /// Away while a statement runs.
     session: Option<Session>,
     interrupts: Interrupts,
+    /// Ctrl-C cancelled a statement, and nobody asked yet.
+    interrupted: bool,
     status: TransactionStatus,
 }
 
 impl Runner {
     pub(super) fn new(database: Database, threads: Handle, interrupts: Interrupts) -> Result<Self> {
         let session = Some(database.own_session()?);
-        Ok(Self { database, threads, session, interrupts, status: TransactionStatus::Idle })
+        Ok(Self { database, threads, session, interrupts, interrupted: false, status: TransactionStatus::Idle })
     }
 
     pub(super) fn status(&self) -> TransactionStatus {
         self.status
     }
 
-    /// Whether Ctrl-C was pressed since a statement ran last, or this was asked.
+    /// Whether Ctrl-C was pressed since this was asked last, while a statement ran or after it.
     pub(super) fn was_interrupted(&mut self) -> bool {
         let pressed = self.interrupts.presses.has_changed().unwrap_or(false);
         self.interrupts.presses.mark_unchanged();
-        pressed
+        std::mem::take(&mut self.interrupted) || pressed
     }
 
     /// Runs one statement and hands over what it gives, on this thread, which may block. Ctrl-C cancels it.
@@ -138,6 +140,7 @@ impl Runner {
             });
             match next {
                 Next::Interrupted => {
+                    self.interrupted = true;
                     self.database.registry().interrupt(pid, Interrupt::Cancel);
                     stop_at = Some(tokio::time::Instant::now() + STOP_WITHIN);
                 }
@@ -286,6 +289,7 @@ mod tests {
         let error = ran(&mut runner, long).1.unwrap_err();
         assert_eq!(error.to_string(), "canceling statement due to user request");
         assert_eq!(error.detail(), None, "it stopped in time");
+        assert!(runner.was_interrupted() && !runner.was_interrupted());
         drop(pressed.join().unwrap());
         assert_eq!(ran(&mut runner, "SHOW timezone").0, ["1 columns", "1 rows"]);
     }

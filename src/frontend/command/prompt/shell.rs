@@ -261,6 +261,8 @@ impl Shell {
             }
         };
         let outside = std::mem::take(&mut self.lines);
+        // What was cancelled before does not concern the file.
+        self.runner.was_interrupted();
         self.includes += 1;
         let ran = self.included(&text);
         self.includes -= 1;

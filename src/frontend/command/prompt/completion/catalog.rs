@@ -58,11 +58,6 @@ impl Catalog {
         self.rows(query).into_iter().flatten().collect()
     }
 
-    pub(super) fn functions(&self) -> Vec<String> {
-        let query = "SELECT DISTINCT proname FROM pg_catalog.pg_proc ORDER BY 1";
-        self.rows(query.to_owned()).into_iter().flatten().collect()
-    }
-
     /// PartitionKeys of a table that begin so, in their order. Each is found by its own look into the index.
     pub(super) fn partition_keys(&self, table: &str, prefix: &str) -> Vec<String> {
         let Ok(table) = self.database.table(table) else { return Vec::new() };

@@ -4,7 +4,6 @@ mod catalog;
 mod context;
 mod words;
 
-use std::cell::OnceCell;
 use std::fs;
 use std::path::MAIN_SEPARATOR;
 
@@ -25,13 +24,14 @@ const FILES_MAX: usize = 200;
 pub(super) struct Completion {
     catalog: Catalog,
     settings: Vec<String>,
-    functions: OnceCell<Vec<String>>,
+    functions: Vec<String>,
 }
 
 impl Completion {
     pub(super) fn new(database: Database, threads: Handle) -> crate::session::Result<Self> {
         let settings = Settings::names().map(str::to_owned).collect();
-        Ok(Self { catalog: Catalog::new(database, threads), settings, functions: OnceCell::new() })
+        let functions = database.own_session()?.function_names();
+        Ok(Self { catalog: Catalog::new(database, threads), settings, functions })
     }
 
     /// What can replace the text from a byte up to the cursor.
@@ -98,15 +98,7 @@ impl Completion {
         found.extend(names(tables.iter().filter_map(|table| table.alias.as_deref()), at));
         // Without a letter there would be too many to be of use.
         if !at.prefix.is_empty() {
-            let mut functions = self.functions.get().cloned().unwrap_or_default();
-            if functions.is_empty() {
-                functions = self.catalog.functions();
-                if !functions.is_empty() {
-                    // Set once: nobody else was here in between.
-                    let _ = self.functions.set(functions.clone());
-                }
-            }
-            found.extend(same(functions.iter().map(|function| format!("{function}(")), at));
+            found.extend(same(self.functions.iter().map(|function| format!("{function}(")), at));
         }
         found.extend(keywords(words::INSIDE, at));
         found

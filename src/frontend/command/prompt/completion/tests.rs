@@ -42,6 +42,7 @@ fn names_of_the_database() {
     assert_eq!(asked.at("SELECT e.row| FROM Departments d, Employees e"), ["RowKey"]);
     assert_eq!(asked.at("SELECT rowkey.tables.ent| FROM rowkey.tables"), ["entities"]);
     assert_eq!(asked.at("SELECT * FROM Employees WHERE starts_w"), ["starts_with("]);
+    assert_eq!(asked.at("SELECT * FROM Employees WHERE upp"), ["upper("]);
     assert!(asked.at("SELECT * FROM NoSuch WHERE zzz").is_empty());
 }
 
