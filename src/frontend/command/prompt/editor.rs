@@ -26,7 +26,6 @@ pub(super) fn new(completion: Completion) -> rustyline::Result<LineEditor> {
     let config = Config::builder()
         .max_history_size(ENTRIES_MAX)?
         .history_ignore_dups(true)?
-        .history_ignore_space(true)
         .auto_add_history(false)
         .completion_type(CompletionType::List)
         .completion_show_all_if_ambiguous(false)

@@ -133,7 +133,7 @@ impl Runner {
             let next = self.threads.block_on(async {
                 tokio::select! {
                     biased;
-                    _ = presses.changed(), if stop_at.is_none() => Next::Interrupted,
+                    Ok(()) = presses.changed(), if stop_at.is_none() => Next::Interrupted,
                     event = received.recv() => Next::Event(event),
                     () = until(stop_at) => Next::TooLate,
                 }

@@ -71,9 +71,8 @@ impl Named {
 const BEFORE_RELATIONS: &[&str] = &["FROM", "JOIN", "TABLE", "DESCRIBE", "INTO", "UPDATE"];
 const BEFORE_SETTINGS: &[&str] = &["SET", "SHOW", "RESET", "SESSION", "LOCAL"];
 /// What begins a clause, as far as it tells lists of tables from other lists.
-const CLAUSES: &[&str] = &[
-    "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "ON", "USING", "WITH", "WINDOW", "VALUES",
-];
+const CLAUSES: &[&str] =
+    &["SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "WITH", "WINDOW", "VALUES"];
 /// Words after a table that are no alias of it.
 const AFTER_RELATIONS: &[&str] = &[
     "WHERE",

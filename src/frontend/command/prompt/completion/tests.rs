@@ -37,7 +37,7 @@ fn names_of_the_database() {
     assert!(asked.at("SELECT * FROM pg_cl").contains(&"pg_class".to_owned()));
     assert_eq!(asked.at("\\d empl"), ["EmployeeReviews", "Employees"]);
     assert_eq!(asked.at("\\d rowkey.ta"), ["rowkey.tables"]);
-    assert_eq!(asked.at("SELECT First| FROM Employees"), ["FirstName"]);
+    assert_eq!(asked.at("SELECT firstn| FROM Employees"), ["FirstName"]);
     assert_eq!(asked.at("SELECT e.\"Par| FROM Employees e"), ["\"PartitionKey\""]);
     assert_eq!(asked.at("SELECT e.row| FROM Departments d, Employees e"), ["RowKey"]);
     assert_eq!(asked.at("SELECT rowkey.tables.ent| FROM rowkey.tables"), ["entities"]);
