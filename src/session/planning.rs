@@ -132,6 +132,21 @@ impl Planner {
         self.store.clock().now()
     }
 
+    /// Names of the functions that statements may call, in their order.
+    pub fn function_names(&self) -> Vec<String> {
+        let state = &self.state;
+        let all = state.scalar_functions().keys().chain(state.aggregate_functions().keys());
+        let mut names: Vec<String> = all.chain(state.window_functions().keys()).cloned().collect();
+        names.retain(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
     /// that the client knows, by number.
     pub async fn plan(

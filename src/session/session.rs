@@ -104,6 +104,11 @@ impl Session {
         &self.settings
     }
 
+    /// Names of the functions that statements may call, in their order.
+    pub fn function_names(&self) -> Vec<String> {
+        self.planner.function_names()
+    }
+
     pub fn registration(&self) -> &Registration {
         &self.registration
     }

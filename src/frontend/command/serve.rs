@@ -12,7 +12,7 @@ use crate::frontend::embedded::Database;
 use crate::frontend::postgres::{Server, ServerOptions};
 
 /// Deep plans are walked by recursion.
-const COMPUTE_STACK_BYTES: usize = 8 << 20;
+pub(super) const COMPUTE_STACK_BYTES: usize = 8 << 20;
 
 /// Worth trying on the sample data.
 const TRY: [(&str, &str); 4] = [
