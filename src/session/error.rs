@@ -6,8 +6,8 @@ use datafusion::common::{DataFusionError, SchemaError};
 
 use super::names::{NameError, NameErrorKind};
 use super::position::Source;
-use crate::model::{Rejected, TypedError};
 use crate::functions::system::{FunctionError, FunctionErrorKind};
+use crate::model::{Rejected, TypedError};
 use crate::{files, functions, sql_types, storage};
 
 /// Result of everything public.
@@ -166,12 +166,6 @@ impl Error {
     /// The character of the statement that it is about, counted from 1.
     pub fn position(&self) -> Option<usize> {
         self.position
-    }
-
-    /// The same with what it was about in front.
-    pub fn with_context(mut self, context: impl fmt::Display) -> Self {
-        self.message = format!("{}: {context}", self.message);
-        self
     }
 
     /// What may help, as a sentence.

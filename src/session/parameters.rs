@@ -1,6 +1,6 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -65,21 +65,30 @@ fn known_type(field: &Field) -> Option<&'static PostgresType> {
 
 /// The highest number of a parameter.
 pub fn count(query: &ast::Statement) -> Result<usize> {
-    let mut highest = 0;
+    Ok(used(query)?.last().copied().unwrap_or(0))
+}
+
+/// The numbers of the parameters in a query.
+pub fn used(query: &ast::Statement) -> Result<BTreeSet<usize>> {
+    let mut numbers = BTreeSet::new();
     let found = visit_expressions(query, |expr| {
         if let ast::Expr::Value(value) = expr
             && let Value::Placeholder(name) = &value.value
         {
             match name.strip_prefix('$').and_then(|number| number.parse::<u16>().ok()) {
-                Some(number) if number > 0 => highest = highest.max(usize::from(number)),
+                Some(number) if number > 0 => {
+                    numbers.insert(usize::from(number));
+                }
                 _ => return ControlFlow::Break(name.clone()),
             }
         }
         ControlFlow::Continue(())
     });
     match found {
-        ControlFlow::Continue(()) => Ok(highest),
-        ControlFlow::Break(name) => Err(Error::new(ErrorKind::Syntax, format!("there is no parameter {name}"))),
+        ControlFlow::Continue(()) => Ok(numbers),
+        ControlFlow::Break(name) => {
+            Err(Error::new(ErrorKind::UnknownParameter, format!("there is no parameter {name}")))
+        }
     }
 }
 

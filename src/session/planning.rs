@@ -19,8 +19,8 @@ use datafusion::sql::sqlparser::ast;
 
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
-use super::error::{Error, ErrorKind, Result};
 use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
+use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
@@ -112,7 +112,7 @@ impl Planner {
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .build();
-        state = constructs::install(functions::register(state, store.clock())?);
+        state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
         functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
@@ -130,10 +130,6 @@ impl Planner {
     /// The time of day.
     pub fn now(&self) -> DateTime {
         self.store.clock().now()
-    }
-
-    pub fn account(&self) -> &AccountName {
-        &self.account
     }
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
@@ -235,7 +231,8 @@ impl Planner {
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
         state.mark_start_execution();
-        state.execution_props_mut().query_execution_start_time = chrono::DateTime::from_timestamp_micros(view.now.micros());
+        state.execution_props_mut().query_execution_start_time =
+            chrono::DateTime::from_timestamp_micros(view.now.micros());
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
@@ -248,7 +245,12 @@ impl Planner {
     }
 
     /// Runs a statement that defines something: its edits are committed before it answers.
-    pub async fn define(&self, mut view: View, statement: &Statement, definition: &ast::Statement) -> Result<Definition> {
+    pub async fn define(
+        &self,
+        mut view: View,
+        statement: &Statement,
+        definition: &ast::Statement,
+    ) -> Result<Definition> {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
@@ -334,12 +336,7 @@ pub(super) struct PlannedQuery {
 
 impl PlannedStatement {
     /// `state` has the functions, rules and settings of the session.
-    pub fn new(
-        state: &SessionState,
-        tables: SnapshotCatalog,
-        system: SystemCatalog,
-        search_path: Vec<String>,
-    ) -> Self {
+    pub fn new(state: &SessionState, tables: SnapshotCatalog, system: SystemCatalog, search_path: Vec<String>) -> Self {
         let mut state = state.clone();
         state.register_catalog_list(Arc::new(tables.clone()));
         let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
@@ -361,7 +358,6 @@ impl PlannedStatement {
     pub fn account(&self) -> &AccountName {
         &self.tables.account
     }
-
 
     /// What a view is to be made of, planned as where it will be read.
     pub async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
@@ -395,8 +391,8 @@ impl PlannedStatement {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
         let mut query = query.clone();
-        let resolved = names::resolve(&mut query, &self.relations)
-            .map_err(|error| Error::from_names(error, &statement.source))?;
+        let resolved =
+            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
         constructs::rewrite_syntax(&mut query);
         functions::rewrite_syntax(&mut query);
         let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;
@@ -415,9 +411,9 @@ impl PlannedStatement {
             return Err(Error::new(ErrorKind::Internal, message));
         }
         let columns = fields.iter().zip(output).map(|(field, output)| {
-            let origin = output.origin.and_then(|origin| {
-                self.relations.column_number(&origin.schema, &origin.relation, &origin.column)
-            });
+            let origin = output
+                .origin
+                .and_then(|origin| self.relations.column_number(&origin.schema, &origin.relation, &origin.column));
             Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
         });
         Ok(columns.collect())

@@ -130,10 +130,6 @@ impl Registry {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.sessions().len()
-    }
-
     pub fn activities(&self) -> Vec<Activity> {
         self.sessions().values().map(|entry| entry.activity.clone()).collect()
     }
@@ -158,10 +154,6 @@ impl Registration {
             }
             cancel
         });
-    }
-
-    pub fn interrupt(&self, interrupt: Interrupt) {
-        self.interrupt.send_replace(interrupt);
     }
 
     pub fn registry(&self) -> &Arc<Registry> {

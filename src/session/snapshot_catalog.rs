@@ -8,6 +8,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use super::definitions::{ENTITY_TYPES, ViewExpansion};
 use super::error::Error;
+use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
@@ -83,7 +84,7 @@ impl SchemaProvider for SnapshotCatalog {
                 return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
             }
             // The planner asks for table functions here as well.
-            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) {
+            if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name) {
                 return Ok(None);
             }
             let names = self.table_names();

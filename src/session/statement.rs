@@ -1,8 +1,11 @@
 //! From text to statements.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut};
+use datafusion::sql::sqlparser::ast::{
+    self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut,
+};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -66,13 +69,11 @@ impl Statement {
         Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing }
     }
 
-    /// The highest number of a parameter in it.
-    pub fn parameters(&self) -> usize {
+    /// The numbers of the parameters in it.
+    pub fn parameters(&self) -> Result<BTreeSet<usize>> {
         match &self.request {
-            Request::Query(query) | Request::Explain { statement: query, .. } => {
-                super::parameters::count(query).unwrap_or_default()
-            }
-            _ => 0,
+            Request::Query(query) | Request::Explain { statement: query, .. } => super::parameters::used(query),
+            _ => Ok(BTreeSet::new()),
         }
     }
 
@@ -111,7 +112,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let tokens = words.rest();
     let mut spans = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).map(|token| token.span);
     let first = spans.next();
-    let last = spans.last().or(first);
+    let last = spans.next_back().or(first);
     let from = first.map_or(0, |span| source.offset(span.start));
     let to = last.map_or(0, |span| source.offset(span.end));
     let request = match Command::parse(words)? {

@@ -153,6 +153,7 @@ impl<'a> ColumnEncoder<'a> {
     }
 
     /// The type of the column.
+    #[cfg(test)]
     pub fn postgres_type(&self) -> &'static PostgresType {
         self.ty
     }

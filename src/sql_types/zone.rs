@@ -117,6 +117,7 @@ impl Zone {
     }
 
     /// As `SHOW TimeZone` prints it.
+    #[cfg(test)]
     pub fn name(&self) -> &str {
         &self.name
     }

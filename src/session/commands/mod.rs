@@ -38,9 +38,8 @@ pub enum Command {
     Show(String),
     ShowAll,
     Discard(Discard),
-    Listen(String),
-    /// `None` is `*`.
-    Unlisten(Option<String>),
+    Listen,
+    Unlisten,
     Prepare {
         name: String,
         types: Vec<String>,
@@ -55,7 +54,6 @@ pub enum Command {
     Declare {
         name: String,
         hold: bool,
-        scroll: bool,
         statement: Box<Statement>,
     },
     Fetch {
@@ -140,8 +138,8 @@ impl Command {
             Command::Discard(Discard::Plans) => "DISCARD PLANS",
             Command::Discard(Discard::Temporary) => "DISCARD TEMP",
             Command::Discard(Discard::Sequences) => "DISCARD SEQUENCES",
-            Command::Listen(_) => "LISTEN",
-            Command::Unlisten(_) => "UNLISTEN",
+            Command::Listen => "LISTEN",
+            Command::Unlisten => "UNLISTEN",
             Command::Prepare { .. } => "PREPARE",
             Command::Execute { .. } => "EXECUTE",
             Command::Deallocate(Some(_)) => "DEALLOCATE",
