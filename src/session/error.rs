@@ -102,6 +102,9 @@ pub enum ErrorKind {
     /// Stopped because somebody asked for it, or by `statement_timeout`.
     Cancelled,
     ShuttingDown,
+    /// A session did nothing for too long.
+    IdleSession,
+    IdleTransaction,
     TooManyConnections,
     /// Memory or disk space ran out: ask for less, or allow more.
     Exhausted,

@@ -33,6 +33,7 @@ use super::relations::SnapshotRelations;
 use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, Statement, parse};
+use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
@@ -143,10 +144,6 @@ impl Planner {
         names
     }
 
-    pub fn account(&self) -> &AccountName {
-        &self.account
-    }
-
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
     /// that the client knows, by number.
     pub async fn plan(
@@ -204,7 +201,8 @@ impl Planner {
         values: &[SqlValue],
     ) -> Result<Answer> {
         let (plan, context) = self.physical(view, prepared, query, values).await?;
-        let rows = execute_stream(plan, context)?;
+        let watch = StatementWatch::new(Arc::clone(&view.signals));
+        let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -301,6 +299,8 @@ pub struct View {
     pub pid: i32,
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
     pub registry: Arc<Registry>,
+    /// What stops it.
+    pub signals: Arc<Signals>,
     pub changes: Changes,
     /// What `now()` is: when the transaction began.
     pub now: DateTime,

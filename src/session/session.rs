@@ -314,7 +314,7 @@ impl Session {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
                 let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
-                let lines = explain::explain(&plan, context, *analyze, *verbose, *format).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
@@ -563,6 +563,7 @@ impl Session {
             pid: self.registration.pid,
             prepared: Arc::clone(&self.prepared),
             registry: Arc::clone(self.registration.registry()),
+            signals: Arc::clone(self.registration.signals()),
             changes: self.changes.clone(),
             now: self.transaction.now(|| planner.now()),
         }

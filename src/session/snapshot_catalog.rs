@@ -84,7 +84,9 @@ impl SchemaProvider for SnapshotCatalog {
                 return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
             }
             // The planner asks for table functions here as well.
-            if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name) {
+            if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name)
+                || functions::system::table_function_columns(name).is_some()
+            {
                 return Ok(None);
             }
             let names = self.table_names();

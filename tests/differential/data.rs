@@ -17,7 +17,12 @@ pub struct Column {
     pub pool: &'static [&'static str],
 }
 
-const fn column(name: &'static str, sql_type: &'static str, edm: &'static str, pool: &'static [&'static str]) -> Column {
+const fn column(
+    name: &'static str,
+    sql_type: &'static str,
+    edm: &'static str,
+    pool: &'static [&'static str],
+) -> Column {
     Column { name, sql_type, edm, pool }
 }
 
@@ -35,13 +40,44 @@ pub const COLUMNS: &[Column] = &[
         "num",
         "float8",
         "Double",
-        &["0", "-0", "1", "0.1", "-2.5", "1e300", "1e-300", "NaN", "Infinity", "-Infinity", "123456789.125", "3", "7.25"],
+        &[
+            "0",
+            "-0",
+            "1",
+            "0.1",
+            "-2.5",
+            "1e300",
+            "1e-300",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "123456789.125",
+            "3",
+            "7.25",
+        ],
     ),
     column(
         "txt",
         "text COLLATE \"C\"",
         "String",
-        &["", "a", "ab", "Abc", "ABC", "42", " x ", "é", "日本", "\u{10000}b", "a%b", "a_b", "it's", "2024-01-31", "3.50", "a,b,c"],
+        &[
+            "",
+            "a",
+            "ab",
+            "Abc",
+            "ABC",
+            "42",
+            " x ",
+            "é",
+            "日本",
+            "\u{10000}b",
+            "a%b",
+            "a_b",
+            "it's",
+            "2024-01-31",
+            "3.50",
+            "a,b,c",
+        ],
     ),
     column(
         "at",

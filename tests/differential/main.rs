@@ -4,9 +4,9 @@
 //! what is asked. Known differences are in `differences`; one that has gone fails the test as a new one does.
 
 mod data;
-mod differences;
 #[path = "../postgres/dice.rs"]
 mod dice;
+mod differences;
 mod expression;
 mod probes;
 mod query;
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
 
-use differences::DIFFERENCES;
 use dice::Dice;
+use differences::DIFFERENCES;
 use expression::{Scope, any_kind, expression, filled};
 use rowkey::Rowkey;
 use server::Postgres;
@@ -59,7 +59,8 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
     }
     let rowkey = Rowkey::start(&exports)?;
     let ours = rowkey.connect()?;
-    let mut compared = Compared { rowkey, ours, theirs, asked: 0, rows: 0, errors: 0, kinds: BTreeMap::new(), found: Vec::new() };
+    let mut compared =
+        Compared { rowkey, ours, theirs, asked: 0, rows: 0, errors: 0, kinds: BTreeMap::new(), found: Vec::new() };
 
     for zone in ZONES {
         compared.both(&format!("SET TimeZone = '{zone}'"))?;

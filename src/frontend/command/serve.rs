@@ -14,6 +14,11 @@ use crate::frontend::postgres::{Server, ServerOptions};
 /// Deep plans are walked by recursion.
 pub(super) const COMPUTE_STACK_BYTES: usize = 8 << 20;
 
+/// More threads than processors: a step that computes for long then shares a processor with the others' short ones, as the
+/// system divides it, instead of keeping it.
+const COMPUTE_THREADS_EACH: usize = 4;
+const COMPUTE_THREADS_MIN: usize = 16;
+
 /// Worth trying on the sample data.
 const TRY: [(&str, &str); 4] = [
     (
@@ -43,7 +48,7 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
     }
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let compute = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.max(2))
+        .worker_threads((threads * COMPUTE_THREADS_EACH).max(COMPUTE_THREADS_MIN))
         .thread_name("query")
         .thread_stack_size(COMPUTE_STACK_BYTES)
         .enable_all()

@@ -14,7 +14,8 @@ use crate::frontend::sample;
 /// Most bytes of statements, which are in memory as a whole.
 const STATEMENTS_BYTES_MAX: u64 = 64 << 20;
 
-const HOW_TO_ASK: &str = "rowkey sql 'SELECT ...', rowkey sql -f FILE, or rowkey sql < FILE; or rowkey sql at a terminal";
+const HOW_TO_ASK: &str =
+    "rowkey sql 'SELECT ...', rowkey sql -f FILE, or rowkey sql < FILE; or rowkey sql at a terminal";
 
 pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     let is_prompt = is_prompt(&arguments)?;
