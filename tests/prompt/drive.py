@@ -71,10 +71,10 @@ class Terminal:
     def type(self, text):
         os.write(self.end, text.encode())
 
-    def interrupt(self, wanted, what):
-        """Presses Ctrl-C until it comes out: a slow machine may not have begun yet."""
+    def press(self, key, wanted, what):
+        """Presses a key until it comes out: a slow machine may not have begun yet, or have been out of patience."""
         for _ in range(SECONDS // 3):
-            self.type("\x03")
+            self.type(key)
             until = time.monotonic() + 3
             while time.monotonic() < until and self.read(max(0, until - time.monotonic())):
                 if re.search(wanted, self.seen):
@@ -120,10 +120,10 @@ def main():
     terminal.prompt()
 
     # Tab: a table, then a key value, in one statement.
-    terminal.type("SELECT count(*) FROM Depa\t")
-    terminal.expect(r"FROM Departments", "a table is completed")
-    terminal.type(" JOIN Employees e ON true WHERE e.PartitionKey = 'Sal\t")
-    terminal.expect(r"= 'Sales'", "a key value is completed")
+    terminal.type("SELECT count(*) FROM Depa")
+    terminal.press("\t", r"FROM Departments", "a table is completed")
+    terminal.type(" JOIN Employees e ON true WHERE e.PartitionKey = 'Sal")
+    terminal.press("\t", r"= 'Sales'", "a key value is completed")
     terminal.type(" AND false;\r")
     terminal.expect(r"\n +0\s+\(1 row\)", "the completed statement runs")
     terminal.prompt()
@@ -139,7 +139,7 @@ def main():
     terminal.prompt()
     terminal.type("SELECT count(*) FROM Employees a, Employees b, Employees c WHERE a.Age + b.Age + c.Age = 7;\r")
     time.sleep(1)
-    terminal.interrupt(r"ERROR:  canceling statement due to user request", "Ctrl-C cancels the statement")
+    terminal.press("\x03", r"ERROR:  canceling statement due to user request", "Ctrl-C cancels the statement")
     terminal.prompt()
 
     terminal.type("BEGIN;\r")
@@ -202,7 +202,7 @@ def main():
         file.write("SELECT pg_sleep(50);\n\\echo went on\n")
     terminal.type(f"\\i {script}\r")
     time.sleep(1)
-    terminal.interrupt(r"canceling statement due to user request\n(?!went on)rowkey=> $", "Ctrl-C ends a file")
+    terminal.press("\x03", r"canceling statement due to user request\n(?!went on)rowkey=> $", "Ctrl-C ends a file")
     terminal.type("\\e\r")
     terminal.expect(r" edited\n-+\n +44", "an edited statement runs")
     terminal.prompt()

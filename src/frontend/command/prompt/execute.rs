@@ -1,6 +1,5 @@
 //! Statements on threads of their own, so that Ctrl-C stops them whatever they do.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -235,12 +234,10 @@ async fn send(events: &mpsc::Sender<Event>, rows: &mut Rows, rows_max: u64, guar
     Ok(())
 }
 
-fn sent(events: &mpsc::Sender<Event>, event: Event) -> impl Future<Output = Result<()>> + '_ {
-    async move {
-        // The receiver goes away only when nothing more is wanted.
-        let gone = |_| Error::new(ErrorKind::Cancelled, "canceling statement due to user request");
-        events.send(event).await.map_err(gone)
-    }
+async fn sent(events: &mpsc::Sender<Event>, event: Event) -> Result<()> {
+    // The receiver goes away only when nothing more is wanted.
+    let gone = |_| Error::new(ErrorKind::Cancelled, "canceling statement due to user request");
+    events.send(event).await.map_err(gone)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustyline::error::ReadlineError;
 use tokio::runtime::Handle;
@@ -22,6 +22,8 @@ use crate::frontend::command::sql::read_file;
 use crate::frontend::command::text::{counted, visible};
 use crate::frontend::embedded::Database;
 
+/// How long each question behind a Tab may take.
+const COMPLETION_PATIENCE: Duration = Duration::from_millis(600);
 /// Files that run files.
 const INCLUDES_MAX: usize = 16;
 
@@ -48,7 +50,7 @@ pub(super) struct Shell {
 
 impl Shell {
     pub(super) fn new(database: Database, location: String, threads: Handle) -> Result<Self, Failure> {
-        let completion = Completion::new(database.clone(), threads.clone())?;
+        let completion = Completion::new(database.clone(), threads.clone(), COMPLETION_PATIENCE)?;
         let mut editor = editor::new(completion).map_err(terminal)?;
         let interrupts = Interrupts::listen(&threads)
             .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;

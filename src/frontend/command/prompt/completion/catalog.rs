@@ -12,8 +12,6 @@ use tokio::runtime::Handle;
 use crate::frontend::embedded::Database;
 use crate::model::{Cut, Interval, KeyCut, KeyRange};
 
-/// How long a Tab may take.
-const PATIENCE: Duration = Duration::from_millis(600);
 /// Most key values that are offered.
 const KEYS_MAX: usize = 50;
 
@@ -28,11 +26,12 @@ pub(super) struct Relation {
 pub(super) struct Catalog {
     database: Database,
     threads: Handle,
+    patience: Duration,
 }
 
 impl Catalog {
-    pub(super) fn new(database: Database, threads: Handle) -> Self {
-        Self { database, threads }
+    pub(super) fn new(database: Database, threads: Handle, patience: Duration) -> Self {
+        Self { database, threads, patience }
     }
 
     pub(super) fn relations(&self) -> Vec<Relation> {
@@ -115,7 +114,7 @@ impl Catalog {
 
     fn within_patience<T: Default + Send + 'static>(&self, question: impl Future<Output = T> + Send + 'static) -> T {
         let mut task = self.threads.spawn(question);
-        let answered = self.threads.block_on(async { tokio::time::timeout(PATIENCE, &mut task).await });
+        let answered = self.threads.block_on(async { tokio::time::timeout(self.patience, &mut task).await });
         match answered {
             Ok(answer) => answer.unwrap_or_default(),
             Err(_) => {

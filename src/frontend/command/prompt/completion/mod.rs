@@ -6,6 +6,7 @@ mod words;
 
 use std::fs;
 use std::path::MAIN_SEPARATOR;
+use std::time::Duration;
 
 use rustyline::completion::Pair;
 use tokio::runtime::Handle;
@@ -28,10 +29,11 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    pub(super) fn new(database: Database, threads: Handle) -> crate::session::Result<Self> {
+    /// `patience` is how long each question to the database may take.
+    pub(super) fn new(database: Database, threads: Handle, patience: Duration) -> crate::session::Result<Self> {
         let settings = Settings::names().map(str::to_owned).collect();
         let functions = database.own_session()?.function_names();
-        Ok(Self { catalog: Catalog::new(database, threads), settings, functions })
+        Ok(Self { catalog: Catalog::new(database, threads, patience), settings, functions })
     }
 
     /// What can replace the text from a byte up to the cursor.

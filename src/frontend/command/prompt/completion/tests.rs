@@ -14,7 +14,7 @@ impl Asked {
         let threads = Runtime::new().unwrap();
         let database = threads.block_on(Database::open(":memory:")).unwrap();
         sample::fill(&database).unwrap();
-        let completion = Completion::new(database, threads.handle().clone()).unwrap();
+        let completion = Completion::new(database, threads.handle().clone(), Duration::from_secs(60)).unwrap();
         Self { completion, _threads: threads }
     }
 
