@@ -135,7 +135,7 @@ fn lost_connections_are_told() {
 fn malformed_messages_are_errors() {
     let server = Server::empty();
     let mut client = server.connect();
-    client.send(&[parse("s", "select $1::int4, $2::text", &[]), sync()].concat()).expect("sent");
+    client.send(&[parse("s", "select $1::int4, $2::text", &[23, 25]), sync()].concat()).expect("sent");
     assert_eq!(client.answer().kinds, "1Z");
     let body = |parts: &[&[u8]]| parts.concat();
     let cases: Vec<(&str, Vec<u8>)> = vec![
