@@ -229,8 +229,14 @@ fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
     let mut chains = vec![0_usize];
     for token in tokens {
         match &token.token {
-            Token::LParen => chains.push(0),
-            Token::RParen if chains.len() > 1 => {
+            // The parser finds out as well, but tries every reading at each depth first.
+            Token::LParen | Token::LBracket => {
+                if chains.len() > DEPTH_MAX {
+                    return Err(too_deep());
+                }
+                chains.push(0);
+            }
+            Token::RParen | Token::RBracket if chains.len() > 1 => {
                 chains.pop();
             }
             Token::Comma | Token::SemiColon => {
@@ -293,12 +299,16 @@ fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
     }
 }
 
+fn too_deep() -> Error {
+    Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"))
+}
+
 /// The parser tells the place at the end of its message.
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
         ParserError::RecursionLimitExceeded => {
-            return Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"));
+            return too_deep();
         }
     };
     let Some((message, place)) = message.rsplit_once(" at Line: ") else {

@@ -50,9 +50,9 @@ const ENDLESS: &[(&str, &str)] = &[
         "select count(*) from generate_series(1, 1000000) a(x) where x not in (select y from \
       generate_series(1, 1000000000) b(y))",
     ),
-    ("sorting", "select g from generate_series(1, 100000000) g order by md5(g::text)"),
+    ("sorting", "select g from generate_series(1, 100000000) g order by reverse(g::text)"),
     ("top", "select g from generate_series(1, 100000000000) g order by g % 1000, g desc limit 3"),
-    ("grouping", "select md5(g::text), count(*) from generate_series(1, 100000000) g group by 1"),
+    ("grouping", "select reverse(g::text), count(*) from generate_series(1, 100000000) g group by 1"),
     ("distinct", "select count(distinct g) from generate_series(1, 1000000000) g"),
     ("window", "select row_number() over (partition by g % 10 order by g desc) from generate_series(1, 100000000) g"),
     (
@@ -91,7 +91,7 @@ const ENDLESS: &[(&str, &str)] = &[
     ),
     (
         "explain analyze of a sort",
-        "explain analyze select g from generate_series(1, 100000000) g order by md5(g::text)",
+        "explain analyze select g from generate_series(1, 100000000) g order by reverse(g::text)",
     ),
 ];
 
@@ -120,7 +120,7 @@ fn stop(client: &mut Client, observer: &mut Client, name: &str, sql: &str, way: 
             let (port, pid, secret) = (client.port, client.pid, client.secret);
             Some(thread::spawn(move || {
                 thread::sleep(RUNS);
-                Client { pid, ..Client::dial(port) }.cancel(secret);
+                Client::cancel_for(port, pid, secret);
             }))
         }
         Way::CancelBackend => {
@@ -162,12 +162,12 @@ fn every_kind_of_work_is_stopped() {
     server.assert_well_within(3 * 1024);
 }
 
-/// Work that stops while it is planned.
+/// Parsing and planning are steps of their own that are not interrupted: they have to be short. The error comes after them.
 #[test]
 fn planning_is_stopped() {
     let server = Server::empty();
     let mut client = server.connect();
-    let list: Vec<String> = (0..200_000).map(|number| format!("'k{number}'")).collect();
+    let list: Vec<String> = (0..if is_long() { 200_000 } else { 20_000 }).map(|number| format!("'k{number}'")).collect();
     let any: Vec<String> = (0..2_000).map(|number| format!("(g = {number} and g <> {})", number + 1)).collect();
     let tables: Vec<String> = (0..60).map(|number| format!("generate_series(1, 2) t{number}")).collect();
     for (name, sql) in [
@@ -197,7 +197,7 @@ fn only_the_secret_cancels() {
     thread::sleep(Duration::from_millis(100));
     client.cancel(client.secret.wrapping_add(1));
     let other = server.connect();
-    Client { pid: client.pid, ..Client::dial(server.port) }.cancel(other.secret);
+    Client::cancel_for(server.port, client.pid, other.secret);
     let answer = client.answer();
     assert_eq!(answer.tags, ["SELECT 1"], "{answer:?}");
     // Nothing runs: nothing is cancelled, now or later.

@@ -84,7 +84,7 @@ fn busy(client: &mut Client, round: usize, groups: &[Vec<Option<String>>]) {
             let answer = client.ask("begin; select count(*) from events; rollback");
             assert_eq!((answer.tags.len(), answer.status), (3, 'I'), "{answer:?}");
         }
-        _ => assert_eq!(client.ask("select g, md5(g::text) from generate_series(1, 5000) g").row_count, 5000),
+        _ => assert_eq!(client.ask("select g, reverse(g::text) from generate_series(1, 5000) g").row_count, 5000),
     }
 }
 

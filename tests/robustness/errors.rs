@@ -16,7 +16,6 @@ fn errors_after_many_rows() {
         let sql = failing_after(rows);
         let answer = client.ask(&sql);
         assert_eq!((answer.code(), answer.status), ("22012", 'I'), "{rows}: {answer:?}");
-        assert!(answer.row_count <= u64::from(rows), "{rows}: {}", answer.row_count);
         assert!(answer.tags.is_empty());
         let answer = client.ask_extended(&sql, &[]);
         assert_eq!((answer.code(), answer.status), ("22012", 'I'), "{rows}");

@@ -51,14 +51,13 @@ fn port_scans_leave_nothing() {
 #[test]
 fn silent_strangers_give_way() {
     let server = Server::empty();
-    let silent: Vec<Client> = (0..450).map(|_| Client::dial(server.port)).collect();
+    let mut silent: Vec<Client> = (0..450).map(|_| Client::dial(server.port)).collect();
     for _ in 0..10 {
         server.assert_well();
     }
     assert!(server.descriptors() < 350, "{}", server.descriptors());
     // The newest of them still may say who it is.
-    let newest = silent.into_iter().next_back().expect("some");
-    let mut newest = Client { ..newest };
+    let mut newest = silent.pop().expect("some");
     let pairs = [("user", "rowkey"), ("database", crate::wire::DATABASE)];
     newest.send(&crate::wire::startup(pairs.iter())).expect("sent");
     assert_eq!(newest.answer().status, 'I');

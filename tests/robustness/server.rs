@@ -76,12 +76,12 @@ impl Server {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(port) = port_in(&line) {
                     // Nobody waits any more where the start took too long.
-                    drop(ports.send(port));
+                    let _ = ports.send(port);
                 }
             }
         });
         let port = port.recv_timeout(START).unwrap_or_else(|_| {
-            drop(process.kill());
+            let _ = process.kill();
             panic!("no port was announced; it said: {}", said.lock().expect("not poisoned"))
         });
         Self { process, port, said, listener: Some(listener) }
@@ -186,8 +186,8 @@ fn port_in(line: &str) -> Option<u16> {
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself.
-        drop(self.process.kill());
-        drop(self.process.wait());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
         if thread::panicking() {
             eprintln!("the server said: {}", self.said.lock().map(|said| said.clone()).unwrap_or_default());
         }

@@ -177,9 +177,14 @@ impl Client {
 
     /// Sends a CancelRequest for this session, as another connection.
     pub fn cancel(&self, secret: i32) {
-        let mut other = Self::dial(self.port);
+        Self::cancel_for(self.port, self.pid, secret);
+    }
+
+    /// Sends a CancelRequest for any session.
+    pub fn cancel_for(port: u16, pid: i32, secret: i32) {
+        let mut other = Self::dial(port);
         let mut request = Vec::new();
-        for number in [16, 80_877_102, self.pid, secret] {
+        for number in [16, 80_877_102, pid, secret] {
             request.extend_from_slice(&i32::to_be_bytes(number));
         }
         other.send(&request).expect("sent");
@@ -189,8 +194,8 @@ impl Client {
     /// Terminates in good order.
     pub fn leave(mut self) {
         // The server may have gone first.
-        drop(self.send(&message(b'X', &[])));
-        drop(self.socket.shutdown(Shutdown::Write));
+        let _ = self.send(&message(b'X', &[]));
+        let _ = self.socket.shutdown(Shutdown::Write);
     }
 }
 

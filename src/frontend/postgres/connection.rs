@@ -45,13 +45,12 @@ impl Connection {
 
     /// Serves until the client leaves or is sent away.
     pub async fn run(mut self) {
-        let end = self.serve().await;
-        if let End::Fatal(error) = end {
+        if let End::Fatal(error) = self.serve().await {
             // The client may be gone; it was the last there was to say.
             let _ = self.reply.error(&error, Severity::Fatal);
-            // It is cut off if it does not take what was sent before.
-            let _ = tokio::time::timeout(FAREWELL, self.reply.flush()).await;
         }
+        // The answers before Terminate too. It is cut off if it does not take them.
+        let _ = tokio::time::timeout(FAREWELL, self.reply.flush()).await;
     }
 
     async fn serve(&mut self) -> End {
