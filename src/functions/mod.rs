@@ -29,9 +29,11 @@ mod syntax;
 mod text;
 mod to_char;
 mod type_names;
+mod undefined;
 pub mod system;
 mod zone;
 
 pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
 pub use syntax::rewrite_syntax;
+pub use undefined::with_undefined;

@@ -217,11 +217,7 @@ impl FunctionNames {
             if signature.volatility == Volatility::Volatile && name.starts_with("pg_") {
                 continue;
             }
-            let types: Vec<_> = match &signature.type_signature {
-                TypeSignature::Exact(types) => types.clone(),
-                TypeSignature::Nullary => Vec::new(),
-                _ => continue,
-            };
+            let Some(types) = first_exact(&signature.type_signature) else { continue };
             let Ok(result) = function.return_type(&types) else { continue };
             let type_name = |ty: &arrow::datatypes::DataType| {
                 crate::sql_types::type_of(&arrow::datatypes::Field::new("", ty.clone(), true)).map(|ty| ty.name.to_owned())
@@ -232,5 +228,15 @@ impl FunctionNames {
         }
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         Self(rows)
+    }
+}
+
+/// The first list of types that a function takes, where it names any.
+fn first_exact(signature: &TypeSignature) -> Option<Vec<arrow::datatypes::DataType>> {
+    match signature {
+        TypeSignature::Exact(types) => Some(types.clone()),
+        TypeSignature::Nullary => Some(Vec::new()),
+        TypeSignature::OneOf(signatures) => signatures.iter().find_map(first_exact),
+        _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Names of functions, and keywords that are functions.
 
 use datafusion::sql::sqlparser::ast::{
+    Spanned,
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
     ObjectNamePart, WindowFrameBound, WindowSpec, WindowType,
 };
@@ -73,7 +74,9 @@ fn is_system(schema: &Ident) -> bool {
 impl Resolver<'_> {
     /// Names a function and hands out the expressions in it.
     pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
-        flatten(&mut function.name, self.relations.database())?;
+        let at = function.name.span().start;
+        let name = flatten(&mut function.name, self.relations.database())?;
+        self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
         self.arguments(&mut function.args, out)?;
         out.extend(function.filter.as_deref_mut());

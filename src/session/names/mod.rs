@@ -27,6 +27,7 @@ mod write;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{Query, Statement};
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 pub use error::{NameError, NameErrorKind};
 use scope::Resolver;
@@ -72,6 +73,8 @@ pub struct Resolved {
     pub output: Vec<OutputColumn>,
     /// Every base relation that occurs, once, as (schema, name).
     pub relations: Vec<(String, String)>,
+    /// Names of the functions that are called in expressions, and where.
+    pub functions: Vec<(String, Location)>,
 }
 
 /// A column as the client sees it. The planner's own name may differ.
