@@ -30,6 +30,7 @@ pub mod system;
 mod text;
 mod to_char;
 mod type_names;
+mod undefined;
 mod zone;
 
 pub use analyzer::ObjectNames;
@@ -37,3 +38,4 @@ pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
+pub use undefined::with_undefined;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
 
+use super::engine_words::reworded;
 use super::names::{NameError, NameErrorKind};
 use super::position::Source;
 use crate::functions::system::{FunctionError, FunctionErrorKind};
@@ -285,10 +286,11 @@ impl From<DataFusionError> for Error {
             DataFusionError::Shared(shared) => match shared.as_ref() {
                 DataFusionError::External(inner) => match own(inner.as_ref()) {
                     Some(own) => own,
-                    None => Self::new(ErrorKind::Internal, inner.to_string()),
+                    None => reworded(&inner.to_string())
+                        .unwrap_or_else(|| Self::new(ErrorKind::Internal, inner.to_string())),
                 },
                 DataFusionError::ResourcesExhausted(message) => exhausted(message),
-                other => Self::new(kind_of(other), message_of(other)),
+                other => Self::of_engine(other),
             },
             DataFusionError::Collection(errors) => match errors.into_iter().next() {
                 Some(first) => Self::from(first),
@@ -298,7 +300,8 @@ impl From<DataFusionError> for Error {
                 Ok(error) => *error,
                 Err(inner) => match own(inner.as_ref()) {
                     Some(own) => own,
-                    None => Self::new(ErrorKind::Internal, inner.to_string()),
+                    None => reworded(&inner.to_string())
+                        .unwrap_or_else(|| Self::new(ErrorKind::Internal, inner.to_string())),
                 },
             },
             DataFusionError::ParquetError(inner) => match *inner {
@@ -307,13 +310,11 @@ impl From<DataFusionError> for Error {
             },
             DataFusionError::ArrowError(inner, trace) => match *inner {
                 arrow::error::ArrowError::ExternalError(inner) => Self::from(DataFusionError::External(inner)),
-                inner => {
-                    Self::new(ErrorKind::Invalid, message_of(&DataFusionError::ArrowError(Box::new(inner), trace)))
-                }
+                inner => Self::of_engine(&DataFusionError::ArrowError(Box::new(inner), trace)),
             },
             DataFusionError::SchemaError(error, _) => Self::from_schema(*error),
             DataFusionError::ResourcesExhausted(message) => exhausted(&message),
-            error => Self::new(kind_of(&error), message_of(&error)),
+            error => Self::of_engine(&error),
         }
     }
 }
@@ -337,10 +338,10 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
             return Some(Error::from_type(value));
         }
         if let Some(function) = error.downcast_ref::<functions::Error>() {
-            return Some(Error::new(of_function(function.kind), function.to_string()));
+            return Some(Error::new(of_function(function.kind), function.to_string()).with_usual_hint());
         }
         if let Some(function) = error.downcast_ref::<FunctionError>() {
-            return Some(Error::new(of_system_function(function.kind), function.to_string()));
+            return Some(Error::new(of_system_function(function.kind), function.to_string()).with_usual_hint());
         }
         if let Some(own) = error.downcast_ref::<Error>() {
             return Some(Error {
@@ -417,6 +418,24 @@ fn message_of(error: &DataFusionError) -> String {
 }
 
 impl Error {
+    fn of_engine(error: &DataFusionError) -> Self {
+        reworded(&error.to_string()).unwrap_or_else(|| Self::new(kind_of(error), message_of(error)))
+    }
+
+    /// What PostgreSQL says to those who call a function or an operator that there is not.
+    pub(super) fn with_usual_hint(self) -> Self {
+        if self.kind != ErrorKind::UnknownFunction || self.hint.is_some() {
+            return self;
+        }
+        let what = if self.message.starts_with("operator") { "operator" } else { "function" };
+        if !self.message.ends_with(" does not exist") && !self.message.starts_with("operator") {
+            return self;
+        }
+        self.with_hint(format!(
+            "No {what} matches the given name and argument types. You might need to add explicit type casts."
+        ))
+    }
+
     fn from_schema(error: SchemaError) -> Self {
         match error {
             SchemaError::FieldNotFound { field, valid_fields } => {

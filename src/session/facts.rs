@@ -212,11 +212,8 @@ fn row(
     result: impl Fn(&[DataType]) -> Option<DataType>,
     kind: FunctionKind,
 ) -> Option<FunctionRow> {
-    let types: &[DataType] = match signature {
-        TypeSignature::Exact(types) => types,
-        TypeSignature::Nullary => &[],
-        _ => return None,
-    };
+    let types = first_exact(signature)?;
+    let types = types.as_slice();
     let type_name = |ty: &DataType| type_of(&Field::new("", ty.clone(), true)).map(|ty| ty.name.to_owned());
     let result_type = type_name(&result(types)?)?;
     let argument_types = types.iter().map(type_name).collect::<Option<Vec<_>>>()?;
@@ -247,5 +244,15 @@ impl FunctionNames {
         }
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         Self(rows)
+    }
+}
+
+/// The first list of types that a function takes, where it names any.
+fn first_exact(signature: &TypeSignature) -> Option<Vec<arrow::datatypes::DataType>> {
+    match signature {
+        TypeSignature::Exact(types) => Some(types.clone()),
+        TypeSignature::Nullary => Some(Vec::new()),
+        TypeSignature::OneOf(signatures) => signatures.iter().find_map(first_exact),
+        _ => None,
     }
 }

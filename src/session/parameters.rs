@@ -12,7 +12,8 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{ColumnarValue, LogicalPlan, Statement as PlannedStatement};
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, ArrayElemTypeDef, DataType, Ident, ObjectName, TimezoneInfo, Value, visit_expressions,
+    self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
+    visit_expressions,
 };
 
 use super::error::{Error, ErrorKind, Result};
@@ -38,7 +39,9 @@ pub async fn plan(
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
-    let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| known("text"), Ok));
+    let limits = Limits::of(&query);
+    let otherwise = |at: usize| known(if limits.0.contains(&(at + 1)) { "int8" } else { "text" });
+    let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| otherwise(at), Ok));
     let types = types.collect::<Result<Vec<_>>>()?;
     let prepare = ast::Statement::Prepare {
         name: Ident::new("statement"),
@@ -89,6 +92,39 @@ pub fn used(query: &ast::Statement) -> Result<BTreeSet<usize>> {
         ControlFlow::Break(name) => {
             Err(Error::new(ErrorKind::UnknownParameter, format!("there is no parameter {name}")))
         }
+    }
+}
+
+/// The parameters that stand alone in LIMIT, OFFSET and FETCH, which are int8.
+#[derive(Default)]
+struct Limits(Vec<usize>);
+
+impl Limits {
+    fn of(query: &ast::Statement) -> Self {
+        let mut limits = Self::default();
+        let _walked: ControlFlow<()> = query.visit(&mut limits);
+        limits
+    }
+}
+
+impl Visitor for Limits {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let (limit, offset) = match &query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit.as_ref(), offset.as_ref().map(|o| &o.value)),
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+            None => (None, None),
+        };
+        let fetch = query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref());
+        for expr in [limit, offset, fetch].into_iter().flatten() {
+            if let ast::Expr::Value(value) = expr
+                && let Value::Placeholder(name) = &value.value
+            {
+                self.0.extend(name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()));
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 

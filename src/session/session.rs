@@ -215,6 +215,11 @@ impl Session {
                 Definition::columns(definition)
                     .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
             )),
+            // A cursor has the parameters of its query, but no rows before FETCH.
+            Request::Command(Command::Declare { statement: query, .. }) => {
+                let query = Box::pin(self.prepare(Arc::new((**query).clone()), types)).await?;
+                Ok(Prepared { parameters: query.parameters, ..without_plan(None) })
+            }
             Request::Command(command) => Ok(without_plan(match command {
                 Command::Show(name) => {
                     let label = super::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
@@ -324,7 +329,7 @@ impl Session {
                 if !command.ends_failure() {
                     self.transaction.refuse_if_failed()?;
                 }
-                Box::pin(self.command(prepared, command)).await
+                Box::pin(self.command(prepared, command, parameters)).await
             }
         }
     }
@@ -351,7 +356,12 @@ impl Session {
         }
     }
 
-    async fn command(&mut self, prepared: &Arc<Prepared>, command: &Command) -> Result<Outcome> {
+    async fn command(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        command: &Command,
+        parameters: &[SqlValue],
+    ) -> Result<Outcome> {
         let mut tag = command.tag().to_owned();
         match command {
             Command::Begin(modes) => {
@@ -455,13 +465,14 @@ impl Session {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
                     return Err(Error::new(ErrorKind::NoActiveTransaction, message));
                 }
-                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &[])).await?;
-                if let Some(parameter) = prepared.parameters.first() {
-                    let message = format!("a cursor takes no parameters, this one has one of type {}", parameter.name);
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                if prepared.parameters.len() != parameters.len() {
+                    let message = format!("there is no value for parameter ${}", parameters.len() + 1);
+                    return Err(Error::new(ErrorKind::UnknownParameter, message));
                 }
                 let prepared = Arc::new(prepared);
-                let Outcome::Rows(rows) = Box::pin(self.run(&prepared, &[])).await? else {
+                let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
                 };
                 let cursor = Some(Cursor { hold: *hold });

@@ -1,5 +1,6 @@
 //! The types that stand for catalog rows (`regclass`, `regtype`, ...): names in, oids between, names out.
 
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::context::FunctionContext;
@@ -8,6 +9,7 @@ use super::error::{FunctionError, FunctionErrorKind};
 use super::function::{Call, Definition, read_oid};
 use super::quoting::{quote_identifier, quote_qualified, split_names};
 use super::type_names::{format_type, type_by_sql_name};
+use crate::sql_types::type_of;
 
 pub static FUNCTIONS: &[Definition] = &[
     Definition::stable("regclassin", (1, 1), Returns::Oid("regclass"), |call| read(call, class)),
@@ -19,6 +21,8 @@ pub static FUNCTIONS: &[Definition] = &[
     Definition::immutable("oidin", (1, 1), Returns::Oid("oid"), |call| Ok(call.oid(0)?.into())),
     Definition::stable("to_regclass", (1, 1), Returns::Oid("regclass"), |call| find(call, class)),
     Definition::stable("to_regtype", (1, 1), Returns::Oid("regtype"), |call| find(call, data_type)),
+    Definition::stable("pg_typeof", (1, 1), Returns::Oid("regtype"), |call| Ok(type_of_argument(call).into()))
+        .with_nulls(),
     Definition::stable("to_regproc", (1, 1), Returns::Oid("regproc"), |call| find(call, function)),
     Definition::stable("to_regprocedure", (1, 1), Returns::Oid("regprocedure"), |call| find(call, function)),
     Definition::stable("to_regnamespace", (1, 1), Returns::Oid("regnamespace"), |call| find(call, namespace)),
@@ -39,6 +43,19 @@ pub static FUNCTIONS: &[Definition] = &[
 pub const REGISTERED_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"];
 
 type Lookup = fn(&dyn FunctionContext, &str) -> std::result::Result<u32, FunctionError>;
+
+/// The type that an argument has; a bare literal in quotes has none yet.
+fn type_of_argument(call: &Call) -> u32 {
+    const UNKNOWN: u32 = 705;
+    match call.fields.first() {
+        // Literals alone are in this form of text.
+        Some(field) if matches!(field.data_type(), DataType::Utf8 | DataType::Null) && field.metadata().is_empty() => {
+            UNKNOWN
+        }
+        Some(field) => type_of(field).map_or(UNKNOWN, |ty| ty.oid),
+        None => UNKNOWN,
+    }
+}
 
 /// Numbers are oids, and so are texts of digits; `-` is none; any other text is a name that has to be there.
 fn read(call: &Call, lookup: Lookup) -> Result<Datum> {

@@ -35,11 +35,15 @@ impl VisitorMut for Rewriter {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
-            Expr::BinaryOp { op, .. } => {
+            Expr::BinaryOp { left, op, .. } => {
                 if let BinaryOperator::PGCustomBinaryOperator(words) = op
                     && let Some(plain) = plain_operator(words)
                 {
                     *op = plain;
+                }
+                // Names of tables ignore case, also where psql's \d looks for one that it has folded.
+                if *op == BinaryOperator::PGRegexMatch && is_relation_name(left) {
+                    *op = BinaryOperator::PGRegexIMatch;
                 }
             }
             Expr::Collate { expr: inner, collation } if is_byte_order(collation) => {
@@ -65,6 +69,16 @@ impl VisitorMut for Rewriter {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// The column of `pg_class` that holds names of tables.
+fn is_relation_name(expr: &Expr) -> bool {
+    let name = match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.last(),
+        _ => None,
+    };
+    name.is_some_and(|name| name.value == "relname")
 }
 
 /// Takes a function out of the tree, to be put back.

@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
-    ObjectNamePart, WindowFrameBound, WindowSpec, WindowType,
+    ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
 };
 
 use super::column::{fold, rename};
@@ -73,7 +73,9 @@ fn is_system(schema: &Ident) -> bool {
 impl Resolver<'_> {
     /// Names a function and hands out the expressions in it.
     pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
-        flatten(&mut function.name, self.relations.database())?;
+        let at = function.name.span().start;
+        let name = flatten(&mut function.name, self.relations.database())?;
+        self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
         self.arguments(&mut function.args, out)?;
         out.extend(function.filter.as_deref_mut());

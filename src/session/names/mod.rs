@@ -29,6 +29,7 @@ use std::sync::Arc;
 #[cfg(test)]
 use datafusion::sql::sqlparser::ast::Query;
 use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 pub use error::{NameError, NameErrorKind};
 use scope::Resolver;
@@ -74,6 +75,8 @@ pub struct Resolved {
     pub output: Vec<OutputColumn>,
     /// Every base relation that occurs, once, as (schema, name).
     pub relations: Vec<(String, String)>,
+    /// Names of the functions that are called in expressions, and where.
+    pub functions: Vec<(String, Location)>,
 }
 
 /// A column as the client sees it. The planner's own name may differ.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName};
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::column::{Column, Output, Pick, fold, numbered, pick};
 use super::error::{NameError, NameErrorKind, Result};
@@ -73,6 +74,7 @@ pub(super) struct Resolver<'a> {
     pub ctes_to_come: Vec<(String, usize)>,
     pub plan_names: HashSet<String>,
     pub read: Vec<(String, String)>,
+    pub functions: Vec<(String, Location)>,
     pub depth: usize,
 }
 
@@ -85,12 +87,17 @@ impl<'a> Resolver<'a> {
             ctes_to_come: Vec::new(),
             plan_names: HashSet::new(),
             read: Vec::new(),
+            functions: Vec::new(),
             depth: 0,
         }
     }
 
     pub fn finish(self, output: Vec<Output>) -> Resolved {
-        Resolved { output: output.into_iter().map(OutputColumn::from).collect(), relations: self.read }
+        Resolved {
+            output: output.into_iter().map(OutputColumn::from).collect(),
+            relations: self.read,
+            functions: self.functions,
+        }
     }
 
     /// Runs `work` one level further in.

@@ -76,6 +76,7 @@ pub static DEFINITIONS: &[Definition] = &[
     told(own("client_encoding", Kind::Encoding, "UTF8", "Encoding of the client; only UTF8 is spoken.")),
     own("client_min_messages", LEVELS, "notice", "Least level of the notices that are sent."),
     told(own("DateStyle", Kind::DateStyle, "ISO, MDY", "How dates are written, and in which order they are read.")),
+    fixed("default_table_access_method", Kind::Text, "heap", "There is one way to store tables."),
     own("default_tablespace", Kind::Text, "", "There are no tablespaces."),
     own("default_transaction_deferrable", Kind::Bool, "off", "Default of transaction_deferrable."),
     own("default_transaction_isolation", ISOLATION, "read committed", "Default of transaction_isolation."),

@@ -1,0 +1,227 @@
+//! Messages of the query engine about a statement, said as PostgreSQL says them.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::error::{Error, ErrorKind};
+
+/// A message of the engine, and what it is in PostgreSQL.
+struct Wording {
+    pattern: Regex,
+    error: fn(&Captures) -> Error,
+}
+
+fn wording(pattern: &str, error: fn(&Captures) -> Error) -> Option<Wording> {
+    Regex::new(pattern).ok().map(|pattern| Wording { pattern, error })
+}
+
+static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
+    let wordings = [
+        wording(r#"column "([^"]+)" must appear in the GROUP BY clause"#, |found| grouping(&found[1])),
+        wording(r"HAVING clause references: (\S+) must appear in the GROUP BY", |found| grouping(&found[1])),
+        wording(r"(?i)aggregate functions are not allowed in the (WHERE|HAVING|GROUP BY) clause", |found| {
+            Error::new(ErrorKind::Grouping, format!("aggregate functions are not allowed in {}", &found[1]))
+        }),
+        wording(r"Aggregate function calls cannot be nested", |_| {
+            Error::new(ErrorKind::Grouping, "aggregate function calls cannot be nested")
+        }),
+        wording(r"Scalar subquery returned more than one row", |_| {
+            Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression")
+        }),
+        wording(r"Too many columns! The subquery should only return one column", |_| {
+            Error::new(ErrorKind::Syntax, "subquery has too many columns")
+        }),
+        wording(r"Cannot create filter with non-boolean predicate '.*' returning (.+)$", |found| {
+            boolean_wanted("WHERE", &found[1])
+        }),
+        wording(r"Unary operator 'NOT' requires a boolean expression, got (\S+)", |found| {
+            boolean_wanted("NOT", &found[1])
+        }),
+        wording(r"Invalid function '([^']+)'", |found| undefined(&found[1], "")),
+        wording(r"[Tt]able function '([^']+)' not found", |found| undefined(&found[1], "")),
+        wording(r"No function matches the given name and argument types '(\w+)\(([^']*)\)'", |found| {
+            undefined(&found[1], &found[2])
+        }),
+        wording(r"satisfy a call to '(\w+)' function: coercion from (.+) to the signature", |found| {
+            undefined(&found[1], &found[2])
+        }),
+        wording(
+            r"Function '(\w+)' failed to match any signature.*received \w+ \(DataType: ([^)]+(?:\([^)]*\))?)\)",
+            |found| undefined(&found[1], &found[2]),
+        ),
+        wording(r"Expected LIMIT to be an integer or null, but got (\S+)", |found| {
+            let message = format!("argument of LIMIT must be type bigint, not type {}", type_name(&found[1]));
+            Error::new(ErrorKind::TypeMismatch, message)
+        }),
+        wording(r"(LIMIT|OFFSET) must be >= ?0", |found| {
+            Error::new(ErrorKind::InvalidParameter, format!("{} must not be negative", &found[1]))
+        }),
+        wording(
+            r"Cannot (?:infer common|coerce).* (?:operation|expression) (.+) (=|<>|!=|<|<=|>|>=|\+|-|\*|/|%|\|\||AND|OR|~|~\*|!~|!~\*|&|\||#|<<|>>|IS DISTINCT FROM|IS NOT DISTINCT FROM) (\S+)",
+            |found| no_operator(&found[1], &found[2], &found[3]),
+        ),
+        wording(r"There isn't a common type to coerce (\S+) and (\S+) in (I?LIKE) expression", |found| {
+            no_operator(&found[1], if &found[3] == "LIKE" { "~~" } else { "~~*" }, &found[2])
+        }),
+        wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
+            let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);
+            Error::new(ErrorKind::InvalidText, message)
+        }),
+        wording(r"(?s)regex parse error:.*error: ([^\n]+)", |found| {
+            Error::new(ErrorKind::InvalidRegex, format!("invalid regular expression: {}", &found[1]))
+        }),
+        wording(r"(?i)regular expression did not compile", |_| {
+            Error::new(ErrorKind::InvalidRegex, "invalid regular expression")
+        }),
+    ];
+    wordings.into_iter().flatten().collect()
+});
+
+/// The error that a message of the engine stands for, if it is one of those that statements cause.
+pub(super) fn reworded(message: &str) -> Option<Error> {
+    WORDINGS.iter().find_map(|wording| Some((wording.error)(&wording.pattern.captures(message)?)))
+}
+
+fn grouping(column: &str) -> Error {
+    let message = format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
+    Error::new(ErrorKind::Grouping, message)
+}
+
+fn boolean_wanted(place: &str, found: &str) -> Error {
+    let message = format!("argument of {place} must be type boolean, not type {}", type_name(found));
+    Error::new(ErrorKind::TypeMismatch, message)
+}
+
+fn undefined(function: &str, types: &str) -> Error {
+    let types: Vec<String> = arguments(types).into_iter().map(type_name).collect();
+    let message = format!("function {function}({}) does not exist", types.join(", "));
+    Error::new(ErrorKind::UnknownFunction, message).with_usual_hint()
+}
+
+fn no_operator(left: &str, operator: &str, right: &str) -> Error {
+    let (left, right) = (type_name(left), type_name(right));
+    if ["AND", "OR"].contains(&operator) {
+        let other = if left == "boolean" { right } else { left };
+        let message = format!("argument of {operator} must be type boolean, not type {other}");
+        return Error::new(ErrorKind::TypeMismatch, message);
+    }
+    Error::new(ErrorKind::UnknownFunction, format!("operator does not exist: {left} {operator} {right}"))
+        .with_usual_hint()
+}
+
+/// The parts between the commas outside of parentheses.
+fn arguments(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let parts = list.split(|letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// A type of the engine, as its messages spell it, in SQL's name.
+fn type_name(engine: &str) -> String {
+    let engine = engine.trim();
+    let word = engine.split(['(', '<']).next().unwrap_or(engine);
+    match word {
+        "Utf8" | "Utf8View" | "LargeUtf8" | "String" => "text",
+        "Boolean" => "boolean",
+        "Int8" | "UInt8" | "Int16" => "smallint",
+        "UInt16" | "Int32" => "integer",
+        "Int64" | "UInt64" => "bigint",
+        "UInt32" => "oid",
+        "Float16" | "Float32" => "real",
+        "Float64" => "double precision",
+        "Decimal32" | "Decimal64" | "Decimal128" | "Decimal256" => "numeric",
+        "Binary" | "BinaryView" | "LargeBinary" => "bytea",
+        "FixedSizeBinary" => "uuid",
+        "Date32" | "Date64" => "date",
+        "Time32" | "Time64" => "time without time zone",
+        "Interval" => "interval",
+        "Null" => "unknown",
+        "Timestamp" if ["Some", "UTC", "+00:00", "\""].iter().any(|zone| engine.contains(zone)) => {
+            "timestamp with time zone"
+        }
+        "Timestamp" => "timestamp without time zone",
+        "List" | "LargeList" | "FixedSizeList" => "anyarray",
+        _ => engine,
+    }
+    .to_owned()
+}
+
+impl Error {
+    /// Says where the function is called that does not exist: at its first call in the text.
+    pub(super) fn at_function(
+        self,
+        called: &[(String, datafusion::sql::sqlparser::tokenizer::Location)],
+        source: &super::position::Source,
+    ) -> Self {
+        if self.kind() != ErrorKind::UnknownFunction || self.position().is_some() {
+            return self;
+        }
+        let message = self.to_string();
+        let name = message.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+        match called.iter().find(|(called, at)| Some(called.as_str()) == name && at.line > 0) {
+            Some((_, at)) => {
+                let position = source.position(*at);
+                self.at(position)
+            }
+            None => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_engine_become_those_of_postgresql() {
+        let said = |message: &str| reworded(message).map(|error| (error.kind(), error.to_string()));
+        let of = |kind: ErrorKind, message: &str| Some((kind, message.to_owned()));
+        assert_eq!(
+            said(
+                "Error during planning: Function 'lower' requires String, but received Int64 (DataType: Int64).. No function matches the given name and argument types 'lower(Int64)'. You might need to add explicit type casts."
+            ),
+            of(ErrorKind::UnknownFunction, "function lower(bigint) does not exist")
+        );
+        assert_eq!(
+            said(
+                "Error during planning: Internal error: Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires Decimal, but received String (DataType: Utf8View).,Error"
+            ),
+            of(ErrorKind::UnknownFunction, "function sum(text) does not exist")
+        );
+        assert_eq!(
+            said("Cannot infer common argument type for comparison operation Utf8View = Int32"),
+            of(ErrorKind::UnknownFunction, "operator does not exist: text = integer")
+        );
+        assert_eq!(
+            said("Cannot create filter with non-boolean predicate 'Employees.LastName' returning Utf8View"),
+            of(ErrorKind::TypeMismatch, "argument of WHERE must be type boolean, not type text")
+        );
+        assert_eq!(
+            said(
+                "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \"Employees.LastName\" must appear in the GROUP BY clause or must be part of an aggregate function, currently only \"count(Int64(1))\" appears"
+            ),
+            of(
+                ErrorKind::Grouping,
+                "column \"Employees.LastName\" must appear in the GROUP BY clause or be used in an aggregate function"
+            )
+        );
+        assert_eq!(said("something else"), None);
+        assert_eq!(WORDINGS.len(), 20, "a pattern does not compile");
+    }
+
+    #[test]
+    fn types_have_the_names_of_sql() {
+        assert_eq!(type_name("Timestamp(µs, \"UTC\")"), "timestamp with time zone");
+        assert_eq!(type_name("Timestamp(Microsecond, None)"), "timestamp without time zone");
+        assert_eq!(type_name("Decimal128(10, 2)"), "numeric");
+        assert_eq!(arguments("Utf8View, Decimal128(10, 2), Int64"), ["Utf8View", "Decimal128(10, 2)", "Int64"]);
+    }
+}
