@@ -39,19 +39,22 @@ impl Completion {
     /// What can replace the text from a byte up to the cursor.
     pub(super) fn candidates(&self, text: &str, cursor: usize) -> (usize, Vec<Pair>) {
         let at = place(&text[..cursor]);
+        // The word at the cursor is left out: its open quote would hide the tables that are named behind it.
+        let after = &text[cursor..];
+        let is_closed = after.starts_with('\'');
+        let around = format!("{} {}", &text[..at.from], after.trim_start_matches(['\'', '"']));
+        let tables = || named(&around, at.from);
         let found = match &at.wanted {
             Wanted::Nothing => Vec::new(),
             Wanted::Command => same(COMMANDS.iter().map(|(name, ..)| (*name).to_owned()), &at),
             Wanted::Argument { command } => self.arguments(command, &at),
             Wanted::Statement => keywords(words::STATEMENTS, &at),
             Wanted::Relation { schema } => self.relations(schema.as_deref(), &at),
-            Wanted::Member { of } => self.members(of, &at, &named(text, cursor)),
-            Wanted::Expression => self.expressions(&at, &named(text, cursor)),
+            Wanted::Member { of } => self.members(of, &at, &tables()),
+            Wanted::Expression => self.expressions(&at, &tables()),
             Wanted::Setting => same(self.settings.iter().cloned(), &at),
             Wanted::Key { column, qualifier, partition } => {
-                let is_closed = text[cursor..].starts_with('\'');
-                let tables = named(text, cursor);
-                self.keys(*column, qualifier.as_deref(), partition.as_deref(), &at, &tables, is_closed)
+                self.keys(*column, qualifier.as_deref(), partition.as_deref(), &at, &tables(), is_closed)
             }
         };
         (at.from, found)
