@@ -167,7 +167,8 @@ fn every_kind_of_work_is_stopped() {
 fn planning_is_stopped() {
     let server = Server::empty();
     let mut client = server.connect();
-    let list: Vec<String> = (0..if is_long() { 200_000 } else { 20_000 }).map(|number| format!("'k{number}'")).collect();
+    let list: Vec<String> =
+        (0..if is_long() { 200_000 } else { 20_000 }).map(|number| format!("'k{number}'")).collect();
     let any: Vec<String> = (0..2_000).map(|number| format!("(g = {number} and g <> {})", number + 1)).collect();
     let tables: Vec<String> = (0..60).map(|number| format!("generate_series(1, 2) t{number}")).collect();
     for (name, sql) in [

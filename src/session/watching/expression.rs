@@ -67,10 +67,7 @@ impl PhysicalExpr for WatchedExpr {
         vec![&self.inner]
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
+    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match (children.pop(), children.is_empty()) {
             (Some(inner), true) => Ok(Self::wrap(&inner, &self.watch)),
             _ => internal_err!("a watched expression has one child"),
