@@ -4,11 +4,11 @@ use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
 
-use super::names::{NameError, NameErrorKind};
 use super::engine_words::reworded;
+use super::names::{NameError, NameErrorKind};
 use super::position::Source;
-use crate::model::{Rejected, TypedError};
 use crate::functions::system::{FunctionError, FunctionErrorKind};
+use crate::model::{Rejected, TypedError};
 use crate::{files, functions, sql_types, storage};
 
 /// Result of everything public.

@@ -11,9 +11,7 @@ use super::prepared::Prepared;
 use super::registry::{Interrupt, Registry};
 use super::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use crate::functions::system::{FunctionError, FunctionErrorKind};
-use crate::system_catalog::{
-    ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow,
-};
+use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
 
 /// A session as one statement sees it.
 #[derive(Debug, Clone)]
@@ -220,7 +218,8 @@ impl FunctionNames {
             let Some(types) = first_exact(&signature.type_signature) else { continue };
             let Ok(result) = function.return_type(&types) else { continue };
             let type_name = |ty: &arrow::datatypes::DataType| {
-                crate::sql_types::type_of(&arrow::datatypes::Field::new("", ty.clone(), true)).map(|ty| ty.name.to_owned())
+                crate::sql_types::type_of(&arrow::datatypes::Field::new("", ty.clone(), true))
+                    .map(|ty| ty.name.to_owned())
             };
             let Some(result_type) = type_name(&result) else { continue };
             let Some(argument_types) = types.iter().map(type_name).collect::<Option<Vec<_>>>() else { continue };

@@ -82,8 +82,8 @@ impl SchemaProvider for SnapshotCatalog {
                 let expanded = self.views.expand(view, self).await;
                 return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
             }
-            // The planner asks for table functions here as well.
-            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) {
+            // The planner asks for table functions here as well; most of their names no table can have.
+            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) || TableName::parse(name).is_err() {
                 return Ok(None);
             }
             let names = self.table_names();

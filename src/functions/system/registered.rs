@@ -49,7 +49,9 @@ fn type_of_argument(call: &Call) -> u32 {
     const UNKNOWN: u32 = 705;
     match call.fields.first() {
         // Literals alone are in this form of text.
-        Some(field) if matches!(field.data_type(), DataType::Utf8 | DataType::Null) && field.metadata().is_empty() => UNKNOWN,
+        Some(field) if matches!(field.data_type(), DataType::Utf8 | DataType::Null) && field.metadata().is_empty() => {
+            UNKNOWN
+        }
         Some(field) => type_of(field).map_or(UNKNOWN, |ty| ty.oid),
         None => UNKNOWN,
     }

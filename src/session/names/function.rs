@@ -1,9 +1,8 @@
 //! Names of functions, and keywords that are functions.
 
 use datafusion::sql::sqlparser::ast::{
-    Spanned,
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
-    ObjectNamePart, WindowFrameBound, WindowSpec, WindowType,
+    ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
 };
 
 use super::column::{fold, rename};

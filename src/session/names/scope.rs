@@ -93,7 +93,11 @@ impl<'a> Resolver<'a> {
     }
 
     pub fn finish(self, output: Vec<Output>) -> Resolved {
-        Resolved { output: output.into_iter().map(OutputColumn::from).collect(), relations: self.read, functions: self.functions }
+        Resolved {
+            output: output.into_iter().map(OutputColumn::from).collect(),
+            relations: self.read,
+            functions: self.functions,
+        }
     }
 
     /// Runs `work` one level further in.
