@@ -27,28 +27,29 @@ use crate::sql_types::POSTGRES_TYPE;
 ///
 /// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums and averages exact. Names of
 /// columns stay.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PostgresTypes {
-    /// Casts of texts to types that only the catalog knows, by the type's name: `regclass`, `regtype`, ...
-    from_text: HashMap<String, Arc<ScalarUDF>>,
+    pub names: ObjectNames,
+}
+
+/// Casts of types that hold names of objects, which only the catalog can tell, by the type's name in `pg_type`: `regclass`, ...
+#[derive(Debug, Default)]
+pub struct ObjectNames {
+    /// From text.
+    pub from_text: HashMap<String, Arc<ScalarUDF>>,
     /// And back.
-    to_text: HashMap<String, Arc<ScalarUDF>>,
+    pub to_text: HashMap<String, Arc<ScalarUDF>>,
 }
 
 impl PostgresTypes {
-    /// With functions that read (`from_text`) and write (`to_text`) names of objects, by the type's name in `pg_type`.
-    pub fn new(from_text: HashMap<String, Arc<ScalarUDF>>, to_text: HashMap<String, Arc<ScalarUDF>>) -> Self {
-        Self { from_text, to_text }
-    }
-
     /// A cast that needs the catalog.
     fn named_cast(&self, expr: Expr, resolver: &Resolver) -> Result<Expr> {
         let Expr::Cast(cast) = expr else { return Ok(expr) };
         let Ok((_, source)) = cast.expr.to_field(resolver.schema) else { return Ok(Expr::Cast(cast)) };
         let name = |field: &Field| field.metadata().get(POSTGRES_TYPE).cloned().unwrap_or_default();
         let function = match (Kind::of(source.data_type()), Kind::of(cast.field.data_type())) {
-            (Kind::Text, Kind::Oid) => self.from_text.get(&name(&cast.field)),
-            (Kind::Oid, Kind::Text) => self.to_text.get(&name(&source)),
+            (Kind::Text, Kind::Oid) => self.names.from_text.get(&name(&cast.field)),
+            (Kind::Oid, Kind::Text) => self.names.to_text.get(&name(&source)),
             _ => None,
         };
         Ok(match function {

@@ -26,14 +26,16 @@ mod scalar;
 mod series;
 mod stored_types;
 mod syntax;
+pub mod system;
 mod text;
 mod to_char;
 mod type_names;
 mod undefined;
-pub mod system;
 mod zone;
 
+pub use analyzer::ObjectNames;
 pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
+pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;

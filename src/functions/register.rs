@@ -9,7 +9,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 
-use super::analyzer::PostgresTypes;
+use super::analyzer::{ObjectNames, PostgresTypes};
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
@@ -41,10 +41,10 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
 }
 
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a state that has the engine's defaults.
-pub fn register(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionState> {
+pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
     let mut analyzer = state.analyzer().rules.clone();
     let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
-    analyzer.insert(place, Arc::new(PostgresTypes::default()));
+    analyzer.insert(place, Arc::new(PostgresTypes { names }));
     let mut operators = state.expr_planners().to_vec();
     operators.insert(0, Arc::new(PostgresOperators));
     let mut state = SessionStateBuilder::new_from_existing(state)

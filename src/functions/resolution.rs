@@ -95,7 +95,7 @@ impl Resolver<'_> {
             return Ok((left, right));
         };
         let (left_kind, right_kind) = (Kind::of(&left_type), Kind::of(&right_type));
-        if left_type == right_type || [left_kind, right_kind].iter().any(|kind| *kind == Kind::Null) {
+        if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
             return Ok((left, right));
         }
         if left_kind == Kind::Text && right_kind == Kind::Text {

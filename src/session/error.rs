@@ -103,6 +103,9 @@ pub enum ErrorKind {
     /// Stopped because somebody asked for it, or by `statement_timeout`.
     Cancelled,
     ShuttingDown,
+    /// A session did nothing for too long.
+    IdleSession,
+    IdleTransaction,
     TooManyConnections,
     /// Memory or disk space ran out: ask for less, or allow more.
     Exhausted,
@@ -167,12 +170,6 @@ impl Error {
     /// The character of the statement that it is about, counted from 1.
     pub fn position(&self) -> Option<usize> {
         self.position
-    }
-
-    /// The same with what it was about in front.
-    pub fn with_context(mut self, context: impl fmt::Display) -> Self {
-        self.message = format!("{}: {context}", self.message);
-        self
     }
 
     /// What may help, as a sentence.

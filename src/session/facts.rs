@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arrow::datatypes::{DataType, Field};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{TypeSignature, Volatility};
+use datafusion::logical_expr::TypeSignature;
 
 use super::constructs::SessionControl;
 use super::prepared::Prepared;
 use super::registry::{Interrupt, Registry};
 use super::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use crate::functions::system::{FunctionError, FunctionErrorKind};
+use crate::sql_types::type_of;
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
 
 /// A session as one statement sees it.
@@ -203,6 +205,21 @@ fn setting_row(definition: &'static Definition, settings: &Settings) -> SettingR
     }
 }
 
+/// A function as the catalog lists it; none where its signature does not name types.
+fn row(
+    name: &str,
+    signature: &TypeSignature,
+    result: impl Fn(&[DataType]) -> Option<DataType>,
+    kind: FunctionKind,
+) -> Option<FunctionRow> {
+    let types = first_exact(signature)?;
+    let types = types.as_slice();
+    let type_name = |ty: &DataType| type_of(&Field::new("", ty.clone(), true)).map(|ty| ty.name.to_owned());
+    let result_type = type_name(&result(types)?)?;
+    let argument_types = types.iter().map(type_name).collect::<Option<Vec<_>>>()?;
+    Some(FunctionRow { name: name.to_owned(), argument_types, result_type, kind })
+}
+
 /// The functions of the query engine whose types are known.
 #[derive(Debug, Default)]
 pub struct FunctionNames(Vec<FunctionRow>);
@@ -211,19 +228,19 @@ impl FunctionNames {
     pub fn of(state: &SessionState) -> Self {
         let mut rows = Vec::new();
         for (name, function) in state.scalar_functions() {
-            let signature = function.signature();
-            if signature.volatility == Volatility::Volatile && name.starts_with("pg_") {
-                continue;
+            let result = |types: &[DataType]| function.return_type(types).ok();
+            rows.extend(row(name, &function.signature().type_signature, result, FunctionKind::Scalar));
+        }
+        for (name, function) in state.aggregate_functions() {
+            let result = |types: &[DataType]| function.return_type(types).ok();
+            rows.extend(row(name, &function.signature().type_signature, result, FunctionKind::Aggregate));
+        }
+        for (name, function) in state.window_functions() {
+            // All of those without arguments number rows.
+            let result = |_: &[DataType]| Some(DataType::Int64);
+            if matches!(function.signature().type_signature, TypeSignature::Nullary) {
+                rows.extend(row(name, &TypeSignature::Nullary, result, FunctionKind::Window));
             }
-            let Some(types) = first_exact(&signature.type_signature) else { continue };
-            let Ok(result) = function.return_type(&types) else { continue };
-            let type_name = |ty: &arrow::datatypes::DataType| {
-                crate::sql_types::type_of(&arrow::datatypes::Field::new("", ty.clone(), true))
-                    .map(|ty| ty.name.to_owned())
-            };
-            let Some(result_type) = type_name(&result) else { continue };
-            let Some(argument_types) = types.iter().map(type_name).collect::<Option<Vec<_>>>() else { continue };
-            rows.push(FunctionRow { name: name.clone(), argument_types, result_type, kind: FunctionKind::Scalar });
         }
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         Self(rows)

@@ -1,51 +1,57 @@
 //! What stops a statement: somebody's wish, or its timeout.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Sleep;
+use tokio::time::Instant;
 
-use super::error::{Error, ErrorKind, Result};
+use super::error::Result;
 use super::registry::{Interrupt, Registration};
+use super::watching::{Signals, interrupted, timed_out};
 
 /// Watches over one statement, from its planning to its last row.
 #[derive(Debug)]
 pub struct StatementGuard {
+    signals: Arc<Signals>,
     interrupts: watch::Receiver<Interrupt>,
-    timeout: Option<Pin<Box<Sleep>>>,
+    deadline: Option<Instant>,
 }
 
 impl StatementGuard {
     pub fn new(session: &Registration, timeout: Option<Duration>) -> Self {
-        session.clear_cancel();
-        Self { interrupts: session.interrupts(), timeout: timeout.map(|timeout| Box::pin(tokio::time::sleep(timeout))) }
+        let signals = Arc::clone(session.signals());
+        // A timeout beyond what a clock can show is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        signals.clear_cancel();
+        signals.set_deadline(deadline);
+        Self { interrupts: signals.interrupts(), signals, deadline }
     }
 
     /// Runs a step of the statement. Dropped steps stop their work: streams end their tasks with them.
     pub async fn run<T>(&mut self, step: impl Future<Output = Result<T>>) -> Result<T> {
         let timeout = async {
-            match &mut self.timeout {
-                Some(timeout) => timeout.as_mut().await,
+            match self.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            interrupted = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
-                match interrupted.map(|interrupt| *interrupt) {
-                    Ok(Interrupt::Cancel) => {
-                        Err(Error::new(ErrorKind::Cancelled, "canceling statement due to user request"))
-                    }
-                    _ => Err(Error::new(
-                        ErrorKind::ShuttingDown,
-                        "terminating connection due to administrator command",
-                    )),
-                }
+            told = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
+                // Without a sender the session is no more.
+                Err(interrupted(told.map_or(Interrupt::Terminate, |told| *told)))
             }
-            () = timeout => Err(Error::new(ErrorKind::Cancelled, "canceling statement due to statement timeout")),
+            () = timeout => Err(timed_out()),
             done = step => done,
         }
+    }
+}
+
+impl Drop for StatementGuard {
+    fn drop(&mut self) {
+        // Between statements there is none.
+        self.signals.set_deadline(None);
     }
 }

@@ -29,6 +29,7 @@ mod settings;
 mod snapshot_catalog;
 mod statement;
 mod transaction;
+mod watching;
 
 pub use answer::Answer;
 pub use error::{Error, ErrorKind, Result};

@@ -19,8 +19,8 @@ use datafusion::sql::sqlparser::ast;
 
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
-use super::error::{Error, ErrorKind, Result};
 use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
+use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
@@ -33,6 +33,7 @@ use super::relations::SnapshotRelations;
 use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, Statement, parse};
+use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
@@ -112,7 +113,7 @@ impl Planner {
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .build();
-        state = constructs::install(functions::register(state, store.clock())?);
+        state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
         functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
@@ -132,8 +133,15 @@ impl Planner {
         self.store.clock().now()
     }
 
-    pub fn account(&self) -> &AccountName {
-        &self.account
+    /// Names of the functions that statements may call, in their order.
+    pub fn function_names(&self) -> Vec<String> {
+        let state = &self.state;
+        let all = state.scalar_functions().keys().chain(state.aggregate_functions().keys());
+        let mut names: Vec<String> = all.chain(state.window_functions().keys()).cloned().collect();
+        names.retain(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
@@ -193,7 +201,8 @@ impl Planner {
         values: &[SqlValue],
     ) -> Result<Answer> {
         let (plan, context) = self.physical(view, prepared, query, values).await?;
-        let rows = execute_stream(plan, context)?;
+        let watch = StatementWatch::new(Arc::clone(&view.signals));
+        let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -227,7 +236,7 @@ impl Planner {
 
     /// The planner for one statement.
     fn statement(&self, view: &View) -> PlannedStatement {
-        let mut state = self.state.clone();
+        let mut state = SessionState::clone(&self.state);
         let facts = self.facts(view);
         let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
         let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
@@ -235,20 +244,27 @@ impl Planner {
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
         state.mark_start_execution();
-        state.execution_props_mut().query_execution_start_time = chrono::DateTime::from_timestamp_micros(view.now.micros());
+        state.execution_props_mut().query_execution_start_time =
+            chrono::DateTime::from_timestamp_micros(view.now.micros());
+        let state = Arc::new(state);
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             scan: self.options.scan,
             system: system.clone(),
-            views: ViewExpansion::new(Arc::new(state.clone()), system.clone()),
+            views: ViewExpansion::new(Arc::clone(&state), system.clone()),
         };
         PlannedStatement::new(&state, tables, system, view.settings.search_path())
     }
 
     /// Runs a statement that defines something: its edits are committed before it answers.
-    pub async fn define(&self, mut view: View, statement: &Statement, definition: &ast::Statement) -> Result<Definition> {
+    pub async fn define(
+        &self,
+        mut view: View,
+        statement: &Statement,
+        definition: &ast::Statement,
+    ) -> Result<Definition> {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
@@ -283,6 +299,8 @@ pub struct View {
     pub pid: i32,
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
     pub registry: Arc<Registry>,
+    /// What stops it.
+    pub signals: Arc<Signals>,
     pub changes: Changes,
     /// What `now()` is: when the transaction began.
     pub now: DateTime,
@@ -322,6 +340,24 @@ pub(super) struct PlannedStatement {
     relations: SnapshotRelations,
 }
 
+/// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    state: Arc<SessionState>,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+}
+
+impl Surroundings {
+    pub fn planner(&self) -> PlannedStatement {
+        let mut state = SessionState::clone(&self.state);
+        state.register_catalog_list(Arc::new(self.tables.clone()));
+        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
+        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
+        PlannedStatement { state, tables: self.tables.clone(), relations: self.relations.clone() }
+    }
+}
+
 /// A query whose names are resolved and whose types are known.
 #[derive(Debug)]
 pub(super) struct PlannedQuery {
@@ -335,18 +371,13 @@ pub(super) struct PlannedQuery {
 impl PlannedStatement {
     /// `state` has the functions, rules and settings of the session.
     pub fn new(
-        state: &SessionState,
+        state: &Arc<SessionState>,
         tables: SnapshotCatalog,
         system: SystemCatalog,
         search_path: Vec<String>,
     ) -> Self {
-        let mut state = state.clone();
-        state.register_catalog_list(Arc::new(tables.clone()));
         let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
-        let inner = Self { state: state.clone(), tables: tables.clone(), relations: relations.clone() };
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(inner.clone())));
-        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(inner)));
-        Self { state, tables, relations }
+        Surroundings { state: Arc::clone(state), tables, relations }.planner()
     }
 
     /// The same for the text of a view, whose names do not depend on who reads it.
@@ -361,7 +392,6 @@ impl PlannedStatement {
     pub fn account(&self) -> &AccountName {
         &self.tables.account
     }
-
 
     /// What a view is to be made of, planned as where it will be read.
     pub async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
@@ -395,8 +425,8 @@ impl PlannedStatement {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
         let mut query = query.clone();
-        let resolved = names::resolve(&mut query, &self.relations)
-            .map_err(|error| Error::from_names(error, &statement.source))?;
+        let resolved =
+            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
         constructs::rewrite_syntax(&mut query);
         functions::rewrite_syntax(&mut query);
         let state = functions::with_undefined(&self.state, resolved.functions.iter().map(|(name, _)| name.as_str()))?;
@@ -424,9 +454,9 @@ impl PlannedStatement {
             return Err(Error::new(ErrorKind::Internal, message));
         }
         let columns = fields.iter().zip(output).map(|(field, output)| {
-            let origin = output.origin.and_then(|origin| {
-                self.relations.column_number(&origin.schema, &origin.relation, &origin.column)
-            });
+            let origin = output
+                .origin
+                .and_then(|origin| self.relations.column_number(&origin.schema, &origin.relation, &origin.column));
             Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
         });
         Ok(columns.collect())

@@ -34,7 +34,6 @@ pub enum PortalState {
 pub struct Cursor {
     /// Lives on after its transaction.
     pub hold: bool,
-    pub scroll: bool,
 }
 
 /// Rows of a running statement.

@@ -36,7 +36,14 @@ pub struct Prepared {
 impl Prepared {
     /// A text without a statement: it runs and gives nothing.
     pub fn empty(text: &str) -> Self {
-        Self { statement: Arc::new(Statement::empty(text)), parameters: Vec::new(), columns: None, prepared_micros: 0, from_sql: false, plan: None }
+        Self {
+            statement: Arc::new(Statement::empty(text)),
+            parameters: Vec::new(),
+            columns: None,
+            prepared_micros: 0,
+            from_sql: false,
+            plan: None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use super::error::{Error, ErrorKind, Result};
+use super::watching::Signals;
 use crate::model::DateTime;
 
 /// A session as others see it.
@@ -55,7 +56,7 @@ pub struct Registry {
 #[derive(Debug)]
 struct Entry {
     secret: i32,
-    interrupt: watch::Sender<Interrupt>,
+    signals: Arc<Signals>,
     activity: Activity,
 }
 
@@ -77,7 +78,7 @@ pub struct Registration {
     pub pid: i32,
     /// Whoever names it may cancel.
     pub secret: i32,
-    interrupt: watch::Sender<Interrupt>,
+    signals: Arc<Signals>,
 }
 
 impl Registry {
@@ -104,15 +105,15 @@ impl Registry {
         };
         let random = uuid::Uuid::new_v4().into_bytes();
         let secret = i32::from_le_bytes([random[0], random[1], random[2], random[3]]);
-        let (interrupt, _) = watch::channel(Interrupt::None);
-        sessions.insert(pid, Entry { secret, interrupt: interrupt.clone(), activity: Activity { pid, ..activity } });
-        Ok(Registration { registry: Arc::clone(self), pid, secret, interrupt })
+        let signals = Arc::new(Signals::new());
+        sessions.insert(pid, Entry { secret, signals: Arc::clone(&signals), activity: Activity { pid, ..activity } });
+        Ok(Registration { registry: Arc::clone(self), pid, secret, signals })
     }
 
     /// Cancels for somebody who knows the secret. Anybody else is ignored.
     pub fn cancel_with_secret(&self, pid: i32, secret: i32) {
         if let Some(entry) = self.sessions().get(&pid).filter(|entry| entry.secret == secret) {
-            entry.interrupt.send_replace(Interrupt::Cancel);
+            entry.signals.interrupt(Interrupt::Cancel);
         }
     }
 
@@ -120,18 +121,14 @@ impl Registry {
     pub fn interrupt(&self, pid: i32, interrupt: Interrupt) -> bool {
         let sessions = self.sessions();
         let Some(entry) = sessions.get(&pid) else { return false };
-        entry.interrupt.send_replace(interrupt);
+        entry.signals.interrupt(interrupt);
         true
     }
 
     pub fn terminate_all(&self) {
         for entry in self.sessions().values() {
-            entry.interrupt.send_replace(Interrupt::Terminate);
+            entry.signals.interrupt(Interrupt::Terminate);
         }
-    }
-
-    pub fn len(&self) -> usize {
-        self.sessions().len()
     }
 
     pub fn activities(&self) -> Vec<Activity> {
@@ -146,22 +143,11 @@ impl Registry {
 impl Registration {
     /// Tells of interruptions from now on.
     pub fn interrupts(&self) -> watch::Receiver<Interrupt> {
-        self.interrupt.subscribe()
+        self.signals.interrupts()
     }
 
-    /// A statement begins: what was asked before does not concern it, except the end.
-    pub fn clear_cancel(&self) {
-        self.interrupt.send_if_modified(|interrupt| {
-            let cancel = *interrupt == Interrupt::Cancel;
-            if cancel {
-                *interrupt = Interrupt::None;
-            }
-            cancel
-        });
-    }
-
-    pub fn interrupt(&self, interrupt: Interrupt) {
-        self.interrupt.send_replace(interrupt);
+    pub fn signals(&self) -> &Arc<Signals> {
+        &self.signals
     }
 
     pub fn registry(&self) -> &Arc<Registry> {
@@ -178,5 +164,7 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         self.registry.sessions().remove(&self.pid);
+        // Whatever still computes for it.
+        self.signals.interrupt(Interrupt::Terminate);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::definitions::ENTITY_TYPES;
 use super::names::{Lookup, Relation, Relations};
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC};
-use crate::model::{AccountName, TableName};
 use crate::functions::system::table_function_columns;
+use crate::model::{AccountName, TableName};
 use crate::provider::TableColumns;
 use crate::storage::{Snapshot, Table};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
@@ -76,12 +76,7 @@ impl SnapshotRelations {
         let mut columns = self.system.relation_columns(schema, &name)?;
         let hidden = self.system.hidden_columns(schema, &name);
         columns.extend(hidden.iter().map(|column| (*column).to_owned()));
-        Some(Relation {
-            schema: schema.to_owned(),
-            name,
-            columns: columns.into(),
-            system_columns: hidden.len(),
-        })
+        Some(Relation { schema: schema.to_owned(), name, columns: columns.into(), system_columns: hidden.len() })
     }
 }
 
@@ -90,9 +85,12 @@ impl Relations for SnapshotRelations {
         match schema {
             Some((schema, quoted)) => {
                 let schema = if quoted { schema.to_owned() } else { schema.to_ascii_lowercase() };
+                let exists =
+                    [PUBLIC, ROWKEY_SCHEMA].contains(&schema.as_str()) || self.system.schema_names().contains(&schema);
                 match self.in_schema(&schema, name) {
                     Some(relation) => Lookup::Found(relation),
-                    None => Lookup::NoSuchRelation { suggestion: None },
+                    None if exists => Lookup::NoSuchRelation { suggestion: self.suggestion(name.0) },
+                    None => Lookup::NoSuchSchema,
                 }
             }
             None => {

@@ -75,23 +75,22 @@ impl Session {
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
         let statement = Arc::new(parse(text)?);
-        let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
-        let prepared = Arc::new(self.prepare(statement, &types).await?);
-        if prepared.parameters.len() > values.len() {
-            let message =
-                format!("parameter ${} has no value: {} given, numbered from $1", values.len() + 1, values.len());
+        let used = statement.parameters()?;
+        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
+            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
             return Err(Error::new(ErrorKind::UnknownParameter, message));
         }
-        let wanted = prepared.statement.parameters();
-        if wanted < values.len() {
-            let message = format!("{} parameters given, the statement has {wanted}", values.len());
-            return Err(Error::new(ErrorKind::Invalid, message));
+        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
+            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
         }
+        let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
+        let prepared = Arc::new(self.prepare(statement, &types).await?);
         let style = Arc::clone(self.settings.style());
         let mut bound = Vec::with_capacity(values.len());
         for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
-            let value =
-                value_as(value, ty, &style).map_err(|error| error.with_context(format!("parameter ${}", at + 1)));
+            let value = value_as(value, ty, &style)
+                .map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)));
             bound.push(value?);
         }
         match self.run(&prepared, &bound).await? {
@@ -103,6 +102,11 @@ impl Session {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Names of the functions that statements may call, in their order.
+    pub fn function_names(&self) -> Vec<String> {
+        self.planner.function_names()
     }
 
     pub fn registration(&self) -> &Registration {
@@ -315,7 +319,7 @@ impl Session {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
                 let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
-                let lines = explain::explain(&plan, context, *analyze, *verbose, *format).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
@@ -430,7 +434,7 @@ impl Session {
                 }
             }
             // Nobody notifies here, so there is nothing to listen to; pools ask for it nevertheless.
-            Command::Listen(_) | Command::Unlisten(_) => {}
+            Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
@@ -456,7 +460,7 @@ impl Session {
                 Arc::make_mut(&mut self.prepared).remove(name);
             }
             Command::Deallocate(None) => Arc::make_mut(&mut self.prepared).clear(),
-            Command::Declare { name, hold, scroll, statement } => {
+            Command::Declare { name, hold, statement } => {
                 if !hold && self.transaction.status() == TransactionStatus::Idle {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
                     return Err(Error::new(ErrorKind::NoActiveTransaction, message));
@@ -471,7 +475,7 @@ impl Session {
                 let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
                 };
-                let cursor = Some(Cursor { hold: *hold, scroll: *scroll });
+                let cursor = Some(Cursor { hold: *hold });
                 let state = PortalState::Running(Box::new(rows));
                 let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
@@ -570,6 +574,7 @@ impl Session {
             pid: self.registration.pid,
             prepared: Arc::clone(&self.prepared),
             registry: Arc::clone(self.registration.registry()),
+            signals: Arc::clone(self.registration.signals()),
             changes: self.changes.clone(),
             now: self.transaction.now(|| planner.now()),
         }

@@ -8,6 +8,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use super::definitions::{ENTITY_TYPES, ViewExpansion};
 use super::error::Error;
+use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::storage::Snapshot;
@@ -82,8 +83,10 @@ impl SchemaProvider for SnapshotCatalog {
                 let expanded = self.views.expand(view, self).await;
                 return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
             }
-            // The planner asks for table functions here as well; most of their names no table can have.
-            if [ACCESS_PATHS, ENTITY_TYPES].contains(&name) || TableName::parse(name).is_err() {
+            // The planner asks for table functions here as well.
+            if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name)
+                || functions::system::table_function_columns(name).is_some()
+            {
                 return Ok(None);
             }
             let names = self.table_names();

@@ -1,8 +1,11 @@
 //! From text to statements.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut};
+use datafusion::sql::sqlparser::ast::{
+    self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut,
+};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -66,13 +69,11 @@ impl Statement {
         Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing }
     }
 
-    /// The highest number of a parameter in it.
-    pub fn parameters(&self) -> usize {
+    /// The numbers of the parameters in it.
+    pub fn parameters(&self) -> Result<BTreeSet<usize>> {
         match &self.request {
-            Request::Query(query) | Request::Explain { statement: query, .. } => {
-                super::parameters::count(query).unwrap_or_default()
-            }
-            _ => 0,
+            Request::Query(query) | Request::Explain { statement: query, .. } => super::parameters::used(query),
+            _ => Ok(BTreeSet::new()),
         }
     }
 
@@ -111,7 +112,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let tokens = words.rest();
     let mut spans = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).map(|token| token.span);
     let first = spans.next();
-    let last = spans.last().or(first);
+    let last = spans.next_back().or(first);
     let from = first.map_or(0, |span| source.offset(span.start));
     let to = last.map_or(0, |span| source.offset(span.end));
     let request = match Command::parse(words)? {
@@ -228,8 +229,14 @@ fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
     let mut chains = vec![0_usize];
     for token in tokens {
         match &token.token {
-            Token::LParen => chains.push(0),
-            Token::RParen if chains.len() > 1 => {
+            // The parser finds out as well, but tries every reading at each depth first.
+            Token::LParen | Token::LBracket => {
+                if chains.len() > DEPTH_MAX {
+                    return Err(too_deep());
+                }
+                chains.push(0);
+            }
+            Token::RParen | Token::RBracket if chains.len() > 1 => {
                 chains.pop();
             }
             Token::Comma | Token::SemiColon => {
@@ -292,12 +299,16 @@ fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
     }
 }
 
+fn too_deep() -> Error {
+    Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"))
+}
+
 /// The parser tells the place at the end of its message.
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
         ParserError::RecursionLimitExceeded => {
-            return Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"));
+            return too_deep();
         }
     };
     let Some((message, place)) = message.rsplit_once(" at Line: ") else {

@@ -152,11 +152,6 @@ impl<'a> ColumnEncoder<'a> {
         Ok(Self { ty, values, nulls: array.nulls().cloned(), format, style })
     }
 
-    /// The type of the column.
-    pub fn postgres_type(&self) -> &'static PostgresType {
-        self.ty
-    }
-
     pub fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Null => true,

@@ -16,7 +16,7 @@ mod types;
 mod value;
 mod zone;
 
-pub use arrow::{NUMERIC_SCALE, arrow_type, field, type_of, typed_field};
+pub use arrow::{arrow_type, field, type_of, typed_field};
 pub use encoder::{ColumnEncoder, Format, text_value};
 pub use error::{Error, ErrorKind};
 pub use parse::{parse_binary, parse_text};

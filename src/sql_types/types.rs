@@ -98,7 +98,6 @@ pub mod oid {
     pub const RECORD: u32 = 2249;
     pub const CSTRING: u32 = 2275;
     pub const VOID: u32 = 2278;
-    pub const RECORD_ARRAY: u32 = 2287;
     pub const UUID: u32 = 2950;
     pub const REGCONFIG: u32 = 3734;
     pub const REGDICTIONARY: u32 = 3769;

@@ -116,11 +116,6 @@ impl Zone {
         Ok(Some(Self { name: text.to_ascii_uppercase(), rule }))
     }
 
-    /// As `SHOW TimeZone` prints it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The offset if it never changes, in seconds to the east.
     pub fn constant_offset(&self) -> Option<i32> {
         match &self.rule {

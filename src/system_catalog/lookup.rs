@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::column_types::{DOMAINS, namespace_of};
-use super::contents::{Contents, Relation, TIMESTAMP_DEFAULT, definition, key_name, schemas};
+#[cfg(test)]
+use super::contents::TIMESTAMP_DEFAULT;
+use super::contents::{Contents, Relation, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
 use super::rows::{Functions, comment, index_definition, key_constraint_definition, quoted, types};
@@ -202,12 +204,14 @@ impl Oids {
     }
 
     /// The default of a column in SQL.
+    #[cfg(test)]
     pub fn column_default(&self, relation: u32, number: i16) -> Option<&'static str> {
         let columns = self.contents.relation(relation)?.columns();
         columns.into_iter().find(|column| column.number == number)?.default
     }
 
     /// The default that has this oid in `pg_attrdef`.
+    #[cfg(test)]
     pub fn default_expression(&self, oid: u32) -> Option<&'static str> {
         self.part(oid, Part::TimestampDefault).map(|_| TIMESTAMP_DEFAULT)
     }

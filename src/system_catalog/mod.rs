@@ -22,5 +22,5 @@ mod tests;
 
 pub use catalog::SystemCatalog;
 pub use facts::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
-pub use lookup::{Oids, RelationFacts, TypeFacts};
+pub use lookup::Oids;
 pub use rowkey_schema::{ROWKEY_SCHEMA, RowkeySchema, Setting};

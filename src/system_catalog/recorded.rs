@@ -93,7 +93,8 @@ pub static RELATIONS: LazyLock<Vec<Definition>> =
 
 /// The relations of schema `rowkey`, each with three oids behind that of the schema.
 pub static ROWKEY_RELATIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
-    let definition = |(first, (name, columns)): (u32, (&'static str, Vec<(&'static str, &'static str, bool)>))| {
+    type Columns = Vec<(&'static str, &'static str, bool)>;
+    let definition = |(first, (name, columns)): (u32, (&'static str, Columns))| {
         let column = |(name, type_name, not_null)| ColumnDefinition { name, type_name, not_null };
         let columns: Vec<ColumnDefinition> = columns.into_iter().map(column).collect();
         let (schema, kind) = (ROWKEY_SCHEMA, 'v');

@@ -128,6 +128,7 @@ async fn parameters_have_the_types_of_their_context() -> Result {
     assert_eq!(count("SELECT count(*) FROM types WHERE i32 = ANY($1)", &[&vec![-7_i32, i32::MAX]]).await?, 2);
     assert_eq!(count("SELECT count(*) FROM types WHERE i64 = ANY($1)", &[&vec![i64::MIN, i64::MAX]]).await?, 2);
     assert_eq!(count("SELECT count(*) FROM types WHERE rowkey = ANY($1)", &[&vec!["all", "most"]]).await?, 2);
+    assert_eq!(count("SELECT count(*) FROM types WHERE gid = ANY($1)", &[&vec![Uuid([0; 16])]]).await?, 1);
     assert_eq!(count("SELECT count(*) FROM types WHERE i32 = $1", &[&None::<i32>]).await?, 0);
     assert_eq!(count("SELECT count(*) FROM (SELECT 1 FROM types LIMIT $1 OFFSET $2) t", &[&5_i64, &20_i64]).await?, 2);
     assert_eq!(count("SELECT count(*) FROM types WHERE i32 BETWEEN $1 AND $2", &[&-10_i32, &0_i32]).await?, 1);

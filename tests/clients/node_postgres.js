@@ -74,6 +74,7 @@ check('parameters of every type', () => withClient(async (client) => {
     ['SELECT count(*) FROM types WHERE at > $1', [new Date('9999-01-01T00:00:00Z')], 1],
     ['SELECT count(*) FROM types WHERE i32 = ANY($1)', [[-7, 2147483647]], 2],
     ['SELECT count(*) FROM types WHERE rowkey = ANY($1)', [['all', 'most', 'a "quoted", one']], 2],
+    ['SELECT count(*) FROM types WHERE gid = ANY($1)', [['00000000-0000-0000-0000-000000000000']], 1],
     ['SELECT count(*) FROM types WHERE i32 = $1', [null], 0],
     ['SELECT count(*) FROM (SELECT 1 FROM types LIMIT $1 OFFSET $2) t', [5, 20], 2],
     ['SELECT count(*) FROM types WHERE partitionkey = $1 AND rowkey IN ($2, $3)', ['types', 'all', 'most'], 2],

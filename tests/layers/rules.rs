@@ -20,7 +20,16 @@ pub const LAYERS: [(&str, &[&str]); 14] = [
     (
         "session",
         &[
-            "system_catalog", "functions", "sql_types", "provider", "access", "storage", "rows", "files", "model", "clock",
+            "system_catalog",
+            "functions",
+            "sql_types",
+            "provider",
+            "access",
+            "storage",
+            "rows",
+            "files",
+            "model",
+            "clock",
         ],
     ),
     ("engine", &["session", "provider", "storage", "formats", "rows", "files", "model", "clock"]),

@@ -73,6 +73,11 @@ impl Postgres {
         Ok(client)
     }
 
+    /// The socket, for clients that are not the driver.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.0.join(".s.PGSQL.5432")
+    }
+
     async fn wait_until_it_answers(&mut self) -> Outcome<()> {
         let started = Instant::now();
         loop {

@@ -18,6 +18,7 @@ pub fn column_types(schema: &Schema) -> String {
     let letter = |data_type: &DataType| match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => 'T',
         DataType::Float16 | DataType::Float32 | DataType::Float64 => 'R',
+        DataType::Decimal128(..) | DataType::Decimal256(..) => 'R',
         DataType::Boolean => 'B',
         DataType::Timestamp(_, _) => 'D',
         DataType::FixedSizeBinary(16) => 'G',

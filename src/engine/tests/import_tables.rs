@@ -73,7 +73,10 @@ fn a_database_of_azurite_becomes_a_table_for_each_of_its_tables() {
     assert_eq!(skipped.len(), 1);
     assert_eq!((skipped[0].account.as_str(), &skipped[0].tables[..]), ("second", &["EightTypes".to_owned()][..]));
     assert_eq!(tables(&engine), ["EightTypes", "Empty", "MixedCase"]);
-    let all = rows(&mut engine.own_session().expect("a session"), r#"SELECT "Big", "Whole", "Ref", "Last" FROM EightTypes WHERE "RowKey" = 'all'"#);
+    let all = rows(
+        &mut engine.own_session().expect("a session"),
+        r#"SELECT "Big", "Whole", "Ref", "Last" FROM EightTypes WHERE "RowKey" = 'all'"#,
+    );
     assert_eq!(all.expect("answers").len(), 1);
     let found = entities(&engine, "EightTypes").expect("a table");
     assert_eq!(found[1].get("Whole"), Some(&Value::Double(1.0)));
@@ -175,7 +178,10 @@ fn csv_is_imported_like_any_other_format() {
     let report = engine.import("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((report.inserted, report.rejected), (2, 1));
     assert!(report.rejects[0].to_string().starts_with("people.csv:3: property Age \"x\""), "{}", report.rejects[0]);
-    let found = rows(&mut engine.own_session().expect("a session"), r#"SELECT "RowKey", "Age", "Name" FROM People ORDER BY "RowKey""#);
+    let found = rows(
+        &mut engine.own_session().expect("a session"),
+        r#"SELECT "RowKey", "Age", "Name" FROM People ORDER BY "RowKey""#,
+    );
     assert_eq!(found.expect("answers"), ["1|41|Jones, \"J\"", "3|NULL|"]);
     let again = engine.import("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((again.inserted, again.unchanged), (0, 2));

@@ -4,6 +4,7 @@ mod crash;
 mod definitions;
 mod import;
 mod import_tables;
+mod parameters;
 mod scans;
 
 use std::io::Cursor;

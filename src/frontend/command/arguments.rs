@@ -60,6 +60,7 @@ pub(super) struct ServeArguments {
 /// Ask in SQL
 ///
 /// Statements are taken from the argument, from a file, or from standard input, run in order, and the first error ends it.
+/// At a terminal and without a query there is a prompt: statements are typed, \? tells what else it knows.
 /// With --sample and without a query, one question is asked in four ways to show the four access paths.
 #[derive(Debug, Args)]
 pub(super) struct SqlArguments {
@@ -69,6 +70,10 @@ pub(super) struct SqlArguments {
     /// Add the sample tables; without --data nothing is kept
     #[arg(long)]
     pub(super) sample: bool,
+
+    /// Type statements at a prompt, also with --sample
+    #[arg(long, conflicts_with_all = ["query", "file"])]
+    pub(super) prompt: bool,
 
     /// How to print results [default: table]
     #[arg(long, value_enum, value_name = "FORM")]

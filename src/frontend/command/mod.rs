@@ -9,6 +9,7 @@ mod check;
 mod failure;
 mod import;
 mod output;
+mod prompt;
 mod serve;
 mod sql;
 mod text;

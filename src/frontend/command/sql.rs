@@ -7,17 +7,19 @@ use std::path::Path;
 use super::arguments::SqlArguments;
 use super::failure::{Failure, Outcome};
 use super::output::{self, Form};
-use super::tour;
+use super::{prompt, tour};
 use crate::frontend::embedded::Database;
 use crate::frontend::sample;
 
 /// Most bytes of statements, which are in memory as a whole.
 const STATEMENTS_BYTES_MAX: u64 = 64 << 20;
 
-const HOW_TO_ASK: &str = "rowkey sql 'SELECT ...', rowkey sql -f FILE, or rowkey sql < FILE";
+const HOW_TO_ASK: &str =
+    "rowkey sql 'SELECT ...', rowkey sql -f FILE, or rowkey sql < FILE; or rowkey sql at a terminal";
 
 pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
-    let is_tour = arguments.sample && arguments.query.is_none() && arguments.file.is_none();
+    let is_prompt = is_prompt(&arguments)?;
+    let is_tour = !is_prompt && arguments.sample && arguments.query.is_none() && arguments.file.is_none();
     if is_tour && arguments.output.is_some_and(|form| form != Form::Table) {
         return Err(Failure::usage(
             "the tour of the sample data is text for people; --output csv and json need a query",
@@ -26,15 +28,16 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     }
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
     let text = match (arguments.query, arguments.file) {
-        _ if is_tour => String::new(),
+        _ if is_tour || is_prompt => String::new(),
         (Some(query), _) => query,
         (None, Some(file)) if file == Path::new("-") => read_standard_input()?,
         (None, Some(file)) => read_file(&file)?,
+        // Somebody types, and nobody would see a prompt.
         (None, None) if io::stdin().is_terminal() => return Err(Failure::usage("there is no query", HOW_TO_ASK)),
         (None, None) => read_standard_input()?,
     };
     let statements = Database::split_statements(&text)?;
-    if statements.is_empty() && !is_tour {
+    if statements.is_empty() && !is_tour && !is_prompt {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
     if !arguments.sample {
@@ -43,6 +46,9 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     let database = super::open(&location).await?;
     if arguments.sample {
         fill_sample(&database).await?;
+    }
+    if is_prompt {
+        return prompt::run(database, &location).await;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let done = if is_tour {
@@ -55,6 +61,23 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     done?;
     flushed?;
     Ok(Outcome::Well)
+}
+
+/// Whether statements are typed one by one: asked for, or at a terminal where nothing else is said.
+fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
+    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let is_plain = arguments.query.is_none() && arguments.file.is_none() && !arguments.sample;
+    if arguments.prompt && !is_terminal {
+        return Err(Failure::usage("--prompt needs a terminal to type at", HOW_TO_ASK));
+    }
+    let is_prompt = arguments.prompt || is_plain && is_terminal;
+    if is_prompt && arguments.output.is_some_and(|form| form != Form::Table) {
+        return Err(Failure::usage(
+            "the prompt prints tables; --output csv and json need a query",
+            "rowkey sql --output csv 'SELECT ...'",
+        ));
+    }
+    Ok(is_prompt)
 }
 
 /// Adds the sample tables.
@@ -87,7 +110,7 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
     Ok(())
 }
 
-fn read_file(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_file(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, error))?;
     read(file, &name)

@@ -1,6 +1,7 @@
 //! A session at work: messages in, answers out, in the order of the protocol.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -21,6 +22,13 @@ pub struct Connection {
     told: BTreeMap<&'static str, String>,
 }
 
+/// How long a client has to take the last that is sent to it.
+pub(super) const FAREWELL: Duration = Duration::from_secs(3);
+
+fn terminated() -> Error {
+    Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
+}
+
 /// Why a session ends.
 enum End {
     /// The client left, or said so.
@@ -37,12 +45,12 @@ impl Connection {
 
     /// Serves until the client leaves or is sent away.
     pub async fn run(mut self) {
-        let end = self.serve().await;
-        if let End::Fatal(error) = end {
+        if let End::Fatal(error) = self.serve().await {
             // The client may be gone; it was the last there was to say.
             let _ = self.reply.error(&error, Severity::Fatal);
-            let _ = self.reply.flush().await;
         }
+        // The answers before Terminate too. It is cut off if it does not take them.
+        let _ = tokio::time::timeout(FAREWELL, self.reply.flush()).await;
     }
 
     async fn serve(&mut self) -> End {
@@ -66,16 +74,30 @@ impl Connection {
         }
     }
 
-    /// Nobody waits for an answer in the middle of a pipeline.
+    /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        if self.messages.is_empty() { self.reply.flush().await } else { self.reply.flush_if_large().await }
+        if !self.messages.is_empty() && !self.reply.is_large() {
+            return Ok(());
+        }
+        let mut interrupts = self.session.registration().interrupts();
+        tokio::select! {
+            biased;
+            flushed = self.reply.flush() => flushed,
+            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
+        }
     }
 
     async fn receive(&mut self) -> Result<Option<Received>> {
         let mut interrupts = self.session.registration().interrupts();
-        let (setting, idle) = match self.session.status() {
-            TransactionStatus::Idle => ("idle_session_timeout", "terminating connection due to idle-session timeout"),
-            _ => ("idle_in_transaction_session_timeout", "terminating connection due to idle-in-transaction timeout"),
+        let (setting, kind, idle) = match self.session.status() {
+            TransactionStatus::Idle => {
+                let message = "terminating connection due to idle-session timeout";
+                ("idle_session_timeout", ErrorKind::IdleSession, message)
+            }
+            _ => {
+                let message = "terminating connection due to idle-in-transaction timeout";
+                ("idle_in_transaction_session_timeout", ErrorKind::IdleTransaction, message)
+            }
         };
         let timeout = self.session.settings().duration(setting);
         let idle_for = async {
@@ -87,10 +109,8 @@ impl Connection {
         tokio::select! {
             biased;
             received = self.messages.recv() => Ok(received),
-            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => {
-                Err(Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command"))
-            }
-            () = idle_for => Err(Error::new(ErrorKind::ShuttingDown, idle)),
+            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
+            () = idle_for => Err(Error::new(kind, idle)),
         }
     }
 

@@ -66,7 +66,8 @@ impl Connection {
                 each => each[at],
             };
             let value = value.as_ref().map_or(Ok(SqlValue::Null), |bytes| read(ty, bytes, format, &style));
-            values.push(value.map_err(|error| error.with_context(format!("parameter ${}", at + 1)))?);
+            values
+                .push(value.map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)))?);
         }
         if let Some(columns) = &prepared.columns {
             formats(&bind.result_formats, columns.len())?;

@@ -142,7 +142,7 @@ impl Body {
 
     /// A count, then so many of what `read` reads, each at least `bytes_min` long.
     fn list<T>(&mut self, bytes_min: usize, mut read: impl FnMut(&mut Self) -> Option<T>) -> Result<Vec<T>, Malformed> {
-        let count = usize::try_from(self.int2().ok_or(SHORT)? as u16).map_err(|_| SHORT)?;
+        let count = usize::from(self.int2().ok_or(SHORT)? as u16);
         if count * bytes_min > self.0.len() {
             return Err(SHORT);
         }

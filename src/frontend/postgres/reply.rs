@@ -34,16 +34,23 @@ impl Reply {
 
     /// Sends what there is if it is worth a chunk. Waits while the client does not read.
     pub async fn flush_if_large(&mut self) -> Result<()> {
-        if self.buffer.len() >= CHUNK_BYTES { self.flush().await } else { Ok(()) }
+        if self.is_large() { self.flush().await } else { Ok(()) }
     }
 
+    pub fn is_large(&self) -> bool {
+        self.buffer.len() >= CHUNK_BYTES
+    }
+
+    /// Sends what there is. Dropped while it waits, it keeps everything: a statement that is cancelled then must not take
+    /// along the messages before it.
     pub async fn flush(&mut self) -> Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let chunk = self.buffer.split().freeze();
         let gone = |_| Error::new(ErrorKind::ShuttingDown, "the client is gone");
-        self.chunks.send(chunk).await.map_err(gone)
+        let place = self.chunks.reserve().await.map_err(gone)?;
+        place.send(self.buffer.split().freeze());
+        Ok(())
     }
 
     pub fn error(&mut self, error: &Error, severity: Severity) -> Result<()> {

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::startup;
+use super::strangers::Strangers;
 use crate::frontend::embedded::Database;
 use crate::session::{Error, ErrorKind, Registry, Result};
 
-/// Connections that have not said yet who they are.
-const STRANGERS_MAX: usize = 200;
 /// How long sessions may take to say goodbye.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 /// After a refused accept: usually there are no descriptors left, and some come back.
@@ -79,7 +78,7 @@ impl Server {
 
     /// Serves until told to stop; then statements are stopped, clients are told, and sockets closed.
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
-        let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
+        let mut strangers = Strangers::default();
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -88,11 +87,13 @@ impl Server {
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
-                        if let Ok(permit) = Arc::clone(&strangers).try_acquire_owned() {
-                            connections.spawn(startup::welcome(socket, client, Arc::clone(&self.shared), permit));
-                        }
+                        let stranger = strangers.one_more();
+                        connections.spawn(startup::welcome(socket, client, Arc::clone(&self.shared), stranger));
                     }
-                    Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+                    Err(_) => {
+                        strangers.one_goes();
+                        tokio::time::sleep(ACCEPT_AGAIN).await;
+                    }
                 },
             }
         }

@@ -61,6 +61,8 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::Protocol => "08P01",
         ErrorKind::Cancelled => "57014",
         ErrorKind::ShuttingDown => "57P01",
+        ErrorKind::IdleSession => "57P05",
+        ErrorKind::IdleTransaction => "25P03",
         ErrorKind::TooManyConnections => "53300",
         ErrorKind::Exhausted => "53200",
         ErrorKind::Unavailable => "58030",

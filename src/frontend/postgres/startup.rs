@@ -9,13 +9,13 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::ErrorResponse;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::connection::Connection;
+use super::connection::{Connection, FAREWELL};
 use super::message::{self, First};
 use super::reply::Reply;
 use super::server::{Shared, set_no_delay};
 use super::sqlstate::{Severity, fields};
+use super::strangers::Stranger;
 use super::{queue, server};
 use crate::session::{Error, ErrorKind, Result, Session, Settings};
 
@@ -34,10 +34,13 @@ struct Client {
 }
 
 /// Serves a connection to its end. Only its own socket suffers from what it sends.
-pub async fn welcome(mut socket: TcpStream, address: SocketAddr, shared: Arc<Shared>, stranger: OwnedSemaphorePermit) {
+pub async fn welcome(mut socket: TcpStream, address: SocketAddr, shared: Arc<Shared>, mut stranger: Stranger) {
     set_no_delay(&socket);
     let mut buffer = BytesMut::new();
-    let first = tokio::time::timeout(PATIENCE, introduction(&mut socket, &mut buffer, &shared)).await;
+    let first = tokio::select! {
+        first = tokio::time::timeout(PATIENCE, introduction(&mut socket, &mut buffer, &shared)) => first,
+        () = stranger.has_to_go() => return,
+    };
     drop(stranger);
     let client = match first {
         Ok(Ok(Some(client))) => client,
@@ -175,7 +178,11 @@ async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Ses
     // A panic in the session has been reported by the runtime; the socket is closed all the same.
     let _ = work.await;
     reader.abort();
-    let _ = writer.await;
+    // The session is over, and what it has left behind is little: whoever does not read it in time is cut off.
+    let stop = writer.abort_handle();
+    if tokio::time::timeout(FAREWELL, writer).await.is_err() {
+        stop.abort();
+    }
 }
 
 fn greet(reply: &mut Reply, client: &Client, session: &Session) -> Result<()> {

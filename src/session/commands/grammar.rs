@@ -39,9 +39,13 @@ impl Command {
         } else if words.take("discard") {
             discard(words)?
         } else if words.take("listen") {
-            Command::Listen(words.name()?)
+            words.name()?;
+            Command::Listen
         } else if words.take("unlisten") {
-            Command::Unlisten(if words.take_token(&Token::Mul) { None } else { Some(words.name()?) })
+            if !words.take_token(&Token::Mul) {
+                words.name()?;
+            }
+            Command::Unlisten
         } else if words.take("prepare") {
             if words.is("transaction") {
                 return Err(words.unsupported("PREPARE TRANSACTION"));
@@ -317,15 +321,13 @@ fn arguments(words: &mut Words<'_>) -> Result<Vec<Expr>> {
 
 fn declare(words: &mut Words<'_>) -> Result<Command> {
     let name = words.name()?;
-    let mut scroll = false;
+    // A cursor that is asked to scroll goes forward all the same, and refuses to go back when it is asked to.
     loop {
         if words.take("binary") {
             return Err(words.unsupported("DECLARE BINARY"));
-        } else if words.take_all(&["no", "scroll"]) {
-            scroll = false;
-        } else if words.take("scroll") {
-            scroll = true;
-        } else if !words.take("insensitive") && !words.take("asensitive") {
+        }
+        let option = words.take_all(&["no", "scroll"]) || words.take("scroll");
+        if !option && !words.take("insensitive") && !words.take("asensitive") {
             break;
         }
     }
@@ -339,7 +341,7 @@ fn declare(words: &mut Words<'_>) -> Result<Command> {
     if !statement.is_query() {
         return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
     }
-    Ok(Command::Declare { name, hold, scroll, statement })
+    Ok(Command::Declare { name, hold, statement })
 }
 
 fn fetch(words: &mut Words<'_>, rows: bool) -> Result<Command> {

@@ -5,6 +5,9 @@
 mod grammar;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use datafusion::sql::sqlparser::ast::Expr;
 
 use super::statement::Statement;
@@ -38,9 +41,8 @@ pub enum Command {
     Show(String),
     ShowAll,
     Discard(Discard),
-    Listen(String),
-    /// `None` is `*`.
-    Unlisten(Option<String>),
+    Listen,
+    Unlisten,
     Prepare {
         name: String,
         types: Vec<String>,
@@ -55,7 +57,6 @@ pub enum Command {
     Declare {
         name: String,
         hold: bool,
-        scroll: bool,
         statement: Box<Statement>,
     },
     Fetch {
@@ -140,8 +141,8 @@ impl Command {
             Command::Discard(Discard::Plans) => "DISCARD PLANS",
             Command::Discard(Discard::Temporary) => "DISCARD TEMP",
             Command::Discard(Discard::Sequences) => "DISCARD SEQUENCES",
-            Command::Listen(_) => "LISTEN",
-            Command::Unlisten(_) => "UNLISTEN",
+            Command::Listen => "LISTEN",
+            Command::Unlisten => "UNLISTEN",
             Command::Prepare { .. } => "PREPARE",
             Command::Execute { .. } => "EXECUTE",
             Command::Deallocate(Some(_)) => "DEALLOCATE",

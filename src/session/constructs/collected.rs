@@ -96,7 +96,9 @@ fn makes_rows_or_aggregates(expr: &Expr) -> bool {
 /// Positions and the output's own name mean the value that is collected.
 fn order_of(mut by: OrderByExpr, expr: &Expr, label: Option<&Ident>) -> OrderByExpr {
     let same = match &by.expr {
-        Expr::Value(ValueWithSpan { value: Value::Number(position, _), .. }) => position.to_string() == "1",
+        Expr::Value(ValueWithSpan { value: Value::Number(position, _), .. }) => {
+            matches!(position.to_string().as_str(), "1")
+        }
         Expr::Identifier(name) => label.is_some_and(|label| label.value == name.value),
         _ => false,
     };

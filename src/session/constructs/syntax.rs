@@ -58,10 +58,8 @@ impl VisitorMut for Rewriter {
                     **pattern = call("like_escape", vec![plain, Expr::Value(escape)]);
                 }
             }
-            Expr::CompoundFieldAccess { root, access_chain } => {
-                if !matches!(root.as_ref(), Expr::Identifier(_)) {
-                    name_fields(access_chain);
-                }
+            Expr::CompoundFieldAccess { root, access_chain } if !matches!(root.as_ref(), Expr::Identifier(_)) => {
+                name_fields(access_chain);
             }
             Expr::Function(function) => rewrite_function(expr_of(function), expr),
             Expr::Identifier(name) if name.quote_style.is_none() && is_value_function(&name.value) => {

@@ -13,8 +13,8 @@ use super::relation_name::{Relation, identifiers, name_in_public};
 use crate::model::ViewName;
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::PlannedStatement;
-use crate::session::snapshot_catalog::PUBLIC;
 use crate::session::position::Source;
+use crate::session::snapshot_catalog::PUBLIC;
 use crate::session::statement::{Request, parse};
 use crate::storage::{Edit, View, ViewColumn};
 
@@ -151,7 +151,10 @@ fn columns<'a>(given: &[&str], query: impl ExactSizeIterator<Item = (&'a str, St
     let columns: Vec<ViewColumn> = query.zip(given).map(column).collect();
     let mut seen = HashSet::new();
     if let Some(twice) = columns.iter().find(|column| !seen.insert(column.name.as_str())) {
-        return Err(Error::new(ErrorKind::DuplicateColumn, format!("column \"{}\" specified more than once", twice.name)));
+        return Err(Error::new(
+            ErrorKind::DuplicateColumn,
+            format!("column \"{}\" specified more than once", twice.name),
+        ));
     }
     Ok(columns)
 }

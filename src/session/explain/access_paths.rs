@@ -14,16 +14,16 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::read::{TableRead, reads};
-use crate::session::planning::PlannedStatement;
+use crate::session::planning::Surroundings;
 use crate::session::statement::{Request, parse};
 
 /// The table function. It plans the inner statement on the same snapshot as the outer one.
 pub struct AccessPaths {
-    statement: PlannedStatement,
+    statement: Surroundings,
 }
 
 impl AccessPaths {
-    pub fn new(statement: PlannedStatement) -> Self {
+    pub fn new(statement: Surroundings) -> Self {
         Self { statement }
     }
 }
@@ -45,7 +45,7 @@ impl TableFunctionImpl for AccessPaths {
 }
 
 struct AccessPathsOf {
-    statement: PlannedStatement,
+    statement: Surroundings,
     text: String,
     schema: SchemaRef,
 }
@@ -79,7 +79,7 @@ impl TableProvider for AccessPathsOf {
             Request::Query(query) | Request::Explain { statement: query, .. } => query,
             _ => return plan_err!("access_paths takes the text of a query: access_paths('SELECT ...')"),
         };
-        let plan = self.statement.physical_plan(&statement, query).await.map_err(external)?;
+        let plan = self.statement.planner().physical_plan(&statement, query).await.map_err(external)?;
         let reads = reads(&plan, false).await.map_err(external)?;
         let reads: Vec<TableRead> = reads.into_iter().map(|(_, read)| read).collect();
         let batch = batch(&self.schema, &reads)?;

@@ -7,6 +7,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
 use crate::session::error::{Error, Result};
+use crate::session::watching::{Signals, StatementWatch, WatchedRows, watched};
 
 /// What running the whole plan gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +16,11 @@ pub struct Ran {
 }
 
 /// Runs a plan and throws its rows away.
-pub async fn run(plan: &Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Ran> {
-    let mut batches = execute_stream(Arc::clone(plan), context)?;
+pub async fn run(plan: &Arc<dyn ExecutionPlan>, context: Arc<TaskContext>, signals: &Arc<Signals>) -> Result<Ran> {
+    let watch = StatementWatch::new(Arc::clone(signals));
+    // Its counters are those of the leaves, which both plans share.
+    let rows = execute_stream(watched(Arc::clone(plan), &watch)?, context)?;
+    let mut batches = WatchedRows::new(rows, watch);
     let mut rows = 0;
     while let Some(batch) = batches.next().await {
         rows += batch.map_err(Error::from)?.num_rows() as u64;

@@ -17,6 +17,7 @@ use futures::stream;
 
 use super::error::Result;
 use super::statement::ExplainFormat;
+use super::watching::Signals;
 
 pub use access_paths::{AccessPaths, access_paths_columns};
 
@@ -24,11 +25,12 @@ pub use access_paths::{AccessPaths, access_paths_columns};
 pub async fn explain(
     plan: &Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
+    signals: &Arc<Signals>,
     analyze: bool,
     verbose: bool,
     format: ExplainFormat,
 ) -> Result<SendableRecordBatchStream> {
-    let actual = if analyze { Some(analyze::run(plan, context).await?) } else { None };
+    let actual = if analyze { Some(analyze::run(plan, context, signals).await?) } else { None };
     let reads = read::reads(plan, analyze).await?;
     let lines = match format {
         ExplainFormat::Text => text::lines(plan, &reads, actual.as_ref(), verbose),

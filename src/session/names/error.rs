@@ -27,6 +27,7 @@ pub enum NameErrorKind {
 
 impl NameErrorKind {
     /// The SQLSTATE.
+    #[cfg(test)]
     pub fn code(self) -> &'static str {
         match self {
             Self::UndefinedTable => "42P01",

@@ -26,7 +26,9 @@ mod write;
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Query, Statement};
+#[cfg(test)]
+use datafusion::sql::sqlparser::ast::Query;
+use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 pub use error::{NameError, NameErrorKind};
@@ -102,6 +104,7 @@ pub fn resolve(statement: &mut Statement, relations: &dyn Relations) -> Result<R
 }
 
 /// [`resolve`] for a query that is not a statement of its own.
+#[cfg(test)]
 pub fn resolve_query(query: &mut Query, relations: &dyn Relations) -> Result<Resolved, NameError> {
     let mut resolver = Resolver::new(relations);
     let output = resolver.query(query)?;

@@ -161,6 +161,11 @@ impl Settings {
             .collect()
     }
 
+    /// Names of all settings there are.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        DEFINITIONS.iter().map(|definition| definition.name)
+    }
+
     /// What the client is told: names and values.
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
         DEFINITIONS

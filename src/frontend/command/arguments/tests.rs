@@ -59,6 +59,14 @@ fn an_import() {
 }
 
 #[test]
+fn the_prompt_takes_no_statements() {
+    let Command::Sql(sql) = parse(&["sql", "--sample", "--prompt"]) else { panic!("not sql") };
+    assert!(sql.prompt && sql.sample);
+    assert!(refusal(&["sql", "--prompt", "SELECT 1"]).contains("--prompt"));
+    assert!(refusal(&["sql", "--prompt", "-f", "a.sql"]).contains("--prompt"));
+}
+
+#[test]
 fn unknown_commands_are_refused() {
     assert!(refusal(&["chekc"]).contains("check"));
     assert!(Arguments::try_parse_from(["rowkey"]).is_err());

@@ -1,6 +1,8 @@
 //! Results on standard output.
 
 mod csv;
+mod expanded;
+mod fitted;
 mod json;
 mod number;
 mod table;
@@ -14,6 +16,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use clap::ValueEnum;
 
+pub(super) use expanded::ExpandedWriter;
+pub(super) use fitted::FittedWriter;
 pub(super) use table::TableWriter;
 pub(super) use value::{Column, decoded};
 
@@ -54,7 +58,7 @@ impl Error {
 }
 
 /// Writes one result, batch by batch. Nothing is written before there is a row or the end is known.
-trait ResultWriter {
+pub(super) trait ResultWriter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error>;
 
     /// The end of the result.

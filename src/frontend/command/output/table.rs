@@ -21,6 +21,8 @@ const QUERY_PLAN: &str = "QUERY PLAN";
 pub(in crate::frontend::command) struct TableWriter {
     names: Vec<String>,
     numbers: Vec<bool>,
+    /// What stands for NULL.
+    null: String,
     is_plan: bool,
     held: Vec<Vec<String>>,
     bytes_held: usize,
@@ -31,10 +33,15 @@ pub(in crate::frontend::command) struct TableWriter {
 
 impl TableWriter {
     pub(in crate::frontend::command) fn new(schema: &SchemaRef) -> Self {
+        Self::with_null(schema, "")
+    }
+
+    pub(in crate::frontend::command) fn with_null(schema: &SchemaRef, null: &str) -> Self {
         let fields = schema.fields();
         Self {
             names: fields.iter().map(|field| visible(field.name())).collect(),
             numbers: fields.iter().map(|field| is_number(field.data_type())).collect(),
+            null: visible(null),
             is_plan: fields.len() == 1 && fields[0].name() == QUERY_PLAN,
             held: Vec::new(),
             bytes_held: 0,
@@ -54,6 +61,10 @@ impl TableWriter {
         for row in 0..batch.num_rows() {
             let mut cells = Vec::with_capacity(columns.len());
             for (at, column) in columns.iter().enumerate() {
+                if column.is_null(row) {
+                    cells.push(self.null.clone());
+                    continue;
+                }
                 value.clear();
                 column.write_text(row, &mut value).map_err(|source| value_error(&self.names[at], source))?;
                 cells.push(visible(&value));

@@ -17,18 +17,18 @@ use futures::stream;
 
 use super::discover::discover;
 use super::proposal;
-use crate::session::planning::PlannedStatement;
+use crate::session::planning::Surroundings;
 
 /// Name of the table function.
 pub const ENTITY_TYPES: &str = "entity_types";
 
 /// The table function. It reads the table on the same snapshot as the statement.
 pub struct EntityTypes {
-    statement: PlannedStatement,
+    statement: Surroundings,
 }
 
 impl EntityTypes {
-    pub fn new(statement: PlannedStatement) -> Self {
+    pub fn new(statement: Surroundings) -> Self {
         Self { statement }
     }
 }
@@ -79,7 +79,7 @@ impl TableProvider for EntityTypesTable {
 /// The rows for one table, found when they are read.
 #[derive(Clone)]
 struct EntityTypesOf {
-    statement: PlannedStatement,
+    statement: Surroundings,
     table: String,
     schema: SchemaRef,
 }
@@ -98,7 +98,7 @@ impl PartitionStream for EntityTypesOf {
     fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let of = self.clone();
         let rows = stream::once(async move {
-            let found = discover(&of.table, &of.statement).await;
+            let found = discover(&of.table, &of.statement.planner()).await;
             let found = found.map_err(|error| DataFusionError::External(Box::new(error)))?;
             Ok(proposal::batch(&found)?)
         });

@@ -1,7 +1,6 @@
 //! The pass over parsed statements, against a fixed set of relations.
 
 mod depth;
-mod planned;
 mod table;
 
 use datafusion::sql::sqlparser::ast::Statement;

@@ -1,0 +1,222 @@
+//! Rowkey's server and PostgreSQL get the same text over the wire and give the same columns, types, rows and SQLSTATEs.
+//!
+//! PostgreSQL is found as for the test `postgres`. `ROWKEY_TEST_SEED` and `ROWKEY_TEST_CASES` (questions of each template) vary
+//! what is asked. Known differences are in `differences`; one that has gone fails the test as a new one does.
+
+mod data;
+#[path = "../postgres/dice.rs"]
+mod dice;
+mod differences;
+mod expression;
+mod probes;
+mod query;
+mod rowkey;
+#[path = "../postgres/server.rs"]
+mod server;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::Write;
+
+use dice::Dice;
+use differences::DIFFERENCES;
+use expression::{Scope, any_kind, expression, filled};
+use rowkey::Rowkey;
+use server::Postgres;
+use wire::{Answer, Client, Form};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+const SEED: &str = "ROWKEY_TEST_SEED";
+const CASES: &str = "ROWKEY_TEST_CASES";
+const CASES_DEFAULT: u64 = 2;
+/// Differences that are listed.
+const LISTED_MAX: usize = 2000;
+const ZONES: &[&str] = &["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"];
+/// SQLSTATEs whose message and position are compared as well: syntax, unknown and ambiguous names.
+const WORDED: &[&str] = &["42601", "42703", "42P01", "42702", "42712"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
+    let Some(postgres) = Postgres::start().await? else {
+        // Not by a macro, whose output is kept back when a test passes.
+        writeln!(
+            std::io::stderr(),
+            "differential: SKIPPED, because PostgreSQL is not installed and {} does not name its binaries",
+            server::BINARIES
+        )?;
+        return Ok(());
+    };
+    let (seed, cases) = (from_environment(SEED, 1)?, from_environment(CASES, CASES_DEFAULT)?);
+    let mut dice = Dice::new(seed);
+    let mut theirs = Client::unix(&postgres.socket(), "postgres", "postgres")?;
+    let mut exports = Vec::new();
+    for (name, entities) in data::TABLES {
+        let rows = data::rows(&mut dice, *entities);
+        theirs.run(&data::postgres(name, &rows))?;
+        exports.push((*name, data::ndjson(&rows)));
+    }
+    let rowkey = Rowkey::start(&exports)?;
+    let ours = rowkey.connect()?;
+    let mut compared =
+        Compared { rowkey, ours, theirs, asked: 0, rows: 0, errors: 0, kinds: BTreeMap::new(), found: Vec::new() };
+
+    for zone in ZONES {
+        compared.both(&format!("SET TimeZone = '{zone}'"))?;
+        for probe in probes::PROBES {
+            compared.question(probe, true)?;
+        }
+    }
+    for (statement, parameters) in probes::WITH_PARAMETERS {
+        let parameters: Vec<_> = parameters.iter().map(|value| value.map(str::to_owned)).collect();
+        compared.ask(statement, &parameters, Form::Texts, true)?;
+        compared.ask(statement, &parameters, Form::Binary, true)?;
+    }
+    for case in 0..cases {
+        compared.both(&format!("SET TimeZone = '{}'", dice.pick(ZONES)))?;
+        for (risky, template) in expression::templates() {
+            let scope = Scope { tables: &[""], risky };
+            let expression = filled(template, (case % 2) as usize, scope, &mut dice);
+            compared.question(&format!("SELECT {expression} AS e FROM items ORDER BY {}", query::K), true)?;
+        }
+        for _ in 0..100 {
+            let scope = Scope { tables: &[""], risky: true };
+            let deep = expression(any_kind(&mut dice), 3, scope, &mut dice);
+            compared.question(&format!("SELECT {deep} AS e FROM parts ORDER BY {}", query::K), true)?;
+        }
+        for (ordered, template) in query::ONE_TABLE {
+            let scope = Scope { tables: &[""], risky: false };
+            compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
+        }
+        for (ordered, template) in query::TWO_TABLES {
+            let scope = Scope { tables: &["a", "b"], risky: false };
+            compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
+        }
+    }
+    let gone = compared.gone()?;
+    let Compared { asked, rows, errors, kinds, found, .. } = &compared;
+    println!("{asked} questions, {rows} rows, {errors} refused by both");
+    assert!(
+        found.is_empty() && gone.is_empty(),
+        "with {SEED}={seed}, {} of {asked} answers differ {kinds:?}; no difference any more: {gone:#?}\n\n{}",
+        found.len(),
+        found.iter().take(LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    );
+    assert!(*rows > *asked * 10 && errors * 3 < *asked, "{asked} questions, {rows} rows, {errors} errors: too little");
+    Ok(())
+}
+
+fn from_environment(name: &str, default: u64) -> Outcome<u64> {
+    match env::var(name) {
+        Ok(text) => Ok(text.parse().map_err(|error| format!("{name}={text}: {error}"))?),
+        Err(env::VarError::NotPresent) => Ok(default),
+        Err(error) => Err(format!("{name}: {error}").into()),
+    }
+}
+
+struct Compared {
+    rowkey: Rowkey,
+    ours: Client,
+    theirs: Client,
+    asked: usize,
+    rows: usize,
+    errors: usize,
+    kinds: BTreeMap<&'static str, usize>,
+    found: Vec<String>,
+}
+
+impl Compared {
+    fn both(&mut self, statement: &str) -> Outcome<()> {
+        self.ours.run(statement)?;
+        self.theirs.run(statement)
+    }
+
+    /// Asks in all forms.
+    fn question(&mut self, statement: &str, ordered: bool) -> Outcome<()> {
+        // A difference once is enough.
+        if self.ask(statement, &[], Form::Simple, ordered)? {
+            self.ask(statement, &[], Form::Texts, ordered)?;
+            self.ask(statement, &[], Form::Binary, ordered)?;
+        }
+        Ok(())
+    }
+
+    /// Whether they agree.
+    fn ask(&mut self, statement: &str, parameters: &[Option<String>], form: Form, ordered: bool) -> Outcome<bool> {
+        if DIFFERENCES.iter().any(|known| known.pieces.iter().all(|piece| statement.contains(piece))) {
+            return Ok(true);
+        }
+        self.asked += 1;
+        let theirs = self.theirs.ask(statement, parameters, form)?;
+        let ours = self.ours.ask(statement, parameters, form);
+        let ours = match ours {
+            Ok(ours) => ours,
+            Err(error) => {
+                self.ours = self.rowkey.connect().map_err(|gone| format!("{statement}: {error}, then {gone}"))?;
+                *self.kinds.entry("broken").or_default() += 1;
+                self.found.push(format!("[broken] {form:?} {parameters:?}: {statement}\n  {error}"));
+                return Ok(false);
+            }
+        };
+        match &theirs {
+            Ok(answer) => self.rows += answer.rows.len(),
+            Err(_) => self.errors += 1,
+        }
+        let Some((kind, what)) = difference(ours, theirs, ordered) else { return Ok(true) };
+        *self.kinds.entry(kind).or_default() += 1;
+        self.found.push(format!("[{kind}] {form:?} {parameters:?}: {statement}\n{what}"));
+        Ok(false)
+    }
+
+    /// Known differences that are none.
+    fn gone(&mut self) -> Outcome<Vec<&'static str>> {
+        let mut gone = Vec::new();
+        for known in DIFFERENCES {
+            let theirs = self.theirs.ask(known.example, &[], Form::Texts)?;
+            let ours = self.ours.ask(known.example, &[], Form::Texts)?;
+            if difference(ours, theirs, true).is_none() {
+                gone.push(known.example);
+            }
+        }
+        Ok(gone)
+    }
+}
+
+/// What differs first, the worst before the rest.
+fn difference(ours: Answer, theirs: Answer, ordered: bool) -> Option<(&'static str, String)> {
+    let (mut ours, mut theirs) = match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => (ours, theirs),
+        (Err(ours), Err(theirs)) if ours.sqlstate != theirs.sqlstate => {
+            return Some(("sqlstate", format!("  ours   {ours:?}\n  theirs {theirs:?}")));
+        }
+        (Err(ours), Err(theirs)) => {
+            let differ = WORDED.contains(&ours.sqlstate.as_str()) && ours != theirs;
+            return differ.then(|| ("wording", format!("  ours   {ours:?}\n  theirs {theirs:?}")));
+        }
+        (Ok(ours), Err(theirs)) => {
+            return Some(("answered", format!("  ours   {:?}\n  theirs {theirs:?}", ours.rows.first())));
+        }
+        (Err(ours), Ok(theirs)) => {
+            return Some(("refused", format!("  ours   {ours:?}\n  theirs {:?}", theirs.rows.first())));
+        }
+    };
+    if !ordered {
+        ours.rows.sort();
+        theirs.rows.sort();
+    }
+    if ours.rows != theirs.rows {
+        let count = ours.rows.len().max(theirs.rows.len());
+        let first = (0..count).find(|&at| ours.rows.get(at) != theirs.rows.get(at)).unwrap_or(0);
+        let (a, b) = (ours.rows.get(first), theirs.rows.get(first));
+        let counts = format!("{} rows and {}, first at {first}", ours.rows.len(), theirs.rows.len());
+        return Some(("rows", format!("  {counts}\n  ours   {a:?}\n  theirs {b:?}")));
+    }
+    if ours.columns != theirs.columns || ours.parameters != theirs.parameters {
+        let differ: Vec<_> = ours.columns.iter().zip(&theirs.columns).filter(|(a, b)| a != b).collect();
+        let parameters = (ours.parameters != theirs.parameters).then_some((&ours.parameters, &theirs.parameters));
+        let counts = (ours.columns.len(), theirs.columns.len());
+        return Some(("types", format!("  {counts:?} {differ:?} {parameters:?}")));
+    }
+    (ours.tag != theirs.tag).then(|| ("tag", format!("  ours {:?} theirs {:?}", ours.tag, theirs.tag)))
+}

@@ -1,0 +1,192 @@
+//! Many messages before the first answer is read.
+
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use crate::server::Server;
+use crate::wire::{Client, bind, close, describe, execute, flush, message, parse, query, sync};
+use crate::{is_long, wait_for};
+
+const MIBIBYTES_MAX: u64 = 600;
+
+fn question(number: usize) -> Vec<u8> {
+    let value = number.to_string();
+    [bind("", "s", &[&value]), execute("", 0), sync()].concat()
+}
+
+/// Sends from a thread while the answers are read: what libraries do in pipeline mode.
+#[test]
+fn pipelines_of_thousands() {
+    let server = Server::empty();
+    let mut client = server.connect();
+    client.send(&[parse("s", "select $1::int4 + 1", &[]), sync()].concat()).expect("sent");
+    assert_eq!(client.answer().kinds, "1Z");
+    let count = if is_long() { 100_000 } else { 5_000 };
+    let mut socket = client.socket.try_clone().expect("a socket");
+    let sender = thread::spawn(move || {
+        for number in 0..count {
+            socket.write_all(&question(number)).expect("sent");
+        }
+    });
+    for number in 0..count {
+        let answer = client.answer();
+        assert_eq!(answer.rows, [[Some((number + 1).to_string())]], "{answer:?}");
+    }
+    sender.join().expect("it sends");
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// Ten thousand messages and no answer read until all are sent: their answers fit between the two.
+#[test]
+fn ten_thousand_messages_unread() {
+    let server = Server::empty();
+    let mut client = server.connect();
+    let count = 2_500;
+    let mut pipeline = vec![parse("s", "select $1::int4 + 1", &[])];
+    for number in 0..count {
+        pipeline.extend([bind("", "s", &[&number.to_string()]), describe(b'P', ""), execute("", 0)]);
+        if number % 100 == 99 {
+            pipeline.push(sync());
+        }
+    }
+    client.send(&pipeline.concat()).expect("sent");
+    let mut rows = 0;
+    for _ in 0..count / 100 {
+        let answer = client.answer();
+        assert_eq!((answer.errors.len(), answer.status), (0, 'I'), "{answer:?}");
+        rows += answer.row_count;
+    }
+    assert_eq!(rows, count as u64);
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// A client that sends more than the queues hold and does not read is not read any further; when it reads, all goes on. When it
+/// goes instead, nothing of it stays.
+#[test]
+fn who_sends_and_does_not_read_is_held() {
+    let server = Server::empty();
+    let mut observer = server.connect();
+    let before = server.descriptors();
+    for reads in [true, false] {
+        let mut client = server.connect();
+        let statement = query("select repeat('x', 100000)");
+        let socket = client.socket.try_clone().expect("a socket");
+        socket.set_write_timeout(Some(Duration::from_secs(2))).expect("a socket");
+        let mut sent = 0;
+        // Without an end: the server stops reading before.
+        let held = loop {
+            // A pad that is not answered makes the messages large.
+            let pad = [&b"select '"[..], &vec![b'y'; 20_000], b"' where false"].concat();
+            let pad = query(std::str::from_utf8(&pad).expect("text"));
+            match (&socket).write_all(&[&statement[..], &pad].concat()) {
+                Ok(()) if sent < 100_000 => sent += 1,
+                Ok(()) => break false,
+                Err(_) => break true,
+            }
+        };
+        assert!(held, "{sent} messages were taken from a client that reads nothing");
+        server.assert_well_within(MIBIBYTES_MAX);
+        // The last message was sent in part.
+        if reads {
+            for _ in 0..2 * sent {
+                assert_eq!(client.answer().errors, []);
+            }
+        }
+        let pid = client.pid;
+        drop((client, socket));
+        let there = format!("select count(*) from pg_stat_activity where pid = {pid}");
+        wait_for("its session ends", Duration::from_secs(10), || observer.value(&there) == "0");
+    }
+    wait_for("its sockets are closed", Duration::from_secs(5), || server.descriptors() <= before);
+    server.wait_until_quiet(Duration::from_secs(5));
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+#[test]
+fn flush_without_sync_and_syncs_without_end() {
+    let server = Server::empty();
+    let mut client = server.connect();
+    client.send(&[parse("", "select 1", &[]), describe(b'S', ""), flush()].concat()).expect("sent");
+    let kinds: String = (0..3).filter_map(|_| client.receive()).map(|message| message.kind as char).collect();
+    assert_eq!(kinds, "1tT");
+    client.send(&[bind("", "", &[]), execute("", 0), flush()].concat()).expect("sent");
+    let kinds: String = (0..3).filter_map(|_| client.receive()).map(|message| message.kind as char).collect();
+    assert_eq!(kinds, "2DC");
+    client.send(&sync()).expect("sent");
+    assert_eq!(client.answer().kinds, "Z");
+    let storm = 20_000;
+    client.send(&sync().repeat(storm)).expect("sent");
+    for _ in 0..storm {
+        assert_eq!(client.answer().kinds, "Z");
+    }
+    // After an error everything is passed over, flushes too.
+    client
+        .send(&[parse("", "select from where", &[]), flush(), flush(), bind("", "", &[]), sync()].concat())
+        .expect("sent");
+    assert_eq!(client.answer().kinds, "EZ");
+    assert_eq!(client.value("select 1"), "1");
+    server.assert_well();
+}
+
+#[test]
+fn statements_and_portals_by_the_thousand() {
+    let server = Server::empty();
+    let mut client = server.connect();
+    client.ask("begin");
+    let count = if is_long() { 9_000 } else { 3_000 };
+    let mut sender = client.socket.try_clone().expect("a socket");
+    let sending = thread::spawn(move || {
+        for number in 0..count {
+            let (statement, portal) = (format!("s{number}"), format!("p{number}"));
+            let messages = [
+                parse(&statement, &format!("select {number} + $1::int4"), &[]),
+                bind(&portal, &statement, &["1"]),
+                sync(),
+            ];
+            sender.write_all(&messages.concat()).expect("sent");
+        }
+    });
+    for _ in 0..count {
+        assert_eq!(client.answer().kinds, "12Z");
+    }
+    sending.join().expect("it sends");
+    for number in [0, count / 2, count - 1] {
+        client.send(&[execute(&format!("p{number}"), 0), sync()].concat()).expect("sent");
+        assert_eq!(client.answer().rows, [[Some((number + 1).to_string())]]);
+    }
+    server.assert_well_within(MIBIBYTES_MAX);
+    // More than a session keeps is an error, and the session goes on.
+    let more = 10_001 - count;
+    let mut refused = 0;
+    let mut sender = client.socket.try_clone().expect("a socket");
+    let sending = thread::spawn(move || {
+        for number in 0..more {
+            sender.write_all(&[bind(&format!("q{number}"), "s0", &["1"]), sync()].concat()).expect("sent");
+        }
+    });
+    for _ in 0..more {
+        let answer = client.answer();
+        refused += u32::from(["53200", "25P02"].contains(&answer.code()));
+    }
+    sending.join().expect("it sends");
+    assert!(refused > 0);
+    assert_eq!(client.ask("rollback").status, 'I');
+    client.send(&[close(b'S', "s0"), close(b'S', "never"), close(b'P', "never"), sync()].concat()).expect("sent");
+    assert_eq!(client.answer().kinds, "333Z");
+    assert_eq!(client.ask("deallocate all; discard all").status, 'I');
+    assert_eq!(client.value("select 1"), "1");
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// Terminate in the middle of a pipeline: what came before is answered.
+#[test]
+fn terminate_after_a_pipeline() {
+    let server = Server::empty();
+    let mut client: Client = server.connect();
+    client.send(&[query("select 1"), query("select 2"), message(b'X', &[])].concat()).expect("sent");
+    assert_eq!(client.answer().tags, ["SELECT 1"]);
+    assert_eq!(client.answer().tags, ["SELECT 1"]);
+    assert_eq!(client.receive(), None);
+    server.assert_well();
+}

@@ -1,0 +1,195 @@
+//! A server of the test's own.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::wait_for;
+use crate::wire::Client;
+
+/// How long a start may take on a busy machine.
+const START: Duration = Duration::from_secs(60);
+/// How soon anybody is answered, however busy others are.
+const PROMPT: Duration = Duration::from_secs(10);
+/// Bound for what is not about memory.
+const MIBIBYTES_MAX: u64 = 1024;
+
+/// A running server; it is killed when this is dropped.
+pub struct Server {
+    process: Child,
+    pub port: u16,
+    said: Arc<Mutex<String>>,
+    listener: Option<JoinHandle<()>>,
+}
+
+/// How a program ended, and what it said on standard error.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub said: String,
+}
+
+impl Server {
+    /// Without tables, and nothing kept.
+    pub fn empty() -> Self {
+        Self::start(&["--data", ":memory:"])
+    }
+
+    /// With the sample's tables, and nothing kept.
+    pub fn with_sample() -> Self {
+        Self::start(&["--sample"])
+    }
+
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::spawn(Command::new(env!("CARGO_BIN_EXE_rowkey")), arguments)
+    }
+
+    /// Where the process may open only so many files and sockets.
+    pub fn with_descriptors(descriptors_max: u32, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_rowkey");
+        shell.args(["-c", &format!("ulimit -n {descriptors_max} && exec \"$0\" \"$@\""), program]);
+        Self::spawn(shell, arguments)
+    }
+
+    fn spawn(mut command: Command, arguments: &[&str]) -> Self {
+        command.args(["serve", "--pg", "127.0.0.1:0"]).args(arguments).env_remove("ROWKEY_DATA");
+        let mut process = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let said = Arc::new(Mutex::new(String::new()));
+        let stderr = process.stderr.take().expect("piped");
+        let heard = Arc::clone(&said);
+        let listener = thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                heard.lock().expect("not poisoned").push_str(&format!("{line}\n"));
+            }
+        });
+        let stdout = process.stdout.take().expect("piped");
+        let (ports, port) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(port) = port_in(&line) {
+                    // Nobody waits any more where the start took too long.
+                    let _ = ports.send(port);
+                }
+            }
+        });
+        let port = port.recv_timeout(START).unwrap_or_else(|_| {
+            let _ = process.kill();
+            panic!("no port was announced; it said: {}", said.lock().expect("not poisoned"))
+        });
+        Self { process, port, said, listener: Some(listener) }
+    }
+
+    /// Runs the program to its end, for at most `patience`.
+    pub fn run(arguments: &[&str], patience: Duration) -> Ended {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
+            .args(arguments)
+            .env_remove("ROWKEY_DATA")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        wait_for("the program ends", patience, || process.try_wait().expect("a child").is_some());
+        let mut said = String::new();
+        process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        Ended { status: process.wait().expect("a child"), said }
+    }
+
+    /// A session that has said hello.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.port, &[])
+    }
+
+    pub fn resident_mibibytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") / 1024
+    }
+
+    /// Sockets and files that it has open.
+    pub fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process.id())).expect("it runs").count()
+    }
+
+    pub fn threads(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs").count()
+    }
+
+    fn processor_ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("it runs");
+        // The name may have blanks; it ends with a parenthesis.
+        let (_, after) = stat.rsplit_once(')').expect("a name");
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        fields[11].parse::<u64>().expect("user") + fields[12].parse::<u64>().expect("system")
+    }
+
+    /// Waits until it computes nothing.
+    #[track_caller]
+    pub fn wait_until_quiet(&self, patience: Duration) {
+        wait_for("the server computes nothing", patience, || {
+            let before = self.processor_ticks();
+            thread::sleep(Duration::from_millis(200));
+            // A tick is a hundredth of a second.
+            self.processor_ticks() - before <= 4
+        });
+    }
+
+    /// Others are served at once, memory is bounded, nothing panicked.
+    #[track_caller]
+    pub fn assert_well(&self) {
+        self.assert_well_within(MIBIBYTES_MAX);
+    }
+
+    #[track_caller]
+    pub fn assert_well_within(&self, mibibytes_max: u64) {
+        let began = Instant::now();
+        let mut client = self.connect();
+        assert_eq!(client.value("select 1 + 1"), "2");
+        client.leave();
+        let took = began.elapsed();
+        assert!(took < PROMPT, "somebody else waited {took:?}");
+        let resident = self.resident_mibibytes();
+        assert!(resident < mibibytes_max, "{resident} MiB are more than {mibibytes_max}");
+        let said = self.said.lock().expect("not poisoned").clone();
+        assert!(!said.contains("panicked"), "{said}");
+    }
+
+    /// Sends a signal, by its name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.process.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn ended(mut self, patience: Duration) -> Ended {
+        wait_for("the server ends", patience, || self.process.try_wait().expect("a child").is_some());
+        let status = self.process.wait().expect("a child");
+        self.listener.take().into_iter().for_each(|listener| listener.join().expect("it reads"));
+        Ended { status, said: self.said.lock().expect("not poisoned").clone() }
+    }
+}
+
+fn port_in(line: &str) -> Option<u16> {
+    let (_, after) = line.split_once("listens on 127.0.0.1:")?;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if thread::panicking() {
+            eprintln!("the server said: {}", self.said.lock().map(|said| said.clone()).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The protocol by hand.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+/// How long any answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+pub const DATABASE: &str = "devstoreaccount1";
+
+/// A connection.
+pub struct Client {
+    pub socket: TcpStream,
+    pub port: u16,
+    pub pid: i32,
+    pub secret: i32,
+    received: Vec<u8>,
+    at: usize,
+}
+
+/// A message of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub kind: u8,
+    pub body: Vec<u8>,
+}
+
+/// All that came up to ReadyForQuery, or to the end of the connection.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The kinds of messages, in order; many rows are one `D`.
+    pub kinds: String,
+    pub rows: Vec<Vec<Option<String>>>,
+    pub row_count: u64,
+    pub tags: Vec<String>,
+    /// SQLSTATE and text of each error.
+    pub errors: Vec<(String, String)>,
+    /// What ReadyForQuery says; a blank where the connection ended instead.
+    pub status: char,
+}
+
+impl Answer {
+    /// The SQLSTATE of its error, or nothing.
+    pub fn code(&self) -> &str {
+        self.errors.last().map_or("", |(code, _)| code.as_str())
+    }
+
+    pub fn text(&self) -> &str {
+        self.errors.last().map_or("", |(_, text)| text.as_str())
+    }
+}
+
+impl Client {
+    #[track_caller]
+    pub fn connect(port: u16, settings: &[(&str, &str)]) -> Self {
+        Self::try_connect(port, settings).unwrap_or_else(|answer| panic!("refused: {answer:?}"))
+    }
+
+    /// The session, or what the server said instead.
+    pub fn try_connect(port: u16, settings: &[(&str, &str)]) -> Result<Self, Answer> {
+        let mut client = Self::dial(port);
+        let pairs = [("user", "rowkey"), ("database", DATABASE)];
+        let sent = client.send(&startup(pairs.iter().chain(settings)));
+        let answer = client.answer_with(|client, message| {
+            if message.kind == b'K' {
+                client.pid = i32::from_be_bytes(message.body[..4].try_into().expect("four bytes"));
+                client.secret = i32::from_be_bytes(message.body[4..8].try_into().expect("four bytes"));
+            }
+        });
+        match answer.status {
+            'I' if sent.is_ok() => Ok(client),
+            _ => Err(answer),
+        }
+    }
+
+    /// A socket on which nothing was said.
+    #[track_caller]
+    pub fn dial(port: u16) -> Self {
+        let socket = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
+        socket.set_nodelay(true).expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        socket.set_write_timeout(Some(PATIENCE)).expect("a socket");
+        Self { socket, port, pid: 0, secret: 0, received: Vec::new(), at: 0 }
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.write_all(bytes)
+    }
+
+    /// The next message; none at the end of the connection. Panics where neither comes.
+    #[track_caller]
+    pub fn receive(&mut self) -> Option<Message> {
+        loop {
+            let rest = &self.received[self.at..];
+            if let Some(head) = rest.first_chunk::<5>() {
+                let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+                if rest.len() > length {
+                    let message = Message { kind: head[0], body: rest[5..=length].to_vec() };
+                    self.at += 1 + length;
+                    return Some(message);
+                }
+            }
+            if self.at > 0 {
+                self.received.drain(..self.at);
+                self.at = 0;
+            }
+            let mut bytes = [0; 16 << 10];
+            match self.socket.read(&mut bytes) {
+                Ok(0) => return None,
+                Ok(count) => self.received.extend_from_slice(&bytes[..count]),
+                Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+                    return None;
+                }
+                Err(error) => panic!("no answer: {error}"),
+            }
+        }
+    }
+
+    /// Everything up to ReadyForQuery or the end.
+    #[track_caller]
+    pub fn answer(&mut self) -> Answer {
+        self.answer_with(|_, _| {})
+    }
+
+    #[track_caller]
+    fn answer_with(&mut self, mut look: impl FnMut(&mut Self, &Message)) -> Answer {
+        let mut answer = Answer { status: ' ', ..Answer::default() };
+        while let Some(message) = self.receive() {
+            look(self, &message);
+            if message.kind != b'D' || !answer.kinds.ends_with('D') {
+                answer.kinds.push(message.kind as char);
+            }
+            match message.kind {
+                b'D' => {
+                    answer.row_count += 1;
+                    // Enough for any assertion.
+                    if answer.rows.len() < 1000 {
+                        answer.rows.push(row(&message.body));
+                    }
+                }
+                b'C' => answer.tags.push(text(&message.body)),
+                b'E' => answer.errors.push(error(&message.body)),
+                b'Z' => {
+                    answer.status = message.body[0] as char;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        answer
+    }
+
+    /// Asks in the simple protocol.
+    #[track_caller]
+    pub fn ask(&mut self, sql: &str) -> Answer {
+        self.send(&query(sql)).expect("sent");
+        self.answer()
+    }
+
+    /// Asks in the extended protocol.
+    #[track_caller]
+    pub fn ask_extended(&mut self, sql: &str, values: &[&str]) -> Answer {
+        let messages = [parse("", sql, &[]), bind("", "", values), describe(b'P', ""), execute("", 0), sync()];
+        self.send(&messages.concat()).expect("sent");
+        self.answer()
+    }
+
+    /// The one value of an answer.
+    #[track_caller]
+    pub fn value(&mut self, sql: &str) -> String {
+        let answer = self.ask(sql);
+        match answer.rows.as_slice() {
+            [row] if row.len() == 1 && answer.errors.is_empty() => row[0].clone().unwrap_or_default(),
+            _ => panic!("{sql}: not one value but {answer:?}"),
+        }
+    }
+
+    /// Sends a CancelRequest for this session, as another connection.
+    pub fn cancel(&self, secret: i32) {
+        Self::cancel_for(self.port, self.pid, secret);
+    }
+
+    /// Sends a CancelRequest for any session.
+    pub fn cancel_for(port: u16, pid: i32, secret: i32) {
+        let mut other = Self::dial(port);
+        let mut request = Vec::new();
+        for number in [16, 80_877_102, pid, secret] {
+            request.extend_from_slice(&i32::to_be_bytes(number));
+        }
+        other.send(&request).expect("sent");
+        assert_eq!(other.receive(), None, "a CancelRequest has no answer");
+    }
+
+    /// Terminates in good order.
+    pub fn leave(mut self) {
+        // The server may have gone first.
+        let _ = self.send(&message(b'X', &[]));
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+}
+
+/// A startup message of protocol 3.0.
+pub fn startup<'a>(settings: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
+    let mut body = (3_i32 << 16).to_be_bytes().to_vec();
+    for (name, value) in settings {
+        for text in [name, value] {
+            body.extend_from_slice(text.as_bytes());
+            body.push(0);
+        }
+    }
+    body.push(0);
+    let length = 4 + body.len() as i32;
+    [length.to_be_bytes().to_vec(), body].concat()
+}
+
+pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = 4 + body.len() as i32;
+    [&[kind], &length.to_be_bytes()[..], body].concat()
+}
+
+pub fn query(sql: &str) -> Vec<u8> {
+    message(b'Q', &[sql.as_bytes(), b"\0"].concat())
+}
+
+pub fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
+    let mut body = [name.as_bytes(), b"\0", sql.as_bytes(), b"\0"].concat();
+    body.extend_from_slice(&(types.len() as u16).to_be_bytes());
+    types.iter().for_each(|oid| body.extend_from_slice(&oid.to_be_bytes()));
+    message(b'P', &body)
+}
+
+/// All in text.
+pub fn bind(portal: &str, statement: &str, values: &[&str]) -> Vec<u8> {
+    let mut body = [portal.as_bytes(), b"\0", statement.as_bytes(), b"\0", &[0, 0]].concat();
+    body.extend_from_slice(&(values.len() as u16).to_be_bytes());
+    for value in values {
+        body.extend_from_slice(&(value.len() as i32).to_be_bytes());
+        body.extend_from_slice(value.as_bytes());
+    }
+    body.extend_from_slice(&[0, 0]);
+    message(b'B', &body)
+}
+
+pub fn describe(what: u8, name: &str) -> Vec<u8> {
+    message(b'D', &[&[what], name.as_bytes(), b"\0"].concat())
+}
+
+pub fn close(what: u8, name: &str) -> Vec<u8> {
+    message(b'C', &[&[what], name.as_bytes(), b"\0"].concat())
+}
+
+pub fn execute(portal: &str, rows_max: i32) -> Vec<u8> {
+    message(b'E', &[portal.as_bytes(), b"\0", &rows_max.to_be_bytes()[..]].concat())
+}
+
+pub fn sync() -> Vec<u8> {
+    message(b'S', &[])
+}
+
+pub fn flush() -> Vec<u8> {
+    message(b'H', &[])
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+fn row(body: &[u8]) -> Vec<Option<String>> {
+    let (count, mut rest) = body.split_at(2);
+    let mut values = Vec::new();
+    for _ in 0..u16::from_be_bytes([count[0], count[1]]) {
+        let (length, after) = rest.split_at(4);
+        let length = i32::from_be_bytes(length.try_into().expect("four bytes"));
+        match usize::try_from(length) {
+            Ok(length) => {
+                values.push(Some(String::from_utf8_lossy(&after[..length]).into_owned()));
+                rest = &after[length..];
+            }
+            Err(_) => {
+                values.push(None);
+                rest = after;
+            }
+        }
+    }
+    assert!(rest.is_empty(), "a row has more than its values");
+    values
+}
+
+fn error(body: &[u8]) -> (String, String) {
+    let field = |name: u8| {
+        let mut fields = body.split(|byte| *byte == 0);
+        let found = fields.find(|field| field.first() == Some(&name)).unwrap_or(b"?");
+        String::from_utf8_lossy(&found[1..]).into_owned()
+    };
+    (field(b'C'), field(b'M'))
+}
