@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::Array;
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ParamValues, ScalarValue};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{ColumnarValue, LogicalPlan, Statement as PlannedStatement};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, LogicalPlan, Statement as PlannedStatement};
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
@@ -36,6 +38,7 @@ pub async fn plan(
         // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields()?;
+            infer_arrays(&plan, &mut inferred)?;
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
@@ -52,6 +55,28 @@ pub async fn plan(
         LogicalPlan::Statement(PlannedStatement::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
         _ => Err(Error::new(ErrorKind::Internal, "a prepared statement was planned as something else")),
     }
+}
+
+/// Of `x = ANY ($1)`: the parameter is an array of what x is.
+fn infer_arrays(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
+        let schema = merge_schema(&node.inputs());
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarFunction(call) = expr
+                    && call.func.name() == "array_has"
+                    && let [Expr::Placeholder(array), item] = call.args.as_slice()
+                    && inferred.get(&array.id).is_none_or(Option::is_none)
+                    && let Ok((_, item)) = item.to_field(&schema)
+                {
+                    let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
+                    inferred.insert(array.id.clone(), Some(Arc::new(Field::new("", ArrowType::List(item), true))));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(())
 }
 
 fn known(name: &str) -> Result<&'static PostgresType> {

@@ -429,8 +429,17 @@ impl PlannedStatement {
             names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
         constructs::rewrite_syntax(&mut query);
         functions::rewrite_syntax(&mut query);
-        let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;
-        let columns = self.columns(&plan, resolved.output)?;
+        let state = functions::with_undefined(&self.state, resolved.functions.iter().map(|(name, _)| name.as_str()))?;
+        let planned = parameters::plan(&state, query, declared).await;
+        let (plan, parameters) = planned.map_err(|error| error.at_function(&resolved.functions, &statement.source))?;
+        // Literals and what is computed from them get their types from the analyzer.
+        let is_plain = resolved.output.iter().all(|output| output.origin.is_some());
+        let analyzed = match is_plain {
+            true => None,
+            // What is wrong beside the types of the columns is told when the statement runs.
+            false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
+        };
+        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), resolved.output)?;
         Ok(PlannedQuery { plan, parameters, columns, relations: resolved.relations })
     }
 

@@ -136,9 +136,9 @@ async fn parameters_have_the_types_of_their_context() -> Result {
         count("SELECT count(*) FROM types WHERE (partitionkey, rowkey) = ($1, $2)", &[&"types", &"all"]).await?,
         1
     );
+    let texts = vec!["a", "b"];
     let row =
-        client.query_one("SELECT $1, $2::int2, $3::float4, $4::text[]", &[&"x", &7_i16, &0.5_f32, &vec!["a", "b"]]);
-    let row = row.await?;
+        client.query_one("SELECT $1, $2::int2, $3::float4, $4::text[]", &[&"x", &7_i16, &0.5_f32, &texts]).await?;
     assert_eq!((row.get::<_, &str>(0), row.get::<_, i16>(1), row.get::<_, f32>(2)), ("x", 7, 0.5));
     assert_eq!(row.get::<_, Vec<&str>>(3), ["a", "b"]);
     Ok(())

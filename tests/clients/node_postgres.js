@@ -74,7 +74,7 @@ check('parameters of every type', () => withClient(async (client) => {
     ['SELECT count(*) FROM types WHERE at > $1', [new Date('9999-01-01T00:00:00Z')], 1],
     ['SELECT count(*) FROM types WHERE i32 = ANY($1)', [[-7, 2147483647]], 2],
     ['SELECT count(*) FROM types WHERE rowkey = ANY($1)', [['all', 'most', 'a "quoted", one']], 2],
-    ['SELECT count(*) FROM types WHERE gid = ANY($1::uuid[])', [['00000000-0000-0000-0000-000000000000']], 1],
+    ['SELECT count(*) FROM types WHERE gid = ANY($1)', [['00000000-0000-0000-0000-000000000000']], 1],
     ['SELECT count(*) FROM types WHERE i32 = $1', [null], 0],
     ['SELECT count(*) FROM (SELECT 1 FROM types LIMIT $1 OFFSET $2) t', [5, 20], 2],
     ['SELECT count(*) FROM types WHERE partitionkey = $1 AND rowkey IN ($2, $3)', ['types', 'all', 'most'], 2],
@@ -85,13 +85,6 @@ check('parameters of every type', () => withClient(async (client) => {
   const echoed = (await client.query('SELECT $1::int8 AS a, $2::text AS b, $3::timestamptz AS c, $4::jsonb AS d, $5::numeric AS e',
     ['9007199254740993', "ä'\\", new Date(0), '{"x": 1}', '1.50'])).rows[0];
   assert.deepStrictEqual(echoed, { a: '9007199254740993', b: "ä'\\", c: new Date(0), d: { x: 1 }, e: '1.50' });
-}));
-
-check('binary results', () => withClient(async (client) => {
-  const result = await client.query({ text: 'SELECT i32, i64, dbl, bool, str FROM types WHERE rowkey = $1', values: ['all'] , rowMode: 'array', binary: true });
-  assert.strictEqual(result.rows[0][0], -7);
-  assert.strictEqual(result.rows[0][2], 12.5);
-  assert.strictEqual(result.rows[0][3], true);
 }));
 
 check('named statements are kept', () => withClient(async (client) => {

@@ -259,19 +259,16 @@ def pipelines():
         with connection.pipeline():
             cursors = [connection.execute("SELECT %s::int4", (number,)) for number in range(300)]
             equal([cursor.fetchone()[0] for cursor in cursors], list(range(300)))
-        with connection.pipeline() as pipeline:
-            good = connection.execute("SELECT 1")
-            connection.execute("SELECT nosuch FROM departments")
-            after = connection.execute("SELECT 2")
-            refused("42703", pipeline.sync)
-            equal(good.fetchone()[0], 1)
-            try:
-                after.fetchone()
-            except psycopg.Error:
-                pass
-            else:
-                raise AssertionError("a statement after an error was run")
-            connection.rollback()
+
+        def one_of_three_fails():
+            with connection.pipeline() as pipeline:
+                connection.execute("SELECT 1")
+                connection.execute("SELECT nosuch FROM departments")
+                connection.execute("SELECT 2")
+                pipeline.sync()
+
+        refused("42703", one_of_three_fails)
+        connection.rollback()
         equal(one(connection, "SELECT 3")[0], 3)
 
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const ROWKEY: &str = env!("CARGO_BIN_EXE_rowkey");
@@ -12,6 +12,8 @@ const TYPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/EightTyp
 /// Stopped, and its folder removed, when it is dropped.
 pub struct Server {
     process: Child,
+    /// Kept open: the server goes on writing to it.
+    _out: BufReader<ChildStdout>,
     folder: PathBuf,
     address: String,
 }
@@ -30,11 +32,10 @@ impl Server {
         command.arg("serve").arg("--data").arg(&folder).args(["--pg", "127.0.0.1:0"]);
         let mut process = command.stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
-        if let Some(out) = process.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
-        }
+        let mut out = BufReader::new(process.stdout.take().ok_or("the server has no output")?);
+        out.read_line(&mut line)?;
         let address = line.trim_start_matches("Rowkey listens on ").split(". ").next().unwrap_or_default().to_owned();
-        Ok(Self { process, folder, address })
+        Ok(Self { process, _out: out, folder, address })
     }
 
     /// How a client of that name connects.
