@@ -6,14 +6,17 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Constraint, Constraints, DFSchema, Result, ScalarValue, Statistics};
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{
+    Column, ColumnStatistics, Constraint, Constraints, DFSchema, Result, ScalarValue, Statistics,
+};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, lit};
 use datafusion::physical_plan::ExecutionPlan;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use roaring::RoaringBitmap;
@@ -23,8 +26,9 @@ use super::columns::TableColumns;
 use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
+use crate::model::{KeyCut, KeySet};
 use crate::storage::Table;
-use crate::storage::run::{RunFile, RunFiles};
+use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 
 /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
 const PARALLEL_ROWS_MIN: u64 = 64 * 1024;
@@ -148,6 +152,10 @@ impl TableProvider for EntityTable {
             && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
         let claimed =
             considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
+        let mut claimed: Vec<Expr> = claimed.collect();
+        if claimed.iter().any(compares_rows) {
+            claimed.extend(hull(&access.keys));
+        }
         if let Some(predicate) = conjunction(claimed).filter(|_| !covered) {
             let schema = DFSchema::try_from(self.columns.schema().as_ref().clone())?;
             source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
@@ -178,6 +186,30 @@ impl TableProvider for EntityTable {
         };
         Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
     }
+}
+
+/// Whether a filter compares several columns at once, which the Parquet reader does not prune by.
+fn compares_rows(filter: &Expr) -> bool {
+    filter.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(_)))).unwrap_or(true)
+}
+
+/// Bounds of all keys of a set, column by column: implied by the predicate that the set was made of.
+fn hull(keys: &KeySet) -> Vec<Expr> {
+    let (Some(first), Some(last)) = (keys.ranges().first(), keys.ranges().last()) else { return Vec::new() };
+    let (lower, upper) = (first.lower(), last.upper());
+    let column = |name: &str| Expr::Column(Column::from_name(name));
+    let mut bounds = Vec::new();
+    bounds.extend(lower.partition().map(|partition| column(PARTITION_KEY).gt_eq(lit(partition))));
+    bounds.extend(upper.partition().map(|partition| column(PARTITION_KEY).lt_eq(lit(partition))));
+    if lower.partition().is_some() && lower.partition() == upper.partition() {
+        if let KeyCut::Before(key) | KeyCut::After(key) = lower {
+            bounds.push(column(ROW_KEY).gt_eq(lit(key.row.as_str())));
+        }
+        if let KeyCut::Before(key) | KeyCut::After(key) = upper {
+            bounds.push(column(ROW_KEY).lt_eq(lit(key.row.as_str())));
+        }
+    }
+    bounds
 }
 
 /// The rows of a file that its mask leaves.

@@ -281,6 +281,9 @@ impl From<TypedError> for Error {
 /// What comes back from the query engine. Our own errors travel through it as external ones and are unwrapped here, once.
 impl From<DataFusionError> for Error {
     fn from(error: DataFusionError) -> Self {
+        if let Some(error) = of_filter(&error.to_string()) {
+            return error;
+        }
         match error {
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
             DataFusionError::Shared(shared) => match shared.as_ref() {
@@ -408,6 +411,28 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
         DataFusionError::ResourcesExhausted(_) => ErrorKind::Exhausted,
         _ => ErrorKind::Invalid,
     }
+}
+
+/// A filter that fails inside a scan comes back as the debug form of its error, in a text.
+fn of_filter(message: &str) -> Option<Error> {
+    let (_, debug) = message.split_once("Error evaluating filter predicate: ")?;
+    let (_, debug) = debug.split_once("kind: ")?;
+    let (kind, debug) = debug.split_once(", message: \"")?;
+    let text = debug.rsplit_once("\" }").map_or(debug, |(text, _)| text).replace("\\\"", "\"");
+    let kind = match kind {
+        "InvalidText" => ErrorKind::InvalidText,
+        "InvalidDateTime" => ErrorKind::InvalidDateTime,
+        "DateTimeOutOfRange" | "DateTimeOverflow" => ErrorKind::DateTimeOutOfRange,
+        "OutOfRange" => ErrorKind::OutOfRange,
+        "DivisionByZero" => ErrorKind::DivisionByZero,
+        "InvalidRegex" | "InvalidRegularExpression" => ErrorKind::InvalidRegex,
+        "InvalidEscape" => ErrorKind::InvalidEscape,
+        "Cancelled" => ErrorKind::Cancelled,
+        "ShuttingDown" => ErrorKind::ShuttingDown,
+        "Corrupt" => ErrorKind::Corrupt,
+        _ => ErrorKind::InvalidParameter,
+    };
+    Some(Error::new(kind, text))
 }
 
 /// The message without the query engine's own prefixes.

@@ -7,22 +7,16 @@ use datafusion::sql::sqlparser::ast::{
     self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::commands::{Command, Words};
 use super::definitions::{self, ENTITY_TYPES};
 use super::error::{Error, ErrorKind, Result};
+use super::limits;
 use super::position::Source;
 use super::snapshot_catalog::ACCESS_PATHS;
 use crate::system_catalog::ROWKEY_SCHEMA;
-
-/// Deepest nesting of expressions that is parsed.
-const DEPTH_MAX: usize = 200;
-
-/// Most operators one behind the other outside parentheses.
-const CHAIN_MAX: usize = 2000;
 
 /// A parsed statement, and where it stands in its text.
 #[derive(Debug, Clone)]
@@ -118,7 +112,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let request = match Command::parse(words)? {
         Some(command) => Request::Command(command),
         None => {
-            refuse_long_chains(tokens)?;
+            limits::refuse(tokens)?;
             let mut parser = parser(tokens);
             let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
             let rest = parser.peek_token();
@@ -128,7 +122,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
             while !words.at_end() {
                 words.skip();
             }
-            refuse_open_distinct(&parsed)?;
+            refuse_misread(&parsed)?;
             unqualify_functions(&mut parsed);
             classify(parsed)?
         }
@@ -139,7 +133,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 /// A list of expressions in parentheses.
 pub(super) fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
     let tokens = words.rest();
-    refuse_long_chains(tokens)?;
+    limits::refuse(tokens)?;
     let mut parser = parser(tokens);
     let parsed = parser.expect_token(&Token::LParen).and_then(|_| {
         if parser.consume_token(&Token::RParen) {
@@ -176,7 +170,7 @@ pub(super) fn select_of(expr: Expr) -> Result<ast::Statement> {
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
     const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
-    Parser::new(&DIALECT).with_recursion_limit(DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+    Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 /// The words of a text. An operator such as `>-` is two, as in PostgreSQL: only one with a special character may end in a sign.
@@ -224,48 +218,6 @@ fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
     Ok(split)
 }
 
-/// A long chain of operators is a deep tree, which takes as much stack and more than linear time to plan.
-fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut chains = vec![0_usize];
-    for token in tokens {
-        match &token.token {
-            // The parser finds out as well, but tries every reading at each depth first.
-            Token::LParen | Token::LBracket => {
-                if chains.len() > DEPTH_MAX {
-                    return Err(too_deep());
-                }
-                chains.push(0);
-            }
-            Token::RParen | Token::RBracket if chains.len() > 1 => {
-                chains.pop();
-            }
-            Token::Comma | Token::SemiColon => {
-                if let Some(chain) = chains.last_mut() {
-                    *chain = 0;
-                }
-            }
-            Token::Word(word) if matches!(word.keyword, Keyword::AND | Keyword::OR | Keyword::UNION) => {
-                count(&mut chains)?;
-            }
-            Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => {
-                count(&mut chains)?
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn count(chains: &mut [usize]) -> Result<()> {
-    let Some(chain) = chains.last_mut() else { return Ok(()) };
-    *chain += 1;
-    if *chain <= CHAIN_MAX {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Unsupported, format!("more than {CHAIN_MAX} operators in a row"))
-        .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"))
-}
-
 /// Table functions of schema `rowkey` are known by their bare names.
 fn unqualify_functions(statement: &mut ast::Statement) {
     let _: ControlFlow<()> = visit_relations_mut(statement, |name| {
@@ -280,8 +232,17 @@ fn unqualify_functions(statement: &mut ast::Statement) {
     });
 }
 
-/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
-fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
+/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side; and the query engine takes the
+/// pattern of SIMILAR TO for a regular expression.
+fn refuse_misread(statement: &ast::Statement) -> Result<()> {
+    let similar = visit_expressions(statement, |expr| match expr {
+        Expr::SimilarTo { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    if similar.is_break() {
+        return Err(Error::new(ErrorKind::Unsupported, "SIMILAR TO is not supported")
+            .with_hint("LIKE and ~ (regular expressions) are"));
+    }
     let found = visit_expressions(statement, |expr| match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
             if matches!(**right, Expr::BinaryOp { .. }) =>
@@ -299,16 +260,12 @@ fn refuse_open_distinct(statement: &ast::Statement) -> Result<()> {
     }
 }
 
-fn too_deep() -> Error {
-    Error::new(ErrorKind::Unsupported, format!("expressions are nested more than {DEPTH_MAX} deep"))
-}
-
 /// The parser tells the place at the end of its message.
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
         ParserError::RecursionLimitExceeded => {
-            return too_deep();
+            return limits::too_deep();
         }
     };
     let Some((message, place)) = message.rsplit_once(" at Line: ") else {

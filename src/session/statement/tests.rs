@@ -1,5 +1,6 @@
-use super::{CHAIN_MAX, parse, parse_all, split};
+use super::{parse, parse_all, split};
 use crate::session::error::ErrorKind;
+use crate::session::limits::CHAIN_MAX;
 
 fn refused(text: &str) -> String {
     let error = parse(text).expect_err(text);
@@ -37,6 +38,7 @@ fn what_is_not_supported_is_refused_by_name() {
     assert!(refused("DROP TABLE t").starts_with("DROP TABLE"));
     assert!(refused("EXPLAIN DELETE FROM t").starts_with("DELETE"));
     assert!(refused("EXPLAIN (BUFFERS) SELECT 1").contains("no option buffers"));
+    assert!(refused("SELECT 'a' SIMILAR TO 'b'").contains("SIMILAR TO"));
     assert!(refused("SELECT 1; SELECT 2").contains("one statement"));
     assert!(refused("  -- nothing\n").contains("no statement"));
     assert!(refused("SELEC 1").contains("syntax error"));
