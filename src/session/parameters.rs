@@ -7,9 +7,11 @@ use std::sync::Arc;
 use arrow::array::Array;
 use arrow::datatypes::Field;
 use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ParamValues, ScalarValue};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{ColumnarValue, LogicalPlan, Statement as PlannedStatement};
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlan, Statement as PlannedStatement};
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, ObjectName, TimezoneInfo, Value, visit_expressions,
@@ -35,6 +37,18 @@ pub async fn plan(
         // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields()?;
+            plan.apply_with_subqueries(|node| {
+                node.apply_expressions(|expr| {
+                    expr.apply(|expr| {
+                        if let Expr::Cast(Cast { expr, field }) = expr
+                            && let Expr::Placeholder(placeholder) = expr.as_ref()
+                        {
+                            inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+                        }
+                        Ok(TreeNodeRecursion::Continue)
+                    })
+                })
+            })?;
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);

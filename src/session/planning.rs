@@ -393,10 +393,12 @@ impl PlannedStatement {
         let mut query = query.clone();
         let resolved =
             names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
-        constructs::rewrite_syntax(&mut query);
+        constructs::rewrite_syntax(&mut query)?;
         functions::rewrite_syntax(&mut query);
         let (plan, parameters) = parameters::plan(&self.state, query, declared).await?;
-        let columns = self.columns(&plan, resolved.output)?;
+        // The rules of the analyzer settle the types of the columns.
+        let analyzed = self.state.analyzer().execute_and_check(plan.clone(), self.state.config_options(), |_, _| {})?;
+        let columns = self.columns(&analyzed, resolved.output)?;
         Ok(PlannedQuery { plan, parameters, columns, relations: resolved.relations })
     }
 

@@ -17,7 +17,12 @@ pub struct Column {
     pub pool: &'static [&'static str],
 }
 
-const fn column(name: &'static str, sql_type: &'static str, edm: &'static str, pool: &'static [&'static str]) -> Column {
+const fn column(
+    name: &'static str,
+    sql_type: &'static str,
+    edm: &'static str,
+    pool: &'static [&'static str],
+) -> Column {
     Column { name, sql_type, edm, pool }
 }
 
@@ -35,13 +40,44 @@ pub const COLUMNS: &[Column] = &[
         "num",
         "float8",
         "Double",
-        &["0", "-0", "1", "0.1", "-2.5", "1e300", "1e-300", "NaN", "Infinity", "-Infinity", "123456789.125", "3", "7.25"],
+        &[
+            "0",
+            "-0",
+            "1",
+            "0.1",
+            "-2.5",
+            "1e300",
+            "1e-300",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "123456789.125",
+            "3",
+            "7.25",
+        ],
     ),
     column(
         "txt",
-        "text COLLATE \"C\"",
+        "text",
         "String",
-        &["", "a", "ab", "Abc", "ABC", "42", " x ", "é", "日本", "\u{10000}b", "a%b", "a_b", "it's", "2024-01-31", "3.50", "a,b,c"],
+        &[
+            "",
+            "a",
+            "ab",
+            "Abc",
+            "ABC",
+            "42",
+            " x ",
+            "é",
+            "日本",
+            "\u{10000}b",
+            "a%b",
+            "a_b",
+            "it's",
+            "2024-01-31",
+            "3.50",
+            "a,b,c",
+        ],
     ),
     column(
         "at",
@@ -129,9 +165,13 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 pub fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| format!("{} {}", column.name, column.sql_type)).collect();
+    // Rowkey's order of columns is that of their names.
+    let mut named: Vec<(&str, &str)> = COLUMNS.iter().map(|column| (column.name, column.sql_type)).collect();
+    named.sort_unstable();
+    let columns: Vec<String> = named.iter().map(|(name, sql_type)| format!("{name} {sql_type}")).collect();
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = format!(
-        "CREATE TABLE {name} (\"PartitionKey\" text COLLATE \"C\" NOT NULL, \"RowKey\" text COLLATE \"C\" NOT NULL, \
+        "CREATE TABLE {name} (\"PartitionKey\" text NOT NULL, \"RowKey\" text NOT NULL, \
          \"Timestamp\" timestamptz NOT NULL, {}, PRIMARY KEY (\"PartitionKey\", \"RowKey\"));",
         columns.join(", ")
     );
@@ -146,7 +186,7 @@ pub fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
                 Some(value) => format!("'{}'", value.replace('\'', "''")),
             })
             .collect();
-        write!(text, "INSERT INTO {name} VALUES ('{partition}', '{key}', '{STAMP}Z', {});", values.join(", "))
+        write!(text, "INSERT INTO {name} (\"PartitionKey\", \"RowKey\", \"Timestamp\", {}) VALUES ('{partition}', '{key}', '{STAMP}Z', {});", names.join(", "), values.join(", "))
             .expect("a String takes everything");
     }
     text

@@ -120,7 +120,7 @@ pub const PROBES: &[&str] = &[
     "SELECT 'abc' LIKE 'a\\'",
     "SELECT regexp_replace('a', '[', 'b')",
     "SELECT split_part('a', ',', 0)",
-    // REPEAT
+    "SELECT repeat('a', 2000000000)",
     "SELECT format('%z', 1)",
     // Casts.
     "SELECT 'abc'::int4",
@@ -288,8 +288,14 @@ pub const WITH_PARAMETERS: &[(&str, &[Option<&str>])] = &[
     ("SELECT count(*) FROM items WHERE small = ANY ($1)", &[Some("{1,2,NULL}")]),
     ("SELECT count(*) FROM items WHERE big > $1 AND txt < $2 AND flag = $3", &[Some("0"), Some("b"), Some("t")]),
     ("SELECT count(*) FROM items WHERE num > $1", &[Some("0.5")]),
-    ("SELECT count(*) FROM items WHERE at < $1 AND guid <> $2 AND raw <> $3", &[Some("2000-01-01"), Some("00000000-0000-0000-0000-000000000000"), Some("\\x61")]),
-    ("SELECT \"RowKey\" FROM items WHERE \"PartitionKey\" = $1 AND \"RowKey\" >= $2 ORDER BY 1 LIMIT $3 OFFSET $4", &[Some("p1"), Some("k1"), Some("5"), Some("1")]),
+    (
+        "SELECT count(*) FROM items WHERE at < $1 AND guid <> $2 AND raw <> $3",
+        &[Some("2000-01-01"), Some("00000000-0000-0000-0000-000000000000"), Some("\\x61")],
+    ),
+    (
+        "SELECT \"RowKey\" FROM items WHERE \"PartitionKey\" = $1 AND \"RowKey\" >= $2 ORDER BY 1 LIMIT $3 OFFSET $4",
+        &[Some("p1"), Some("k1"), Some("5"), Some("1")],
+    ),
     ("SELECT count(*) FROM items WHERE txt LIKE $1", &[Some("a%")]),
     ("SELECT count(*) FROM items WHERE small BETWEEN $1 AND $2", &[Some("0"), Some("10")]),
     ("SELECT coalesce($1, small) FROM items ORDER BY 1 LIMIT 2", &[None]),
@@ -297,13 +303,26 @@ pub const WITH_PARAMETERS: &[(&str, &[Option<&str>])] = &[
     ("SELECT date_trunc($1, at) FROM items WHERE at = $2", &[Some("day"), Some("1970-01-01 00:00:00+00")]),
     ("SELECT at + $1 FROM items WHERE \"RowKey\" = 'k0' AND \"PartitionKey\" = 'p0'", &[Some("1 day")]),
     ("SELECT upper($1), length($2)", &[Some("a"), Some("abc")]),
-    ("SELECT (\"PartitionKey\", \"RowKey\") > ($1, $2) FROM parts ORDER BY \"PartitionKey\", \"RowKey\"", &[Some("p1"), Some("k1")]),
+    (
+        "SELECT (\"PartitionKey\", \"RowKey\") > ($1, $2) FROM parts ORDER BY \"PartitionKey\", \"RowKey\"",
+        &[Some("p1"), Some("k1")],
+    ),
     ("SELECT * FROM (VALUES ($1::int4, $2::text)) v", &[Some("1"), None]),
     ("SELECT $1::int4", &[Some("abc")]),
     ("SELECT $1::int4", &[Some("99999999999")]),
-    ("SELECT $1::timestamptz, $2::date, $3::uuid, $4::bytea, $5::numeric, $6::interval, $7::float8, $8::boolean", &[
-        Some("9999-12-31 23:59:59.999999+00"), Some("1601-01-01"), Some("01234567-89ab-cdef-0123-456789abcdef"), Some("\\xff00"), Some("123.4500"), Some("1 mon 2 days"), Some("NaN"), Some("f"),
-    ]),
+    (
+        "SELECT $1::timestamptz, $2::date, $3::uuid, $4::bytea, $5::numeric, $6::interval, $7::float8, $8::boolean",
+        &[
+            Some("9999-12-31 23:59:59.999999+00"),
+            Some("1601-01-01"),
+            Some("01234567-89ab-cdef-0123-456789abcdef"),
+            Some("\\xff00"),
+            Some("123.4500"),
+            Some("1 mon 2 days"),
+            Some("NaN"),
+            Some("f"),
+        ],
+    ),
     ("SELECT $2::int4", &[Some("1"), Some("2")]),
     ("SELECT count(*) FROM items WHERE small = $1", &[Some("abc")]),
     ("SELECT count(*) FROM items WHERE small = $1 + $2", &[Some("1"), Some("2")]),
