@@ -11,13 +11,14 @@ use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFuncti
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Union, Values,
-    WindowFunctionDefinition,
+    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery, Union,
+    Values, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
 use super::cast::PostgresCast;
+use super::float_keys;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
 use super::zone::Zone;
@@ -79,6 +80,7 @@ impl PostgresTypes {
                 Ok(expr.transform_up(resolved)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
+        let plan = float_keys::of_node(plan)?;
         match plan {
             LogicalPlan::Union(union) => self::union(union, zone),
             LogicalPlan::Values(values) => self::values(values, &resolver),
@@ -113,6 +115,9 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
                 WindowFunctionDefinition::WindowUDF(function) => function.name(),
             };
             params.args = aggregates::arguments(name, params.args, resolver)?;
+            params.partition_by =
+                params.partition_by.into_iter().map(|expr| float_keys::key(expr, resolver.schema)).collect();
+            params.order_by = float_keys::sorted(params.order_by, resolver.schema);
             Ok(Expr::from(WindowFunction { fun, params }))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
@@ -126,6 +131,8 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
                 None if unknown_text(&expr).is_some() => Box::new(resolver.to(*expr, &from, &column)?),
                 _ => expr,
             };
+            let expr = Box::new(float_keys::key(*expr, resolver.schema));
+            let subquery = Subquery { subquery: float_keys::of_columns(subquery.subquery)?, ..subquery };
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
@@ -334,7 +341,10 @@ fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let keys = std::mem::take(&mut join.on);
     join.on = keys
         .into_iter()
-        .map(|(left, right)| resolver.pair(left, right, &|| "=".to_owned()))
+        .map(|(left, right)| {
+            let (left, right) = resolver.pair(left, right, &|| "=".to_owned())?;
+            Ok((float_keys::key(left, &both), float_keys::key(right, &both)))
+        })
         .collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Join(join))
 }

@@ -26,6 +26,10 @@ pub enum ErrorKind {
     InvalidLogarithm,
     /// A power without a value among the reals.
     InvalidPower,
+    /// A part of a text with less than no characters.
+    InvalidSubstring,
+    /// A value that would be too long, or a character that there is not.
+    TooLarge,
     /// A cast that does not exist.
     CannotCoerce,
     /// A function or operator that does not exist for these types.
@@ -52,6 +56,8 @@ impl ErrorKind {
             ErrorKind::InvalidRegex => "2201B",
             ErrorKind::InvalidLogarithm => "2201E",
             ErrorKind::InvalidPower => "2201F",
+            ErrorKind::InvalidSubstring => "22011",
+            ErrorKind::TooLarge => "54000",
             ErrorKind::CannotCoerce => "42846",
             ErrorKind::UndefinedFunction => "42883",
             ErrorKind::DatatypeMismatch => "42804",

@@ -12,7 +12,7 @@ use super::error::{ErrorKind, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function};
 
-pub static FUNCTIONS: [Function; 13] = [
+pub static FUNCTIONS: [Function; 20] = [
     number("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
     number("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
     number("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
@@ -25,6 +25,13 @@ pub static FUNCTIONS: [Function; 13] = [
     number("power", 2..=2, returns_float, run_power),
     number("pow", 2..=2, returns_float, run_power),
     number("sqrt", 1..=1, returns_float, run_sqrt),
+    number("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
+    number("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
+    number("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
+    number("log", 1..=2, returns_float, run_log),
+    number("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
+    number("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
+    number("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
     number("width_bucket", 4..=4, |_| Ok(DataType::Int32), run_width_bucket),
 ];
 
@@ -188,8 +195,10 @@ fn run_abs(call: &Call) -> Result<ArrayRef> {
 
 fn run_sign(call: &Call) -> Result<ArrayRef> {
     let values = call.float8(0)?;
-    let signs: Float64Array =
-        values.iter().map(|value| value.map(|value| if value == 0.0 { 0.0 } else { value.signum() })).collect();
+    let signs: Float64Array = values
+        .iter()
+        .map(|value| value.map(|value| if value == 0.0 || value.is_nan() { 0.0 } else { value.signum() }))
+        .collect();
     super::cast::cast_array(&(Arc::new(signs) as ArrayRef), call.returns, &call.zone)
 }
 
@@ -254,6 +263,60 @@ fn run_power(call: &Call) -> Result<ArrayRef> {
     });
     let powers: ArrayRef = Arc::new(powers.collect::<Result<Float64Array>>()?);
     super::cast::cast_array(&powers, call.returns, &call.zone)
+}
+
+/// A function of doubles, brought to the type of the result.
+fn doubles(call: &Call, of: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
+    let values = call.float8(0)?;
+    let values = values.iter().map(|value| value.map(of).transpose());
+    let values: ArrayRef = Arc::new(values.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&values, call.returns, &call.zone)
+}
+
+fn exponential(value: f64) -> Result<f64> {
+    let power = value.exp();
+    if power.is_infinite() && value.is_finite() {
+        return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+    }
+    if power == 0.0 && value.is_finite() {
+        return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+    }
+    Ok(power)
+}
+
+fn above_zero(value: f64) -> Result<f64> {
+    if value == 0.0 {
+        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of zero");
+    }
+    if value < 0.0 {
+        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of a negative number");
+    }
+    Ok(value)
+}
+
+fn within_one(value: f64) -> Result<f64> {
+    if value.abs() > 1.0 {
+        return fail(ErrorKind::OutOfRange, "input is out of range");
+    }
+    Ok(value)
+}
+
+/// To base 10, or to the base that comes first.
+fn run_log(call: &Call) -> Result<ArrayRef> {
+    if call.len() == 1 {
+        return doubles(call, |value| Ok(above_zero(value)?.log10()));
+    }
+    let (bases, values) = (call.float8(0)?, call.float8(1)?);
+    let logarithms = bases.iter().zip(values.iter()).map(|(base, value)| match base.zip(value) {
+        Some((base, value)) => {
+            let base = above_zero(base)?.ln();
+            let value = above_zero(value)?.ln();
+            if base == 0.0 { Err(super::error::division_by_zero()) } else { Ok(Some(value / base)) }
+        }
+        None => Ok(None),
+    });
+    let logarithms: ArrayRef = Arc::new(logarithms.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&logarithms, call.returns, &call.zone)
 }
 
 fn run_sqrt(call: &Call) -> Result<ArrayRef> {

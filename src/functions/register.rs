@@ -10,10 +10,11 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
+use super::extremes::Extreme;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
-use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, now, series, text};
+use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, now, series, strings, text};
 use crate::clock::Clock;
 
 /// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
@@ -58,6 +59,10 @@ pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames)
     for function in functions(clock) {
         state.register_udf(function)?;
     }
+    for name in ["min", "max"] {
+        let inner = FunctionRegistry::udaf(&state, name)?;
+        state.register_udaf(Arc::new(Extreme::over(inner)))?;
+    }
     state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
     Ok(state)
 }
@@ -69,6 +74,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         datetime_make::FUNCTIONS.as_slice(),
         datetime_trunc::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
+        strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();

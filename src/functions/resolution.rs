@@ -11,6 +11,7 @@ use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
 use super::error::{ErrorKind, fail};
+use super::float_keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
 use super::stored_types;
@@ -49,6 +50,10 @@ impl Resolver<'_> {
             Expr::InList(list) => self.in_list(list),
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
+            Expr::ScalarFunction(function) if ["concat", "concat_ws"].contains(&function.func.name()) => {
+                let args = function.args.into_iter().map(|arg| self.written(arg)).collect::<Result<Vec<_>>>()?;
+                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
+            }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
@@ -85,7 +90,14 @@ impl Resolver<'_> {
         if let Some(exact) = stored_types::exact(&left, op, &right, self.schema)? {
             return Ok(exact);
         }
-        let (left, right) = self.pair(left, right, &|| op.to_string())?;
+        let (mut left, mut right) = self.pair(left, right, &|| op.to_string())?;
+        // The engine may join by it, by the bits of doubles.
+        if matches!(op, Operator::Eq | Operator::IsNotDistinctFrom)
+            && !matches!(left, Expr::Literal(..))
+            && !matches!(right, Expr::Literal(..))
+        {
+            (left, right) = (float_keys::key(left, self.schema), float_keys::key(right, self.schema));
+        }
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
     }
 
@@ -172,7 +184,13 @@ impl Resolver<'_> {
         let mut plain = Vec::with_capacity(list.len());
         let mut apart = Vec::new();
         let mut shared: Option<Expr> = None;
+        let mut holds_null = false;
         for item in list {
+            // The engine joins lists with each other as if they held no NULL.
+            if matches!(&item, Expr::Literal(value, _) if value.is_null()) {
+                holds_null = true;
+                continue;
+            }
             if let Some(exact) = stored_types::exact(&expr, Operator::Eq, &item, self.schema)? {
                 apart.push(exact);
                 continue;
@@ -180,6 +198,11 @@ impl Resolver<'_> {
             let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
             match &shared {
                 Some(shared) if *shared != compared => apart.push(compared.eq(item)),
+                // What is no constant may be NULL.
+                _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
+                    shared.get_or_insert_with(|| compared.clone());
+                    apart.push(self.comparison(compared, Operator::Eq, item)?);
+                }
                 _ => {
                     shared = Some(compared);
                     plain.push(item);
@@ -192,7 +215,8 @@ impl Resolver<'_> {
             plain = plain.into_iter().flat_map(with_both_zeros).collect();
         }
         let in_list = (!plain.is_empty()).then(|| Expr::InList(InList::new(Box::new(shared), plain, false)));
-        let any = in_list.into_iter().chain(apart).reduce(Expr::or);
+        let unknown = holds_null.then(|| Expr::Literal(ScalarValue::Boolean(None), None));
+        let any = in_list.into_iter().chain(apart).chain(unknown).reduce(Expr::or);
         Ok(match any {
             Some(Expr::InList(list)) => Expr::InList(InList { negated, ..list }),
             Some(any) if negated => Expr::Not(Box::new(any)),
@@ -252,6 +276,22 @@ impl Resolver<'_> {
                 },
             )
             .collect()
+    }
+
+    /// The value in PostgreSQL's output form, in which booleans are a letter.
+    fn written(&self, expr: Expr) -> Result<Expr> {
+        let Ok(data_type) = expr.get_type(self.schema) else { return Ok(expr) };
+        match Kind::of(&data_type) {
+            Kind::Text | Kind::Null | Kind::Other | Kind::Array => Ok(expr),
+            Kind::Bool => {
+                let letter =
+                    |letter: &str| Box::new(Expr::Literal(ScalarValue::Utf8View(Some(letter.to_owned())), None));
+                let branches =
+                    vec![(Box::new(expr.clone()), letter("t")), (Box::new(Expr::Not(Box::new(expr))), letter("f"))];
+                Ok(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr: None }))
+            }
+            _ => self.to(expr, &data_type, &DataType::Utf8View),
+        }
     }
 
     /// `||`: of arrays and texts as the engine has it; beside a text anything becomes text.
@@ -332,7 +372,12 @@ impl Resolver<'_> {
                 from == wanted || from.common(wanted) == Some(wanted)
             }
             (Kind::Oid, Kind::Int8) | (Kind::Float4, Kind::Float8) | (Kind::Text, Kind::Text) => true,
-            (left, Kind::Numeric) if left.is_integer() => true,
+            (left, Kind::Numeric) if left.is_integer() => match (decimal_of(from), decimal_of(wanted)) {
+                (Some((digits, _)), Some((precision, scale))) => {
+                    i16::from(digits) <= i16::from(precision) - i16::from(scale)
+                }
+                _ => false,
+            },
             _ => false,
         };
         if lossless && plain {

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    Interval, ObjectName, Statement, Value, ValueWithSpan, visit_expressions_mut,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, Statement, UnaryOperator, Value,
+    ValueWithSpan, helpers::attached_token::AttachedToken, visit_expressions_mut,
 };
 
 use super::decimal::Decimal;
@@ -23,14 +24,138 @@ fn rewritten(expr: Expr) -> Expr {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => call("timezone", vec![*time_zone, *timestamp]),
         Expr::Interval(interval) => cast_interval(interval),
+        Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
+        Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some } => match *right {
+            Expr::Array(Array { elem, .. })
+                if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
+            {
+                Expr::Nested(Box::new(Expr::InList { expr: left, list: elem, negated: false }))
+            }
+            right => Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right: Box::new(right), is_some },
+        },
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => match *right {
+            Expr::Array(Array { elem, .. })
+                if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
+            {
+                Expr::Nested(Box::new(Expr::InList { expr: left, list: elem, negated: true }))
+            }
+            right => Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right: Box::new(right) },
+        },
+        Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
+            let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
+            nested(*expr, op, call("similar_to_escape", vec![*pattern]))
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
+            *expr,
+            BinaryOperator::PGBitwiseXor,
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+            },
+        ),
+        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => call("sqrt", vec![*expr]),
+        Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => call("cbrt", vec![*expr]),
+        Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => call("abs", vec![*expr]),
+        Expr::Function(function) => renamed(function),
         Expr::Value(value) => match value.value {
             // More digits than a numeric holds here: a double.
             Value::Number(number, _) if number.contains(['e', 'E']) && Decimal::parse(&number).is_none() => {
                 cast_text(number, DataType::DoublePrecision)
             }
+            Value::UnicodeStringLiteral(text) => Expr::value(Value::SingleQuotedString(text)),
             other => Expr::Value(ValueWithSpan { value: other, span: value.span }),
         },
         other => other,
+    }
+}
+
+fn nested(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    let operand = |expr: Expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Nested(_) | Expr::Function(_) => {
+            expr
+        }
+        expr => Expr::Nested(Box::new(expr)),
+    };
+    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(operand(left)), op, right: Box::new(operand(right)) }))
+}
+
+/// Rows are compared by their first values that differ; a NULL before those makes it unknown. The query engine takes rows for
+/// structs, in which a NULL is a value.
+fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
+    match (left, op, right) {
+        (left, PGStartsWith, right) => call("starts_with", vec![left, right]),
+        (Expr::Tuple(left), op @ (Eq | NotEq | Lt | LtEq | Gt | GtEq), Expr::Tuple(right))
+            if left.len() == right.len() && !left.is_empty() =>
+        {
+            let pairs = left.into_iter().zip(right);
+            if matches!(op, Eq | NotEq) {
+                let joined = if op == Eq { And } else { Or };
+                let each = pairs.map(|(left, right)| nested(left, op.clone(), right));
+                return each.reduce(|all, one| nested(all, joined.clone(), one)).unwrap_or(Expr::value(Value::Null));
+            }
+            let strict = match op {
+                Lt | LtEq => Lt,
+                _ => Gt,
+            };
+            let mut compared: Option<Expr> = None;
+            for (left, right) in pairs.rev() {
+                compared = Some(match compared {
+                    None => nested(left, op.clone(), right),
+                    Some(rest) => {
+                        let equal = nested(left.clone(), Eq, right.clone());
+                        nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
+                    }
+                });
+            }
+            compared.unwrap_or(Expr::value(Value::Null))
+        }
+        (left, op, right) => Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) },
+    }
+}
+
+fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
+    let Expr::Tuple(row) = &expr else { return Expr::InList { expr: Box::new(expr), list, negated } };
+    let fits = |item: &Expr| matches!(item, Expr::Tuple(values) if values.len() == row.len());
+    if list.is_empty() || !list.iter().all(fits) {
+        return Expr::InList { expr: Box::new(expr), list, negated };
+    }
+    let each = list.into_iter().map(|item| row_comparison(Expr::Tuple(row.clone()), BinaryOperator::Eq, item));
+    let any = each.reduce(|all, one| nested(all, BinaryOperator::Or, one)).unwrap_or(Expr::value(Value::Null));
+    if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
+}
+
+/// Functions by the names that the engine has for them; `nullif` compares as `=` does.
+fn renamed(mut function: Function) -> Expr {
+    let name = match function.name.0.as_slice() {
+        [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),
+        _ => None,
+    };
+    let other = match name.as_deref() {
+        Some("variance") => "var_samp",
+        Some("every") => "bool_and",
+        Some("nullif") => return null_if(function),
+        _ => return Expr::Function(function),
+    };
+    function.name = ObjectName::from(vec![Ident::new(other)]);
+    Expr::Function(function)
+}
+
+fn null_if(function: Function) -> Expr {
+    let FunctionArguments::List(list) = &function.args else { return Expr::Function(function) };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))] => {
+            let condition = nested(value.clone(), BinaryOperator::Eq, other.clone());
+            Expr::Case {
+                case_token: AttachedToken::empty(),
+                end_token: AttachedToken::empty(),
+                operand: None,
+                conditions: vec![CaseWhen { condition, result: Expr::value(Value::Null) }],
+                else_result: Some(Box::new(value.clone())),
+            }
+        }
+        _ => Expr::Function(function),
     }
 }
 

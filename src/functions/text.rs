@@ -58,7 +58,7 @@ fn run_substring(call: &Call) -> Result<ArrayRef> {
         let start = from.value(row).saturating_sub(1);
         let end = match &count {
             Some(count) if count.value(row) < 0 => {
-                return fail(ErrorKind::InvalidParameter, "negative substring length not allowed");
+                return fail(ErrorKind::InvalidSubstring, "negative substring length not allowed");
             }
             Some(count) => start.saturating_add(count.value(row)),
             None => i64::MAX,

@@ -77,6 +77,9 @@ pub enum ErrorKind {
     InvalidEscape,
     InvalidLogarithm,
     InvalidPower,
+    InvalidSubstring,
+    /// A value that would be too long.
+    TooLarge,
     NullNotAllowed,
     /// There is no such cast.
     CannotCoerce,
@@ -346,6 +349,11 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         if let Some(function) = error.downcast_ref::<FunctionError>() {
             return Some(Error::new(of_system_function(function.kind), function.to_string()).with_usual_hint());
         }
+        if let Some(regex) = error.downcast_ref::<regex::Error>() {
+            let reason = regex.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            return Some(Error::new(ErrorKind::InvalidRegex, format!("invalid regular expression: {reason}")));
+        }
         if let Some(own) = error.downcast_ref::<Error>() {
             return Some(Error {
                 detail: own.detail.clone(),
@@ -372,6 +380,8 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::InvalidRegex => ErrorKind::InvalidRegex,
         Kind::InvalidLogarithm => ErrorKind::InvalidLogarithm,
         Kind::InvalidPower => ErrorKind::InvalidPower,
+        Kind::InvalidSubstring => ErrorKind::InvalidSubstring,
+        Kind::TooLarge => ErrorKind::TooLarge,
         Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::UndefinedFunction => ErrorKind::UnknownFunction,
         Kind::DatatypeMismatch => ErrorKind::TypeMismatch,
@@ -498,7 +508,8 @@ impl Error {
         };
         let mut found = Self::new(kind, error.message);
         found.hint = error.hint;
-        found.position = error.position.map(|at| source.position(at));
+        // PostgreSQL does not say where a name is given to a second table.
+        found.position = error.position.map(|at| source.position(at)).filter(|_| kind != ErrorKind::DuplicateAlias);
         found
     }
 

@@ -10,6 +10,7 @@ use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ParamValues, ScalarValue};
 use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, LogicalPlan, Statement as PlannedStatement};
 use datafusion::sql::parser::Statement as ParsedStatement;
@@ -39,6 +40,18 @@ pub async fn plan(
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields()?;
             infer_arrays(&plan, &mut inferred)?;
+            plan.apply_with_subqueries(|node| {
+                node.apply_expressions(|expr| {
+                    expr.apply(|expr| {
+                        if let Expr::Cast(Cast { expr, field }) = expr
+                            && let Expr::Placeholder(placeholder) = expr.as_ref()
+                        {
+                            inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+                        }
+                        Ok(TreeNodeRecursion::Continue)
+                    })
+                })
+            })?;
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);

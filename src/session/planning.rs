@@ -427,7 +427,7 @@ impl PlannedStatement {
         let mut query = query.clone();
         let resolved =
             names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
-        constructs::rewrite_syntax(&mut query);
+        constructs::rewrite_syntax(&mut query)?;
         functions::rewrite_syntax(&mut query);
         let state = functions::with_undefined(&self.state, resolved.functions.iter().map(|(name, _)| name.as_str()))?;
         let planned = parameters::plan(&state, query, declared).await;

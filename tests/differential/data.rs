@@ -58,7 +58,7 @@ pub const COLUMNS: &[Column] = &[
     ),
     column(
         "txt",
-        "text COLLATE \"C\"",
+        "text",
         "String",
         &[
             "",
@@ -165,9 +165,13 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 pub fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| format!("{} {}", column.name, column.sql_type)).collect();
+    // Rowkey's order of columns is that of their names.
+    let mut named: Vec<(&str, &str)> = COLUMNS.iter().map(|column| (column.name, column.sql_type)).collect();
+    named.sort_unstable();
+    let columns: Vec<String> = named.iter().map(|(name, sql_type)| format!("{name} {sql_type}")).collect();
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = format!(
-        "CREATE TABLE {name} (\"PartitionKey\" text COLLATE \"C\" NOT NULL, \"RowKey\" text COLLATE \"C\" NOT NULL, \
+        "CREATE TABLE {name} (\"PartitionKey\" text NOT NULL, \"RowKey\" text NOT NULL, \
          \"Timestamp\" timestamptz NOT NULL, {}, PRIMARY KEY (\"PartitionKey\", \"RowKey\"));",
         columns.join(", ")
     );
@@ -182,7 +186,7 @@ pub fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
                 Some(value) => format!("'{}'", value.replace('\'', "''")),
             })
             .collect();
-        write!(text, "INSERT INTO {name} VALUES ('{partition}', '{key}', '{STAMP}Z', {});", values.join(", "))
+        write!(text, "INSERT INTO {name} (\"PartitionKey\", \"RowKey\", \"Timestamp\", {}) VALUES ('{partition}', '{key}', '{STAMP}Z', {});", names.join(", "), values.join(", "))
             .expect("a String takes everything");
     }
     text

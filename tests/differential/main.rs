@@ -24,7 +24,7 @@ use differences::DIFFERENCES;
 use expression::{Scope, any_kind, expression, filled};
 use rowkey::Rowkey;
 use server::Postgres;
-use wire::{Answer, Client, Form};
+use wire::{Answer, Client, Form, Rows, SEPARATOR};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -59,11 +59,20 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
     }
     let rowkey = Rowkey::start(&exports)?;
     let ours = rowkey.connect()?;
-    let mut compared =
-        Compared { rowkey, ours, theirs, asked: 0, rows: 0, errors: 0, kinds: BTreeMap::new(), found: Vec::new() };
+    let mut compared = Compared {
+        rowkey,
+        ours,
+        theirs,
+        zone: "UTC",
+        asked: 0,
+        rows: 0,
+        errors: 0,
+        kinds: BTreeMap::new(),
+        found: Vec::new(),
+    };
 
     for zone in ZONES {
-        compared.both(&format!("SET TimeZone = '{zone}'"))?;
+        compared.zone(zone)?;
         for probe in probes::PROBES {
             compared.question(probe, true)?;
         }
@@ -74,7 +83,7 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         compared.ask(statement, &parameters, Form::Binary, true)?;
     }
     for case in 0..cases {
-        compared.both(&format!("SET TimeZone = '{}'", dice.pick(ZONES)))?;
+        compared.zone(dice.pick(ZONES))?;
         for (risky, template) in expression::templates() {
             let scope = Scope { tables: &[""], risky };
             let expression = filled(template, (case % 2) as usize, scope, &mut dice);
@@ -119,6 +128,7 @@ struct Compared {
     rowkey: Rowkey,
     ours: Client,
     theirs: Client,
+    zone: &'static str,
     asked: usize,
     rows: usize,
     errors: usize,
@@ -127,9 +137,11 @@ struct Compared {
 }
 
 impl Compared {
-    fn both(&mut self, statement: &str) -> Outcome<()> {
-        self.ours.run(statement)?;
-        self.theirs.run(statement)
+    fn zone(&mut self, zone: &'static str) -> Outcome<()> {
+        self.zone = zone;
+        let statement = format!("SET TimeZone = '{zone}'");
+        self.ours.run(&statement)?;
+        self.theirs.run(&statement)
     }
 
     /// Asks in all forms.
@@ -154,6 +166,7 @@ impl Compared {
             Ok(ours) => ours,
             Err(error) => {
                 self.ours = self.rowkey.connect().map_err(|gone| format!("{statement}: {error}, then {gone}"))?;
+                self.ours.run(&format!("SET TimeZone = '{}'", self.zone))?;
                 *self.kinds.entry("broken").or_default() += 1;
                 self.found.push(format!("[broken] {form:?} {parameters:?}: {statement}\n  {error}"));
                 return Ok(false);
@@ -206,6 +219,9 @@ fn difference(ours: Answer, theirs: Answer, ordered: bool) -> Option<(&'static s
         theirs.rows.sort();
     }
     if ours.rows != theirs.rows {
+        numerics_alike(&mut ours, &mut theirs);
+    }
+    if ours.rows != theirs.rows {
         let count = ours.rows.len().max(theirs.rows.len());
         let first = (0..count).find(|&at| ours.rows.get(at) != theirs.rows.get(at)).unwrap_or(0);
         let (a, b) = (ours.rows.get(first), theirs.rows.get(first));
@@ -219,4 +235,37 @@ fn difference(ours: Answer, theirs: Answer, ordered: bool) -> Option<(&'static s
         return Some(("types", format!("  {counts:?} {differ:?} {parameters:?}")));
     }
     (ours.tag != theirs.tag).then(|| ("tag", format!("  ours {:?} theirs {:?}", ours.tag, theirs.tag)))
+}
+
+/// Numerics with a fixed number of digits behind the point for a column show more or fewer of them than PostgreSQL's, which
+/// belong to each value: those that are equal as far as both show them are made alike. Only text shows that.
+fn numerics_alike(ours: &mut Rows, theirs: &mut Rows) {
+    const NUMERIC: u32 = 1700;
+    let numeric: Vec<bool> = theirs.columns.iter().map(|column| column.type_oid == NUMERIC).collect();
+    for (ours, theirs) in ours.rows.iter_mut().zip(&theirs.rows) {
+        let theirs: Vec<&str> = theirs.split(SEPARATOR).collect();
+        let mut mine: Vec<&str> = ours.split(SEPARATOR).collect();
+        if mine.len() != theirs.len() || mine.len() != numeric.len() {
+            continue;
+        }
+        for ((ours, theirs), numeric) in mine.iter_mut().zip(theirs).zip(&numeric) {
+            if *numeric && (ours.starts_with("0x") || same_number(ours, theirs)) {
+                *ours = theirs;
+            }
+        }
+        *ours = mine.join(SEPARATOR);
+    }
+}
+
+/// Equal in the digits that both have, but for the rounding of the last.
+fn same_number(ours: &str, theirs: &str) -> bool {
+    let parse = |text: &str| text.trim_matches('"').parse::<f64>();
+    let digits = |text: &str| text.split_once('.').map_or(0, |(_, behind)| behind.len() - 1);
+    match (parse(ours), parse(theirs)) {
+        (Ok(a), Ok(b)) => {
+            let shown = 10_f64.powi(-(digits(ours).min(digits(theirs)) as i32));
+            (a - b).abs() <= shown.max(b.abs() * 1e-15)
+        }
+        _ => false,
+    }
 }

@@ -120,7 +120,7 @@ pub const PROBES: &[&str] = &[
     "SELECT 'abc' LIKE 'a\\'",
     "SELECT regexp_replace('a', '[', 'b')",
     "SELECT split_part('a', ',', 0)",
-    // REPEAT
+    "SELECT repeat('a', 2000000000)",
     "SELECT format('%z', 1)",
     // Casts.
     "SELECT 'abc'::int4",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::Outcome;
 use crate::wire::Client;
@@ -16,6 +16,8 @@ const DATABASE: &str = "devstoreaccount1";
 pub struct Rowkey {
     folder: PathBuf,
     server: Child,
+    /// Kept open: a server that cannot say where it listens ends.
+    _stdout: BufReader<ChildStdout>,
     address: String,
 }
 
@@ -47,14 +49,14 @@ impl Rowkey {
             .args(["serve", "--pg", "127.0.0.1:0", "--data"])
             .arg(&folder)
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::null())
             .spawn()?;
-        let stdout = server.stdout.take().ok_or("no standard output")?;
+        let mut stdout = BufReader::new(server.stdout.take().ok_or("no standard output")?);
         let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
+        stdout.read_line(&mut line)?;
         // Rowkey listens on ADDRESS. Connect with
         let address = line.split_whitespace().nth(3).map(|word| word.trim_end_matches('.').to_owned());
-        let started = Self { folder, server, address: address.unwrap_or_default() };
+        let started = Self { folder, server, _stdout: stdout, address: address.unwrap_or_default() };
         if started.address.is_empty() {
             return Err(format!("the server said {line:?}").into());
         }

@@ -11,6 +11,9 @@ use crate::Outcome;
 /// Answers that take longer are a hang.
 const ANSWER_SECONDS_MAX: u64 = 15;
 
+/// Between the values of a row.
+pub const SEPARATOR: &str = " | ";
+
 /// How a question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -168,7 +171,7 @@ impl Client {
                             length => shown(body.take(length as usize)?, binary),
                         });
                     }
-                    found.rows.push(row.join(" | "));
+                    found.rows.push(row.join(SEPARATOR));
                 }
                 b'C' => found.tag = body.text()?,
                 b'E' => failure = failure.or(Some(body.failure()?)),

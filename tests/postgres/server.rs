@@ -45,7 +45,16 @@ impl Postgres {
         let owner = owner()?;
         let folder = Folder::new(owner)?;
         let initdb = command(&binaries, "initdb", &folder, owner)
-            .args(["--username", USER, "--auth=trust", "--locale=C", "--encoding=UTF8", "--no-sync", "-D"])
+            .args([
+                "--username",
+                USER,
+                "--auth=trust",
+                "--locale=C.UTF-8",
+                "--lc-collate=C",
+                "--encoding=UTF8",
+                "--no-sync",
+                "-D",
+            ])
             .arg(folder.cluster())
             .output()?;
         if !initdb.status.success() {

@@ -48,6 +48,8 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidEscape => "22019",
         ErrorKind::InvalidLogarithm => "2201E",
         ErrorKind::InvalidPower => "2201F",
+        ErrorKind::InvalidSubstring => "22011",
+        ErrorKind::TooLarge => "54000",
         ErrorKind::NullNotAllowed => "22004",
         ErrorKind::CannotCoerce => "42846",
         ErrorKind::CannotChange => "55P02",

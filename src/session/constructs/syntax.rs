@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
-    Statement, TableFactor, Value, VisitMut, VisitorMut,
+    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart,
+    Query, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
 };
 
 use super::collected::array_of_query;
@@ -15,17 +16,49 @@ use crate::functions::system::JSON_OF_ARRAY;
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are resolved: what it adds needs no
 /// resolving, and what it moves still does.
-pub fn rewrite_syntax(statement: &mut Statement) {
-    // Nothing breaks off the walk.
-    let _walked: ControlFlow<()> = statement.visit(&mut Rewriter);
+pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
+    match statement.visit(&mut Rewriter) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),
+    }
 }
 
 struct Rewriter;
 
 impl VisitorMut for Rewriter {
-    type Break = ();
+    /// What is not supported.
+    type Break = &'static str;
 
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        // The query engine would answer as if ALL were not there, or as if there were no duplicates on the right.
+        let mut operations = vec![query.body.as_ref()];
+        while let Some(operation) = operations.pop() {
+            if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
+                match (op, set_quantifier) {
+                    (SetOperator::Except, SetQuantifier::All) => {
+                        return ControlFlow::Break("EXCEPT ALL is not supported");
+                    }
+                    (SetOperator::Intersect, SetQuantifier::All) => {
+                        return ControlFlow::Break("INTERSECT ALL is not supported");
+                    }
+                    _ => operations.extend([left.as_ref(), right.as_ref()]),
+                }
+            }
+        }
+        let plain = query.fetch.as_ref().is_some_and(|fetch| !fetch.with_ties && !fetch.percent);
+        if plain && let Some(fetch) = query.fetch.take() {
+            let rows = fetch.quantity.unwrap_or_else(|| Expr::value(Value::Number("1".to_owned(), false)));
+            match &mut query.limit_clause {
+                Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(rows),
+                other => {
+                    *other = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
         if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
             drop_system_schema(name);
         }
@@ -33,7 +66,7 @@ impl VisitorMut for Rewriter {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         match expr {
             Expr::BinaryOp { left, op, .. } => {
                 if let BinaryOperator::PGCustomBinaryOperator(words) = op

@@ -187,7 +187,7 @@ async fn answer(sql: &str) -> Result<Vec<RecordBatch>> {
     let mut parsed = DFParserBuilder::new(sql).with_dialect(&PostgreSqlDialect {}).build()?.parse_statements()?;
     let Some(Parsed::Statement(mut statement)) = parsed.pop_front() else { panic!("no statement: {sql}") };
     names::resolve(&mut statement, &Names(catalog())).map_err(|error| DataFusionError::External(Box::new(error)))?;
-    rewrite_syntax(&mut statement);
+    rewrite_syntax(&mut statement)?;
     let session = session();
     let plan = session.state().statement_to_plan(Parsed::Statement(statement)).await?;
     session.execute_logical_plan(plan).await?.collect().await
