@@ -235,8 +235,13 @@ fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
                 }
                 chains.push(0);
             }
-            Token::RParen | Token::RBracket if chains.len() > 1 => {
+            Token::RParen if chains.len() > 1 => {
                 chains.pop();
+            }
+            // Of subscripts, each is a level deeper as well.
+            Token::RBracket if chains.len() > 1 => {
+                chains.pop();
+                count(&mut chains)?;
             }
             Token::Comma | Token::SemiColon => {
                 if let Some(chain) = chains.last_mut() {
@@ -246,6 +251,10 @@ fn refuse_long_chains(tokens: &[TokenWithSpan]) -> Result<()> {
             Token::Word(word) if matches!(word.keyword, Keyword::AND | Keyword::OR | Keyword::UNION) => {
                 count(&mut chains)?;
             }
+            Token::Word(word) if matches!(word.keyword, Keyword::IS | Keyword::AT | Keyword::COLLATE) => {
+                count(&mut chains)?;
+            }
+            Token::DoubleColon => count(&mut chains)?,
             Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => {
                 count(&mut chains)?
             }
