@@ -55,6 +55,10 @@ pub fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
             Token::RParen | Token::RBracket if inner > 1 => {
                 calls -= usize::from(innermost.is_call);
                 open.pop();
+                // A subscript is a level as well.
+                if let (Token::RBracket, Some(outer)) = (token, open.last_mut()) {
+                    outer.postfix += 1;
+                }
             }
             Token::Comma | Token::SemiColon => (innermost.chain, innermost.postfix) = (0, 0),
             Token::DoubleColon => innermost.postfix += 1,

@@ -11,8 +11,9 @@ use super::failure::{Failure, Outcome};
 use crate::frontend::embedded::Database;
 use crate::frontend::postgres::{Server, ServerOptions};
 
-/// Deep plans are walked by recursion.
-pub(super) const COMPUTE_STACK_BYTES: usize = 8 << 20;
+/// Deep plans and expressions are walked by recursion, and an overflow would end the process, with everybody's sessions. Pages
+/// that are not used take no memory.
+pub(super) const COMPUTE_STACK_BYTES: usize = 64 << 20;
 
 /// More threads than processors: a step that computes for long then shares a processor with the others' short ones, as the
 /// system divides it, instead of keeping it.

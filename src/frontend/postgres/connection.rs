@@ -29,6 +29,13 @@ fn terminated() -> Error {
     Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
 }
 
+fn error_of(malformed: Malformed) -> Error {
+    match malformed {
+        Malformed::Content(reason) => Error::new(ErrorKind::Protocol, reason),
+        Malformed::NotUtf8 => Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""),
+    }
+}
+
 /// Why a session ends.
 enum End {
     /// The client left, or said so.
@@ -141,9 +148,11 @@ impl Connection {
                 self.tell(&error)?;
                 self.ready()
             }
-            Message::Malformed(Malformed::Content(reason)) => Err(Error::new(ErrorKind::Protocol, reason)),
-            Message::Malformed(Malformed::NotUtf8) => {
-                Err(Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))
+            Message::Malformed(malformed) => Err(error_of(malformed)),
+            Message::MalformedQuery(malformed) => {
+                self.tell(&error_of(malformed))?;
+                self.session.end_of_request();
+                self.ready()
             }
             // Left over from a copy that failed: passed over, as PostgreSQL does.
             Message::Copy => return Ok(()),

@@ -46,6 +46,8 @@ pub enum Message {
     FunctionCall,
     /// It was read to its end, and is an error in the session.
     Malformed(Malformed),
+    /// The same of a simple query, which no Sync follows.
+    MalformedQuery(Malformed),
 }
 
 #[derive(Debug, PartialEq)]
@@ -109,8 +111,10 @@ pub fn next(buffer: &mut BytesMut) -> Result<Option<Message>, Lost> {
     let message = body.message(kind);
     Ok(Some(match message {
         Ok(message) if body.0.is_empty() => message,
-        Ok(_) => Message::Malformed(Malformed::Content("invalid message format")),
-        Err(malformed) => Message::Malformed(malformed),
+        other => {
+            let malformed = other.err().unwrap_or(Malformed::Content("invalid message format"));
+            if kind == b'Q' { Message::MalformedQuery(malformed) } else { Message::Malformed(malformed) }
+        }
     }))
 }
 

@@ -49,7 +49,7 @@ fn what_does_not_fit_its_length_is_malformed_and_the_next_message_is_read() {
         assert!(matches!(next(&mut buffer), Ok(Some(Message::Malformed(_)))), "{body:?}");
         assert_eq!(next(&mut buffer), Ok(Some(Message::Sync)));
     }
-    assert_eq!(next(&mut framed(b'Q', b"\xc3\x28\0")), Ok(Some(Message::Malformed(Malformed::NotUtf8))));
+    assert_eq!(next(&mut framed(b'Q', b"\xc3\x28\0")), Ok(Some(Message::MalformedQuery(Malformed::NotUtf8))));
     let mut negative = framed(b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xf0\0\0");
     assert!(matches!(next(&mut negative), Ok(Some(Message::Malformed(_)))));
 }
