@@ -18,7 +18,9 @@ use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, no
 use crate::clock::Clock;
 
 /// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
-const REMOVED: [&str; 15] = [
+const REMOVED: [&str; 16] = [
+    // Its other names are functions of ours, which would give way to it.
+    "character_length",
     "to_timestamp_seconds",
     "to_timestamp_millis",
     "to_timestamp_micros",

@@ -19,7 +19,7 @@ const VALUE_BYTES_MAX: usize = 1 << 30;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
-pub static FUNCTIONS: [Function; 11] = [
+pub static FUNCTIONS: [Function; 13] = [
     function("repeat", 2..=2, returns_text, run_repeat),
     function("lpad", 2..=3, returns_text, |call| padded(call, true)),
     function("rpad", 2..=3, returns_text, |call| padded(call, false)),
@@ -30,6 +30,8 @@ pub static FUNCTIONS: [Function; 11] = [
     function("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
     function("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
     function("length", 1..=1, returns_length, |call| lengths(call, false)),
+    function("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
     function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
 
@@ -52,6 +54,13 @@ fn returns_text(arguments: &Arguments) -> Result<DataType> {
 fn returns_length(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
         Kind::Text | Kind::Null | Kind::Bytea => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_text_length(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Text | Kind::Null => Ok(DataType::Int32),
         _ => arguments.undefined(),
     }
 }

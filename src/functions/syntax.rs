@@ -136,10 +136,23 @@ fn renamed(mut function: Function) -> Expr {
         Some("variance") => "var_samp",
         Some("every") => "bool_and",
         Some("nullif") => return null_if(function),
+        Some("date") => return cast_of(function, DataType::Date),
+        Some("bool") => return cast_of(function, DataType::Boolean),
         _ => return Expr::Function(function),
     };
     function.name = ObjectName::from(vec![Ident::new(other)]);
     Expr::Function(function)
+}
+
+/// A type's name as a function is a cast.
+fn cast_of(function: Function, data_type: DataType) -> Expr {
+    let FunctionArguments::List(list) = &function.args else { return Expr::Function(function) };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] => {
+            Expr::Cast { kind: CastKind::Cast, expr: Box::new(value.clone()), data_type, array: false, format: None }
+        }
+        _ => Expr::Function(function),
+    }
 }
 
 fn null_if(function: Function) -> Expr {

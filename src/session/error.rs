@@ -509,7 +509,8 @@ impl Error {
         let mut found = Self::new(kind, error.message);
         found.hint = error.hint;
         // PostgreSQL does not say where a name is given to a second table.
-        found.position = error.position.map(|at| source.position(at)).filter(|_| kind != ErrorKind::DuplicateAlias);
+        let placed = kind != ErrorKind::DuplicateAlias || !found.message.starts_with("table name");
+        found.position = error.position.filter(|_| placed).map(|at| source.position(at));
         found
     }
 

@@ -3,11 +3,288 @@
 /// A construct that is answered otherwise.
 #[derive(Debug)]
 pub struct Difference {
-    /// A question that shows it. When both answer alike, the entry is to go.
+    /// A question that shows it. When both answer alike, the entry is to go. Empty where only parameters show it.
     pub example: &'static str,
     /// Questions that hold all of these pieces are not compared.
     pub pieces: &'static [&'static str],
     pub reason: &'static str,
 }
 
-pub const DIFFERENCES: &[Difference] = &[];
+const fn construct(example: &'static str, pieces: &'static [&'static str], reason: &'static str) -> Difference {
+    Difference { example, pieces, reason }
+}
+
+pub const DIFFERENCES: &[Difference] = &[
+    construct("SELECT md5('a')", &["md5("], "md5 is missing"),
+    construct("SELECT sha256('a'::bytea)", &["sha256("], "sha256 is missing"),
+    construct("SELECT to_date('2024-01-31', 'YYYY-MM-DD')", &["to_date("], "to_date is missing"),
+    construct(
+        "SELECT to_timestamp('2024-01-31', 'YYYY-MM-DD')",
+        &["to_timestamp(", "'YYYY"],
+        "to_timestamp of a text is missing",
+    ),
+    construct("SELECT pg_typeof(1)", &["pg_typeof("], "pg_typeof is missing"),
+    construct("SELECT convert_to('a', 'UTF8')", &["convert_to("], "convert_to is missing"),
+    construct("SELECT unistr('a')", &["unistr("], "unistr is missing"),
+    construct(
+        "SELECT justify_interval(interval '1 day')",
+        &["justify_"],
+        "justify_days, justify_hours and justify_interval are missing",
+    ),
+    construct("SELECT isfinite(date '2024-01-01')", &["isfinite("], "isfinite is missing"),
+    construct("SELECT make_interval(days => 1)", &["make_interval("], "arguments by name are not taken"),
+    construct("SELECT to_char(1, '999,999')", &["'999,999')"], "to_char of numbers is missing"),
+    construct("SELECT to_char(1.5, 'FM990.00')", &["'FM990.00')"], "to_char of numbers is missing"),
+    construct("SELECT to_char(1.5::float8, '0.99EEEE')", &["'0.99EEEE')"], "to_char of numbers is missing"),
+    construct("SELECT to_char(interval '1 hour', 'HH24:MI')", &["'HH24:MI')"], "to_char of intervals is missing"),
+    construct(
+        "SELECT date '2024-01-01' BETWEEN SYMMETRIC date '2025-01-01' AND date '2023-01-01'",
+        &["BETWEEN SYMMETRIC"],
+        "BETWEEN SYMMETRIC is not read",
+    ),
+    construct("SELECT trim(LEADING FROM ' a')", &["trim(LEADING FROM"], "trim without characters is not read"),
+    construct(
+        "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY small) FROM parts",
+        &["percentile_disc"],
+        "percentile_disc and mode are missing",
+    ),
+    construct(
+        "SELECT 'NaN'::float8::numeric",
+        &["num::numeric"],
+        "numerics have 38 digits, and neither NaN nor infinities",
+    ),
+    construct("SELECT 0.1::float8 AS e, cbrt(0.1::float8)", &["cbrt("], "the last digit of cube roots"),
+    construct("SELECT 'a '::char(3) = 'a'::char(4)", &["::char("], "blanks at the end of char(n) count"),
+    construct(
+        "SELECT timestamptz '1969-12-31 23:59:59.5+00'::timestamptz(0)",
+        &["::timestamptz(0)"],
+        "halves before 1970 are rounded up to a precision",
+    ),
+    construct(
+        "SELECT ARRAY[1e300::float8]::text",
+        &["ARRAY[", ":text"],
+        "arrays of doubles are cast to text with all their digits",
+    ),
+    construct(
+        "SELECT age(timestamp '2024-01-31 10:00:00', timestamp '9999-12-31 23:59:59.999999') * 1.5",
+        &["age(", "* 1.5"],
+        "the last microsecond of an interval times a fraction",
+    ),
+    construct("SELECT stddev(x) FROM (VALUES (1), (2)) v(x)", &["stddev"], "deviations of integers are doubles"),
+    construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
+    construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
+    construct(
+        r#"SELECT "RowKey" FROM items WHERE (small, txt) IN (SELECT small, txt FROM parts)"#,
+        &["txt) IN (SELECT"],
+        "rows are not looked for in subqueries",
+    ),
+    construct(
+        r#"SELECT unnest(ARRAY[1, 2, 3]) AS u FROM parts ORDER BY "PartitionKey""#,
+        &["SELECT unnest(", "ORDER BY"],
+        "an order by other columns than those beside a set",
+    ),
+    construct(
+        "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT * FROM t",
+        &["WITH RECURSIVE"],
+        "integers of a recursive query that begins with a literal are bigint",
+    ),
+];
+
+/// Single questions, and what differs.
+pub const QUESTIONS: &[(&str, &str)] = &[
+    (
+        r#"SELECT (make_date(2024, 2, 29) + small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "days beyond the type's range are not refused",
+    ),
+    (
+        r#"SELECT (quote_ident(NULL::text) ILIKE split_part("RowKey", ',', small % 3)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
+        "beside a constant NULL the rest is evaluated",
+    ),
+    (
+        r#"SELECT (interval '1 day' * (SELECT small)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
+        "the least number of days is refused",
+    ),
+    (
+        r#"SELECT (coalesce(date_trunc('week', at), to_timestamp(num)) + interval '1 day') AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "infinite times are refused",
+    ),
+    (r#"SELECT $$dollar$$, E'a\nb', U&'\0061', 'it''s', B'101' IS NULL"#, "refused, where PostgreSQL answers"),
+    ("TABLE parts", "refused, where PostgreSQL answers"),
+    ("SELECT", "refused, where PostgreSQL answers"),
+    (
+        "SELECT 7 / 2, -7 / 2, 7 % -3, -7 % 3, 7.0 / 2, 1 / 3.0, 2 ^ 10, 2 ^ 0.5, |/ 16.0, ||/ 27.0, @ -5, 5 & 3, 5 | 3, 5 # 3, ~5, 1 << 4, -16 >> 2",
+        "other rows",
+    ),
+    (
+        "SELECT 1.10 + 2.2, 1.10 * 2.20, 10.00 / 4, 1e-3, 100::numeric / 3, 2::numeric ^ 100, 0.1 + 0.2 = 0.3, 0.1::float8 + 0.2::float8",
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        "SELECT 1e15::float8, 1e16::float8, 123456789012345678::float8, 1e-5::float8, 0.0001::float8, 1.1::float4, 1e10::float4, '1e400'::numeric > 1",
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        "SELECT 'NaN'::float8 = 'NaN'::float8, 'NaN'::float8 > 'Infinity'::float8, '-0'::float8 = 0::float8, 'NaN'::numeric, 'Infinity'::numeric",
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        "SELECT div(7, 2), mod(7, 2), gcd(12, 18), lcm(4, 6), factorial(5), power(2, 3), sqrt(2), exp(1), ln(2.0), log(100), sign(-2), abs(-2.5)",
+        "another type",
+    ),
+    ("SELECT avg(x), sum(x) FROM (VALUES (1), (2), (NULL)) v(x)", "another type"),
+    (
+        "SELECT 1 IN (2, NULL), 1 IN (1, NULL), 1 NOT IN (2, NULL), NULL IN (1), NULL::int IN (SELECT 1 WHERE false)",
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        "SELECT (1, NULL) = (1, 2), (1, NULL) = (2, NULL), (1, NULL) < (2, 3), (NULL, 1) < (1, 1), ROW(1, 2) IS NULL, ROW(NULL, NULL) IS NULL",
+        "other rows",
+    ),
+    (
+        "SELECT substring('abcdef' FROM 2 FOR 3), substring('abcdef' FROM -1 FOR 3), substr('abc', 0), left('abc', -1), right('abc', -2), substring('foobar' FROM 'o(.)b')",
+        "another type",
+    ),
+    (
+        "SELECT regexp_replace('abcabc', 'b', 'X'), regexp_replace('abcabc', 'B', 'X', 'gi'), regexp_match('abc', '(b)(c)'), regexp_count('aaa', 'a')",
+        "another type",
+    ),
+    ("SELECT 'abc' ~ '('", "another SQLSTATE"),
+    (r#"SELECT 'abc' LIKE 'a\'"#, "answered, where PostgreSQL refuses"),
+    ("SELECT 'infinity'::timestamptz > now(), '-infinity'::date", "refused, where PostgreSQL answers"),
+    ("SELECT '{a,b}'::int[]", "another SQLSTATE"),
+    (
+        "SELECT to_char(timestamp '2024-01-05 15:04:05.678', 'YYYY-MM-DD HH12:MI:SS.MS AM Day Month DD D W WW J'), to_char(1234.5, '9,999.99'), to_char(-5, 'S99'), to_char(0.5, '0.0%')",
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        "SELECT date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = timestamptz '2024-01-01', date '2024-01-01' BETWEEN '2023-12-31' AND '2024-01-02', (date '2024-01-01', date '2024-02-01') OVERLAPS (date '2024-01-15', date '2024-03-01')",
+        "refused, where PostgreSQL answers",
+    ),
+    ("SELECT FROM WHERE", "another SQLSTATE"),
+    (r#"SELECT "abc"#, "other words or another place"),
+    ("SELECT * FROM items GROUP small", "other words or another place"),
+    ("SELECT * FROM items ORDER small", "other words or another place"),
+    ("SELECT nope(1)", "another SQLSTATE"),
+    ("SELECT length('a', 'b')", "another SQLSTATE"),
+    ("SELECT upper(small) FROM items", "another SQLSTATE"),
+    ("SELECT sum(txt) FROM items", "another SQLSTATE"),
+    ("SELECT avg(flag) FROM items", "another SQLSTATE"),
+    ("SELECT max(flag) FROM items", "answered, where PostgreSQL refuses"),
+    ("SELECT txt + 1 FROM items", "another SQLSTATE"),
+    ("SELECT small || big FROM items", "another SQLSTATE"),
+    ("SELECT small LIKE '1%' FROM items", "another SQLSTATE"),
+    ("SELECT * FROM items WHERE small", "another SQLSTATE"),
+    ("SELECT * FROM items WHERE txt", "another SQLSTATE"),
+    ("SELECT * FROM items WHERE 1", "another SQLSTATE"),
+    ("SELECT small FROM items HAVING small > 1", "another SQLSTATE"),
+    ("SELECT small, count(*) FROM items", "another SQLSTATE"),
+    ("SELECT small, txt FROM items GROUP BY small", "another SQLSTATE"),
+    ("SELECT * FROM items GROUP BY small", "another SQLSTATE"),
+    ("SELECT sum(small) FROM items WHERE sum(small) > 1", "another SQLSTATE"),
+    ("SELECT sum(sum(small)) FROM items", "another SQLSTATE"),
+    ("SELECT small FROM items GROUP BY sum(small)", "another SQLSTATE"),
+    ("SELECT row_number() OVER () FROM items WHERE row_number() OVER () = 1", "another SQLSTATE"),
+    ("SELECT rank() FROM items", "another SQLSTATE"),
+    ("SELECT DISTINCT small FROM items ORDER BY big", "another SQLSTATE"),
+    ("SELECT DISTINCT ON (small) small, big FROM items ORDER BY big", "another SQLSTATE"),
+    ("SELECT (SELECT small FROM items)", "another SQLSTATE"),
+    ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
+    ("SELECT small IN (SELECT small, big FROM items) FROM items", "another SQLSTATE"),
+    ("SELECT 1 UNION SELECT 'a'::text", "another SQLSTATE"),
+    ("SELECT CASE WHEN true THEN 1 ELSE 'a'::text END", "another SQLSTATE"),
+    ("SELECT CASE WHEN 1 THEN 1 END", "answered, where PostgreSQL refuses"),
+    ("SELECT coalesce(1, 'a'::text)", "another SQLSTATE"),
+    ("SELECT ARRAY[1, 'a']", "another SQLSTATE"),
+    ("SELECT ARRAY[1, true]", "another SQLSTATE"),
+    ("SELECT NOT 1", "another SQLSTATE"),
+    ("SELECT 1 AND true", "another SQLSTATE"),
+    ("SELECT -'a'::text", "another SQLSTATE"),
+    ("SELECT small FROM items LIMIT -1", "another SQLSTATE"),
+    ("SELECT small FROM items OFFSET -1", "another SQLSTATE"),
+    ("SELECT small FROM items LIMIT 'a'", "another SQLSTATE"),
+    ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),
+    ("SELECT * FROM items a JOIN parts b", "other words or another place"),
+    ("SELECT * FROM (SELECT 1)", "answered, where PostgreSQL refuses"),
+    ("SELECT string_agg(txt) FROM items", "another SQLSTATE"),
+    ("SELECT count(DISTINCT small, big) FROM items", "another SQLSTATE"),
+    ("SELECT grouping(small) FROM items", "another SQLSTATE"),
+    (r#"SELECT gcd(big, small) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (r#"SELECT (num ^ -3) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (r#"SELECT right('ABC', small) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "other rows"),
+    (
+        r#"SELECT decode((date '9999-12-31'::text || (small / small)), 'hex') AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (r#"SELECT chr(((SELECT small)::int2)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (
+        r#"SELECT nullif(substring('a', 1, small % 5)::uuid, CASE WHEN (txt ILIKE "PartitionKey") THEN '%'::uuid ELSE 'a'::uuid END) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (
+        r#"SELECT log(10, (0.333 / coalesce(small, small))) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    ("SELECT raw AS g, count(*), sum(small), min(num), max(num) FROM items GROUP BY 1", "other rows"),
+    (
+        "SELECT regr_slope(small, length(txt)), corr(small, length(txt)), covar_pop(small, length(txt)) FROM parts WHERE small BETWEEN 0 AND 100",
+        "other rows",
+    ),
+    (r#"SELECT (small / num)::int4 AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (
+        r#"SELECT (1e300::float8::numeric / (-2.25 / 0.0)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (r#"SELECT power(num, log(num)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (
+        r#"SELECT substring(split_part(txt, ',', NULL::int4 % 3), 1, small % 5) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
+        "refused, where PostgreSQL answers",
+    ),
+    (r#"SELECT (~-9007199254740993) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
+    (r#"SELECT right(txt, small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "other rows"),
+    (
+        r#"SELECT ((NULL::numeric::int8 % 10) * abs(big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        r#"SELECT least(ln(100.00)::int4, round('-Infinity'::float8::numeric, 2)::int4, 3) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (
+        r#"SELECT make_timestamptz(2024, mod(small, small), 1, 0, 0, 0)::timestamp AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (
+        r#"SELECT (((interval '-1 year' * num) / small) / (small % 7)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "another SQLSTATE",
+    ),
+    (
+        r#"SELECT ((0::int8 + mod(small, small)) % (NULL::int8 * big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "refused, where PostgreSQL answers",
+    ),
+    (
+        r#"SELECT a."RowKey", b."RowKey", date(b.at) FROM items a JOIN parts b ON a."PartitionKey" = b."PartitionKey" AND a."RowKey" = b."RowKey""#,
+        "refused, where PostgreSQL answers",
+    ),
+];
+
+/// Single questions with parameters.
+pub const WITH_PARAMETERS: &[(&str, &str)] = &[
+    ("SELECT $1 + 1", "another type"),
+    ("SELECT count(*) FROM items WHERE small = ANY ($1)", "refused, where PostgreSQL answers"),
+    (
+        r#"SELECT "RowKey" FROM items WHERE "PartitionKey" = $1 AND "RowKey" >= $2 ORDER BY 1 LIMIT $3 OFFSET $4"#,
+        "refused, where PostgreSQL answers",
+    ),
+    ("SELECT coalesce($1, small) FROM items ORDER BY 1 LIMIT 2", "refused, where PostgreSQL answers"),
+    ("SELECT CASE WHEN $1 THEN 'a' ELSE 'b' END", "another type"),
+    (
+        r#"SELECT at + $1 FROM items WHERE "RowKey" = 'k0' AND "PartitionKey" = 'p0'"#,
+        "refused, where PostgreSQL answers",
+    ),
+    ("SELECT $2::int4", "answered, where PostgreSQL refuses"),
+    ("SELECT count(*) FROM items WHERE small = $1 + $2", "another SQLSTATE"),
+    ("SELECT $1 IS NULL", "answered, where PostgreSQL refuses"),
+    ("SELECT 1 LIMIT $1", "another SQLSTATE"),
+    ("SELECT ARRAY[$1, 2]", "another type"),
+    ("SELECT nope($1)", "another SQLSTATE"),
+];
