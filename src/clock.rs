@@ -17,6 +17,11 @@ pub trait Clock: Debug + Send + Sync + 'static {
     fn elapsed(&self) -> Duration;
 }
 
+/// The moment on the clock that timeouts are measured by: the runtime's.
+pub fn timer_now() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 /// The clock of the machine.
 #[derive(Debug, Clone)]
 pub struct SystemClock {

@@ -40,12 +40,14 @@ impl Database {
 
     /// Runs one statement.
     pub async fn sql(&self, statement: &str) -> Result<Answer> {
-        self.engine.own_session()?.sql(statement, &[]).await
+        self.sql_with(statement, Vec::new()).await
     }
 
     /// Runs one statement with values for `$1`, `$2` and so on.
     pub async fn sql_with(&self, statement: &str, parameters: Vec<Value>) -> Result<Answer> {
-        self.engine.own_session()?.sql(statement, &parameters).await
+        let mut session = self.engine.own_session()?;
+        let answer = session.sql(statement, &parameters).await?;
+        Ok(answer.keeping(session))
     }
 
     /// A session, whose settings, transaction and prepared statements last from one statement to the next.

@@ -1,5 +1,6 @@
 //! The result of a statement.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -14,11 +15,13 @@ use super::error::{Error, Result};
 pub struct Answer {
     schema: SchemaRef,
     batches: SendableRecordBatchStream,
+    /// What has to live as long as the rows come: a session that was made for this answer.
+    _kept: Option<Box<dyn Any + Send>>,
 }
 
 impl Answer {
     pub(super) fn new(batches: SendableRecordBatchStream) -> Self {
-        Self { schema: batches.schema(), batches }
+        Self { schema: batches.schema(), batches, _kept: None }
     }
 
     /// The answer of a statement without rows.
@@ -30,7 +33,7 @@ impl Answer {
     pub(super) fn of(rows: RecordBatch) -> Self {
         let schema = rows.schema();
         let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), futures::stream::iter([Ok(rows)]));
-        Self { schema, batches: Box::pin(batches) }
+        Self { schema, batches: Box::pin(batches), _kept: None }
     }
 
     /// The same rows under other labels, which need not be unique.
@@ -49,12 +52,21 @@ impl Answer {
             let (_, arrays, _) = batch.into_parts();
             Ok(RecordBatch::try_new_with_options(Arc::clone(&relabel), arrays, &rows)?)
         });
-        Self { schema: Arc::clone(&schema), batches: Box::pin(RecordBatchStreamAdapter::new(schema, batches)) }
+        Self {
+            schema: Arc::clone(&schema),
+            batches: Box::pin(RecordBatchStreamAdapter::new(schema, batches)),
+            _kept: None,
+        }
     }
 
     /// Names and types of the columns. `FixedSizeBinary(16)` is a uuid.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// The same, keeping something alive until it is dropped.
+    pub(crate) fn keeping(self, kept: impl Any + Send) -> Self {
+        Self { _kept: Some(Box::new(kept)), ..self }
     }
 
     /// The next rows; `None` at the end.

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::error::Result;
 use super::registry::{Interrupt, Registration};
 use super::watching::{Signals, interrupted, timed_out};
+use crate::clock::timer_now;
 
 /// Watches over one statement, from its planning to its last row.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl StatementGuard {
     pub fn new(session: &Registration, timeout: Option<Duration>) -> Self {
         let signals = Arc::clone(session.signals());
         // A timeout beyond what a clock can show is none.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let deadline = timeout.and_then(|timeout| timer_now().checked_add(timeout));
         signals.clear_cancel();
         signals.set_deadline(deadline);
         Self { interrupts: signals.interrupts(), signals, deadline }

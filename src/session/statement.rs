@@ -232,17 +232,8 @@ fn unqualify_functions(statement: &mut ast::Statement) {
     });
 }
 
-/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side; and the query engine takes the
-/// pattern of SIMILAR TO for a regular expression.
+/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
 fn refuse_misread(statement: &ast::Statement) -> Result<()> {
-    let similar = visit_expressions(statement, |expr| match expr {
-        Expr::SimilarTo { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    if similar.is_break() {
-        return Err(Error::new(ErrorKind::Unsupported, "SIMILAR TO is not supported")
-            .with_hint("LIKE and ~ (regular expressions) are"));
-    }
     let found = visit_expressions(statement, |expr| match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
             if matches!(**right, Expr::BinaryOp { .. }) =>

@@ -20,6 +20,7 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use super::statement::StatementWatch;
+use crate::clock::timer_now;
 
 /// How long a stream gives batches before others get their turn.
 const TURN: Duration = Duration::from_millis(5);
@@ -115,7 +116,7 @@ impl Stream for WatchedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.watch.check()?;
-        let now = Instant::now();
+        let now = timer_now();
         match self.turn_ends {
             Some(end) if now >= end => {
                 self.turn_ends = None;

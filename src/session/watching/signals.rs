@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::clock::timer_now;
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::registry::Interrupt;
 
@@ -59,7 +60,7 @@ impl Signals {
             told => return Err(interrupted(told)),
         }
         match *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(deadline) if Instant::now() >= deadline => Err(timed_out()),
+            Some(deadline) if timer_now() >= deadline => Err(timed_out()),
             _ => Ok(()),
         }
     }
@@ -104,9 +105,9 @@ mod tests {
     #[test]
     fn a_deadline_passes() {
         let signals = Signals::new();
-        signals.set_deadline(Some(Instant::now() + Duration::from_secs(3600)));
+        signals.set_deadline(Some(timer_now() + Duration::from_secs(3600)));
         assert_eq!(kind(&signals), None);
-        signals.set_deadline(Some(Instant::now()));
+        signals.set_deadline(Some(timer_now()));
         assert_eq!(kind(&signals), Some(ErrorKind::Cancelled));
         signals.set_deadline(None);
         assert_eq!(kind(&signals), None);
