@@ -20,7 +20,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::error::{Error, ErrorKind, Result};
-use crate::sql_types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of};
+use crate::sql_types::{
+    POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
+};
 
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub async fn plan(
@@ -39,19 +41,7 @@ pub async fn plan(
         // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields()?;
-            infer_arrays(&plan, &mut inferred)?;
-            plan.apply_with_subqueries(|node| {
-                node.apply_expressions(|expr| {
-                    expr.apply(|expr| {
-                        if let Expr::Cast(Cast { expr, field }) = expr
-                            && let Expr::Placeholder(placeholder) = expr.as_ref()
-                        {
-                            inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
-                        }
-                        Ok(TreeNodeRecursion::Continue)
-                    })
-                })
-            })?;
+            infer_more(&plan, &mut inferred)?;
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
@@ -70,8 +60,8 @@ pub async fn plan(
     }
 }
 
-/// Of `x = ANY ($1)`: the parameter is an array of what x is.
-fn infer_arrays(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
+/// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter is an array of what x is.
+fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
         node.apply_expressions(|expr| {
@@ -85,11 +75,22 @@ fn infer_arrays(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldR
                     let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
                     inferred.insert(array.id.clone(), Some(Arc::new(Field::new("", ArrowType::List(item), true))));
                 }
+                if let Expr::Cast(Cast { expr, field }) = expr
+                    && let Expr::Placeholder(placeholder) = expr.as_ref()
+                    && !is_named_object(field)
+                {
+                    inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+                }
                 Ok(TreeNodeRecursion::Continue)
             })
         })
     })?;
     Ok(())
+}
+
+/// Whether values are written as names that only the catalog knows (`regclass`): the cast looks them up, in a text.
+fn is_named_object(field: &Field) -> bool {
+    field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name.starts_with("reg"))
 }
 
 fn known(name: &str) -> Result<&'static PostgresType> {

@@ -64,7 +64,7 @@ fn idle_and_busy_clients_together() {
     server.assert_well();
     let before = server.descriptors();
     idle.into_iter().for_each(Client::leave);
-    crate::wait_for("their sockets are closed", Duration::from_secs(10), || server.descriptors() + IDLE <= before);
+    crate::wait_for("their sockets are closed", Duration::from_secs(40), || server.descriptors() + IDLE <= before);
 }
 
 /// One question of several kinds; the answer has to be right.
@@ -109,6 +109,6 @@ fn sessions_come_and_go() {
     crate::wait_for("all sessions ended", Duration::from_secs(20), || server.descriptors() <= before);
     let mut client = server.connect();
     assert_eq!(client.value("select count(*) from pg_stat_activity where client_port is not null"), "1");
-    server.wait_until_quiet(Duration::from_secs(10));
+    server.wait_until_quiet(Duration::from_secs(40));
     server.assert_well();
 }

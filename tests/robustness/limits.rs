@@ -8,7 +8,7 @@ use crate::server::Server;
 use crate::wait_for;
 use crate::wire::Client;
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 /// As the server has it by default.
 const CONNECTIONS_MAX: usize = 500;
 

@@ -13,7 +13,7 @@ use crate::wire::Client;
 /// How long a start may take on a busy machine.
 const START: Duration = Duration::from_secs(60);
 /// How soon anybody is answered, however busy others are.
-const PROMPT: Duration = Duration::from_secs(10);
+const PROMPT: Duration = Duration::from_secs(30);
 /// Bound for what is not about memory.
 const MIBIBYTES_MAX: u64 = 1024;
 

@@ -7,7 +7,7 @@ use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::wire::{Client, query};
 
-const SOON: Duration = Duration::from_secs(8);
+const SOON: Duration = Duration::from_secs(30);
 
 #[test]
 fn all_are_told_and_the_folder_is_free() {

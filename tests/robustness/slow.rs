@@ -10,7 +10,7 @@ use crate::{is_long, wait_for};
 /// A hundred gigabytes, were it read.
 const HUGE: &str = "select g, repeat('x', 1000) from generate_series(1, 10000) a, generate_series(1, 10000) g";
 const MIBIBYTES_MAX: u64 = 600;
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 
 /// A client that asked and does not read, once the server has filled what lies between.
 fn stalled(server: &Server) -> Client {
