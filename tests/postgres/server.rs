@@ -83,6 +83,7 @@ impl Postgres {
     }
 
     /// The socket, for clients that are not the driver.
+    #[allow(dead_code, reason = "the differential test, which shares this file, connects to it")]
     pub fn socket(&self) -> PathBuf {
         self.folder.0.join(".s.PGSQL.5432")
     }
