@@ -71,7 +71,7 @@ fn details(read: &TableRead) -> Vec<String> {
     let residual = if read.residual.is_empty() { "none".to_owned() } else { read.residual.join(" AND ") };
     lines.push(format!("residual filter: {residual}"));
     lines.push(format!(
-        "range partitions {}, files {}, row groups {}, pages {}, rows<={}, bytes<={}",
+        "range partitions {}, files {}, row groups {}, pages {}, rows<={}, bytes~{}",
         share(read.range_partitions),
         share(read.files),
         share(read.row_groups),
