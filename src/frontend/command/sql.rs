@@ -10,6 +10,7 @@ use super::output::{self, Form};
 use super::{prompt, tour};
 use crate::frontend::embedded::Database;
 use crate::frontend::sample;
+use crate::session::StatementGuard;
 
 /// Most bytes of statements, which are in memory as a whole.
 const STATEMENTS_BYTES_MAX: u64 = 64 << 20;
@@ -94,7 +95,9 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
     let mut tables = 0;
     let mut session = database.own_session()?;
     for statement in statements {
-        let answer = session.sql(statement, &[]).await?;
+        let timeout = session.settings().duration("statement_timeout");
+        let mut guard = StatementGuard::new(session.registration(), timeout);
+        let answer = guard.run(session.sql(statement, &[])).await?;
         for notice in session.take_notices() {
             eprintln!("note: {notice}");
         }
@@ -106,6 +109,7 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
         }
         output::print(answer, form, out).await?;
         out.flush()?;
+        session.succeeded()?;
     }
     Ok(())
 }
@@ -147,6 +151,26 @@ mod tests {
     fn message(failure: Failure) -> String {
         match failure {
             Failure::Plain { message, .. } => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn answers(statements: &[&str]) -> Result<String, Failure> {
+        let database = Database::open(":memory:").await?;
+        let statements: Vec<String> = statements.iter().map(|statement| (*statement).to_owned()).collect();
+        let mut out = Vec::new();
+        execute(&database, &statements, Form::Csv, &mut out).await?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[tokio::test]
+    async fn settings_last_from_one_statement_to_the_next_however_they_are_set() {
+        let printed =
+            answers(&["SELECT set_config('TimeZone', 'Europe/Berlin', false)", "SHOW TimeZone"]).await.unwrap();
+        assert_eq!(printed.lines().last(), Some("Europe/Berlin"));
+        let endless = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
+        match answers(&["SET statement_timeout = 100", endless]).await.unwrap_err() {
+            Failure::Engine(error) => assert_eq!(error.to_string(), "canceling statement due to statement timeout"),
             other => panic!("{other:?}"),
         }
     }
