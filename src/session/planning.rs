@@ -1,6 +1,6 @@
 //! From a statement to a running plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -453,10 +453,16 @@ impl PlannedStatement {
             let message = format!("{} columns were planned, {} named", fields.len(), output.len());
             return Err(Error::new(ErrorKind::Internal, message));
         }
+        // Each relation is looked up once, however many of its columns there are.
+        let mut numbers = HashMap::new();
         let columns = fields.iter().zip(output).map(|(field, output)| {
-            let origin = output
-                .origin
-                .and_then(|origin| self.relations.column_number(&origin.schema, &origin.relation, &origin.column));
+            let origin = output.origin.and_then(|names::Origin { schema, relation, column }| {
+                let found = numbers
+                    .entry((schema, relation))
+                    .or_insert_with_key(|(schema, relation)| self.relations.column_numbers(schema, relation));
+                let (oid, numbers) = found.as_ref()?;
+                Some((*oid, *numbers.get(&column)?))
+            });
             Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
         });
         Ok(columns.collect())

@@ -1,5 +1,6 @@
 //! Which relations there are, for the pass over names.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::definitions::ENTITY_TYPES;
@@ -42,11 +43,11 @@ impl SnapshotRelations {
         self.snapshot.catalog.table(&self.account, &name)
     }
 
-    /// Oid of a relation, and the number of its column.
-    pub fn column_number(&self, schema: &str, relation: &str, column: &str) -> Option<(u32, i16)> {
+    /// Oid of a relation, and the numbers of its columns by name.
+    pub fn column_numbers(&self, schema: &str, relation: &str) -> Option<(u32, HashMap<String, i16>)> {
         let oids = self.system.oids();
         let oid = oids.relation_oid(schema, relation)?;
-        Some((oid, oids.column_number(oid, column)?))
+        Some((oid, oids.column_numbers(oid)))
     }
 
     fn in_schema(&self, schema: &str, (name, quoted): (&str, bool)) -> Option<Relation> {

@@ -1,5 +1,6 @@
 //! Names of oids and oids of names.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::column_types::{DOMAINS, namespace_of};
@@ -89,9 +90,10 @@ impl Oids {
     }
 
     /// The number of a column, by its exact name.
-    pub fn column_number(&self, relation: u32, column: &str) -> Option<i16> {
-        let columns = self.contents.relation(relation)?.columns();
-        columns.into_iter().find(|known| *known.name == *column).map(|column| column.number)
+    /// The numbers of all columns, by name.
+    pub fn column_numbers(&self, relation: u32) -> HashMap<String, i16> {
+        let columns = self.contents.relation(relation).map(|relation| relation.columns()).unwrap_or_default();
+        columns.into_iter().map(|column| (column.name.to_string(), column.number)).collect()
     }
 
     pub fn column_name(&self, relation: u32, number: i16) -> Option<String> {
