@@ -112,7 +112,7 @@ impl Engine {
             spill_folder: paths::spill(&format!("import-{}", target.id)),
         };
         let mut report = ImportReport::default();
-        let merged = run.merge(sources, &target, snapshot.catalog.next_file_id(), &mut report)?;
+        let merged = run.merge(sources, &target, &mut report)?;
         let IngestReport { inserted, replaced, unchanged, older } = merged.report;
         (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
         edits.extend(merged.edits);
@@ -139,6 +139,7 @@ impl Engine {
             columns: Vec::new(),
             schema_version: 0,
             manifest: Manifest::default(),
+            folded_sequence: 0,
         };
         (Arc::new(table), vec![Edit::CreateTable { id, account, name, created_ticks }])
     }
@@ -174,7 +175,6 @@ impl Import<'_> {
         &self,
         sources: Vec<Source>,
         table: &Arc<Table>,
-        next_file_id: u64,
         report: &mut ImportReport,
     ) -> Result<Merged> {
         let progress = &self.options.progress;
@@ -185,7 +185,9 @@ impl Import<'_> {
             // Whole microseconds, as the service's own timestamps are.
             timestamp: whole_micros(store.clock().now()),
         };
-        let mut ingest = Ingest::begin(store.files(), &self.names, table, next_file_id, &options);
+        // The files of this job, and no others of the table, have numbers from here on.
+        let first_id = store.file_ids().lower_bound();
+        let mut ingest = Ingest::begin(store.files(), &self.names, table, store.file_ids(), &options);
         let sorting = SorterOptions {
             memory_bytes_max: self.options.memory_bytes,
             stream_after_bytes: Some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
@@ -209,9 +211,8 @@ impl Import<'_> {
             let (head_edits, head) = ingest.finish(table)?;
             merged = head;
             target = Arc::new(applied(table, &head_edits)?);
-            let first_free = newest_file(&target).max(next_file_id);
-            superseded.extend(target.manifest.files().filter(|file| file.id >= next_file_id).cloned());
-            ingest = Ingest::begin(store.files(), &self.names, &target, first_free, &options);
+            superseded.extend(target.manifest.files().filter(|file| file.id >= first_id).cloned());
+            ingest = Ingest::begin(store.files(), &self.names, &target, store.file_ids(), &options);
             edits = head_edits;
         }
         while let Some(batch) = sorted.next_batch().map_err(storage::Error::from)? {
@@ -277,10 +278,6 @@ fn whole_micros(at: DateTime) -> DateTime {
     DateTime::from_micros(at.micros(), 0)
 }
 
-fn newest_file(table: &Table) -> u64 {
-    table.manifest.files().map(|file| file.id + 1).max().unwrap_or(0)
-}
-
 /// The table as these edits leave it.
 fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
     let mut table = Table::clone(table);
@@ -296,6 +293,8 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             Edit::CreateTable { .. }
             | Edit::DropTable { .. }
             | Edit::MaskRows { .. }
+            | Edit::SetFolded { .. }
+            | Edit::TruncateTable { .. }
             | Edit::CreateView { .. }
             | Edit::DropView { .. }
             | Edit::SetComment { .. } => {}

@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::formats::Source;
 use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
-use crate::storage;
+use crate::storage::{self, TableSnapshot};
 
 use crate::engine::Engine;
 pub use crate::engine::{
@@ -141,15 +141,12 @@ pub struct Table {
 impl Table {
     /// The entity with this key: a point query that never goes through the planner.
     pub async fn get(&self, partition: &str, row: &str) -> Result<Option<Entity>> {
-        let table = self.stored()?;
-        let found = storage::get(self.engine.store().files(), &table, KeyRef { partition, row }).await?;
-        Ok(found.map(|entity| Entity::clone(&entity)))
+        Ok(self.get_shared(partition, row).await?.map(|entity| Entity::clone(&entity)))
     }
 
     /// The same without a copy of the cached entity.
     pub async fn get_shared(&self, partition: &str, row: &str) -> Result<Option<Arc<Entity>>> {
-        let table = self.stored()?;
-        Ok(storage::get(self.engine.store().files(), &table, KeyRef { partition, row }).await?)
+        Ok(self.stored()?.get(self.engine.store().files(), KeyRef { partition, row }).await?)
     }
 
     /// All entities of a partition, by RowKey.
@@ -177,9 +174,7 @@ impl Table {
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.
     pub fn range(&self, range: KeyRange) -> EntityStream {
-        let batches =
-            self.stored().and_then(|table| Ok(storage::range(Arc::clone(self.engine.store().files()), &table, range)?));
-        let entities = match batches {
+        let entities = match self.stored().map(|table| table.range(Arc::clone(self.engine.store().files()), range)) {
             Ok(batches) => batches
                 .map_ok(|batch| stream::iter(batch.into_iter().map(Ok)))
                 .try_flatten()
@@ -190,9 +185,9 @@ impl Table {
         EntityStream { entities }
     }
 
-    fn stored(&self) -> Result<Arc<storage::Table>> {
+    fn stored(&self) -> Result<TableSnapshot> {
         let snapshot = self.engine.store().snapshot();
-        let table = snapshot.table(self.id).cloned();
+        let table = snapshot.table(self.id).map(|table| snapshot.table_snapshot(table));
         table.ok_or_else(|| Error::new(crate::session::ErrorKind::UnknownTable, "the table was dropped meanwhile"))
     }
 }

@@ -27,7 +27,7 @@ use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use crate::model::{KeyCut, KeySet};
-use crate::storage::Table;
+use crate::storage::{Table, TableSnapshot};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 
 /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
@@ -52,7 +52,7 @@ impl Default for ScanOptions {
 /// A table at one sequence number of the log. It never changes; the next statement gets another one.
 #[derive(Debug)]
 pub struct EntityTable {
-    table: Arc<Table>,
+    snapshot: TableSnapshot,
     columns: TableColumns,
     files: Arc<RunFiles>,
     options: ScanOptions,
@@ -60,15 +60,20 @@ pub struct EntityTable {
 }
 
 impl EntityTable {
-    pub fn new(table: Arc<Table>, files: Arc<RunFiles>, options: ScanOptions) -> Self {
-        let columns = TableColumns::of(&table);
+    pub fn new(snapshot: TableSnapshot, files: Arc<RunFiles>, options: ScanOptions) -> Self {
+        let columns = TableColumns::of(&snapshot.table);
         let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0, 1])]);
-        Self { table, columns, files, options, constraints }
+        Self { snapshot, columns, files, options, constraints }
     }
 
     /// The table as it is stored.
     pub fn table(&self) -> &Arc<Table> {
-        &self.table
+        &self.snapshot.table
+    }
+
+    /// The table with its recent writes.
+    pub fn snapshot(&self) -> &TableSnapshot {
+        &self.snapshot
     }
 
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
@@ -139,7 +144,7 @@ impl TableProvider for EntityTable {
         let considered = if self.options.pruning { filters } else { &[] };
         let access = plan_access(considered);
         let selected: Vec<(usize, Arc<RunFile>)> =
-            self.table.manifest.files_in(&access.keys).map(|(range, file)| (range, Arc::clone(file))).collect();
+            self.snapshot.table.manifest.files_in(&access.keys).map(|(range, file)| (range, Arc::clone(file))).collect();
 
         let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
             .with_pushdown_filters(self.options.filter_pushdown)
@@ -178,7 +183,7 @@ impl TableProvider for EntityTable {
             .with_projection_indices(projection.cloned())?
             .build();
         let scan = Scan {
-            table: Arc::clone(&self.table),
+            table: Arc::clone(&self.snapshot.table),
             access,
             filters: filters.to_vec(),
             selected,

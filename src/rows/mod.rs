@@ -6,6 +6,7 @@
 
 mod arena;
 mod builder;
+mod encoded_row;
 mod error;
 mod merge;
 mod names;
@@ -16,9 +17,10 @@ mod value_ref;
 
 pub use arena::Rows;
 pub use builder::RowBuilder;
+pub use encoded_row::EncodedRow;
 pub use error::Error;
-pub use names::{NameCache, PropertyId, PropertyNames};
-pub use row_ref::RowRef;
+pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};
+pub use row_ref::{RowRef, key_bytes};
 pub use sorter::{Sorter, SorterOptions};
 pub use value_ref::ValueRef;
 

@@ -95,6 +95,11 @@ impl<'a> RowRef<'a> {
     }
 }
 
+/// A key as bytes that compare like it: [`RowRef::key_bytes`] of a key that has no row.
+pub fn key_bytes(key: KeyRef<'_>) -> Vec<u8> {
+    [key.partition.as_bytes(), &[KEY_SEPARATOR], key.row.as_bytes()].concat()
+}
+
 /// The fixed part of a row.
 pub(super) struct Header {
     pub(super) properties_bytes: usize,

@@ -85,6 +85,14 @@ pub enum ErrorKind {
     CannotCoerce,
     InvalidParameter,
 
+    // Look at the entity again.
+    /// An entity of this key is there already.
+    DuplicateKey,
+    /// There is no entity of this key.
+    MissingEntity,
+    /// The entity has another ETag than the caller named.
+    ConditionFailed,
+
     // Mind the transaction.
     /// Somebody else was first: look again and retry.
     Conflict,
@@ -207,7 +215,15 @@ impl From<storage::Error> for Error {
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
             }
-            storage::Error::Rejected(_) => ErrorKind::Rejected,
+            storage::Error::Rejected(_) | storage::Error::RejectedAt { .. } => ErrorKind::Rejected,
+            storage::Error::Refused { refusal, .. } => match refusal {
+                storage::Refusal::Exists => ErrorKind::DuplicateKey,
+                storage::Refusal::Missing => ErrorKind::MissingEntity,
+                storage::Refusal::EtagDiffers { .. } => ErrorKind::ConditionFailed,
+                storage::Refusal::Changed => ErrorKind::Conflict,
+            },
+            storage::Error::TransactionTooLarge { .. } => ErrorKind::TooLarge,
+            storage::Error::FoldFails { .. } => ErrorKind::Exhausted,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
         Self::new(kind, error.to_string()).with_source(error)

@@ -93,7 +93,7 @@ impl SchemaProvider for SnapshotCatalog {
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
             return Err(DataFusionError::External(Box::new(Error::no_such_table(name, &candidates))));
         };
-        Ok(Some(Arc::new(EntityTable::new(Arc::clone(table), Arc::clone(&self.files), self.scan))))
+        Ok(Some(Arc::new(EntityTable::new(self.snapshot.table_snapshot(table), Arc::clone(&self.files), self.scan))))
     }
 
     fn table_exist(&self, name: &str) -> bool {

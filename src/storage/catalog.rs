@@ -37,6 +37,13 @@ pub struct Table {
     /// Counts the changes of `columns`.
     pub schema_version: u64,
     pub manifest: Manifest,
+    /// Entity writes up to this sequence number are in run files, or gone with what they were written to.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub folded_sequence: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Table {
@@ -76,6 +83,16 @@ pub enum Edit {
         table: u64,
         file: Box<super::run::RunFile>,
     },
+    /// Entity writes up to this sequence number are in the run files that this record names.
+    SetFolded {
+        table: u64,
+        sequence: u64,
+    },
+    /// All entities go, those of writes up to this sequence number as well.
+    TruncateTable {
+        table: u64,
+        sequence: u64,
+    },
     /// `reads` are the ids of the tables and views that the query names. With `replaces`, the view `id` takes this form.
     CreateView {
         id: u64,
@@ -99,6 +116,11 @@ pub enum Edit {
 }
 
 impl Edit {
+    /// Whether it says what has become of entity writes. Programs that know no such writes do not read these.
+    pub(super) fn concerns_writes(&self) -> bool {
+        matches!(self, Edit::SetFolded { .. } | Edit::TruncateTable { .. })
+    }
+
     /// Whether it is about tables alone. Programs that know no views read these, and no others.
     pub(super) fn is_of_tables(&self) -> bool {
         !matches!(self, Edit::CreateView { .. } | Edit::DropView { .. } | Edit::SetComment { .. })
@@ -177,6 +199,7 @@ impl Catalog {
                     columns: Vec::new(),
                     schema_version: 0,
                     manifest: Manifest::default(),
+                    folded_sequence: 0,
                 };
                 self.tables.insert(*id, Arc::new(table));
             }
@@ -213,6 +236,15 @@ impl Catalog {
                     .manifest
                     .with_mask(file.id, file.mask.clone())
                     .ok_or_else(|| format!("file {} of table {} does not exist", file.id, table.name))?;
+            }
+            Edit::SetFolded { table, sequence } => {
+                let table = self.table_mut(*table)?;
+                table.folded_sequence = table.folded_sequence.max(*sequence);
+            }
+            Edit::TruncateTable { table, sequence } => {
+                let table = self.table_mut(*table)?;
+                table.manifest = Manifest::default();
+                table.folded_sequence = table.folded_sequence.max(*sequence);
             }
             Edit::CreateView { id, account, name, sql, columns, reads, replaces } => {
                 let view = View {

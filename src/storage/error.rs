@@ -1,7 +1,8 @@
 //! What can go wrong below the query engine.
 
 use crate::files;
-use crate::model::Rejected;
+use super::write::Refusal;
+use crate::model::{Key, Rejected};
 use crate::rows;
 
 /// Result of a storage operation.
@@ -40,6 +41,21 @@ pub enum Error {
     #[error(transparent)]
     Rejected(#[from] Rejected),
 
+    /// An operation makes an entity that breaks a rule of the data model.
+    #[error("{rejected}")]
+    RejectedAt { index: usize, rejected: Rejected },
+
+    /// An operation does not fit the entity as it is; none of those given with it was done.
+    #[error("{}", refused(.table, .key, .refusal))]
+    Refused { index: usize, table: String, key: Key, refusal: Refusal },
+
+    /// There is no room for further writes, and none can be made.
+    #[error("recent writes fill their memory and cannot be folded into files: {cause}")]
+    FoldFails { cause: String },
+
+    #[error("a transaction writes at most {bytes_max} bytes, this one {bytes}")]
+    TransactionTooLarge { bytes: u64, bytes_max: u64 },
+
     /// A place that can only be read, so that no folder was made there.
     #[error("there is no data folder at {location}: it has no log")]
     NoDataFolder { location: String },
@@ -47,6 +63,16 @@ pub enum Error {
     /// The store was opened for reading only.
     #[error("{location} is open for reading only")]
     ReadOnly { location: String },
+}
+
+fn refused(table: &str, key: &Key, refusal: &Refusal) -> String {
+    let entity = format!("entity ({:?}, {:?}) of table \"{table}\"", key.partition, key.row);
+    match refusal {
+        Refusal::Exists => format!("{entity} exists already"),
+        Refusal::Missing => format!("{entity} does not exist"),
+        Refusal::EtagDiffers { actual } => format!("{entity} has changed: its Timestamp is {actual}"),
+        Refusal::Changed => format!("{entity} was changed by another transaction"),
+    }
 }
 
 impl Error {

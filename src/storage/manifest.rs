@@ -55,18 +55,28 @@ impl RangePartition {
 /// new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    ranges: Vec<RangePartition>,
+    ranges: Arc<Vec<RangePartition>>,
 }
 
 impl Default for Manifest {
     fn default() -> Self {
-        Self { ranges: vec![RangePartition { start: RangeStart::Unbounded, files: Vec::new() }] }
+        Self { ranges: Arc::new(vec![RangePartition { start: RangeStart::Unbounded, files: Vec::new() }]) }
     }
 }
 
 impl Manifest {
     pub fn ranges(&self) -> &[RangePartition] {
         &self.ranges
+    }
+
+    /// Whether both are the very same version of a table, and not merely equal.
+    pub fn is_same(&self, other: &Manifest) -> bool {
+        Arc::ptr_eq(&self.ranges, &other.ranges)
+    }
+
+    /// The greatest number of a file; 0 if there is none.
+    pub fn newest_file_id(&self) -> u64 {
+        self.files().map(|file| file.id).max().unwrap_or(0)
     }
 
     /// All files, in the order of their range partitions.
@@ -119,18 +129,18 @@ impl Manifest {
     /// start of the first replaced one. `None` if they are not places of this manifest or `ranges` is empty.
     pub fn with_ranges_replaced(&self, from: usize, to: usize, ranges: &[RangePartition]) -> Option<Self> {
         let start = self.ranges.get(from..to)?.first()?.start.clone();
-        let mut replaced = self.ranges.clone();
+        let mut replaced = self.ranges.as_ref().clone();
         let mut ranges = ranges.to_vec();
         ranges.first_mut()?.start = start;
         replaced.splice(from..to, ranges);
-        let replaced = Self { ranges: replaced };
+        let replaced = Self { ranges: Arc::new(replaced) };
         replaced.is_sound().then_some(replaced)
     }
 
     /// This manifest with another mask on one file. `None` if there is no such file.
     pub fn with_mask(&self, file_id: u64, mask: Option<Arc<roaring::RoaringBitmap>>) -> Option<Self> {
         let mut changed = self.clone();
-        let slot = changed.ranges.iter_mut().flat_map(|range| &mut range.files).find(|file| file.id == file_id)?;
+        let slot = Arc::make_mut(&mut changed.ranges).iter_mut().flat_map(|range| &mut range.files).find(|file| file.id == file_id)?;
         *slot = Arc::new(RunFile { mask, ..RunFile::clone(slot) });
         Some(changed)
     }

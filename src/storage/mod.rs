@@ -6,18 +6,26 @@
 
 mod catalog;
 mod check;
+pub mod delta;
 mod error;
 pub mod ingest;
 mod log;
+mod maintenance;
 mod manifest;
 mod read;
+mod recovery;
 pub mod run;
+mod snapshot;
 mod store;
+mod write;
 
 pub use catalog::{Catalog, CommentObject, Edit, Table, View, ViewColumn};
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::Error as LogError;
+pub use maintenance::FoldReport;
 pub use manifest::{Manifest, RangePartition, RangeStart};
-pub use read::{get, range};
-pub use store::{Snapshot, Store, StoreOptions};
+pub use read::EntityBatches;
+pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
+pub use store::{FileIds, Store, StoreOptions};
+pub use write::{Change, Condition, Operation, Properties, Refusal, Written};

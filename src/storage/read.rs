@@ -1,50 +1,72 @@
-//! Entities of a snapshot by key, without a query.
+//! Entities of a snapshot in key order, without a query.
+//!
+//! Files of one range partition may overlap. The first files of all range partitions make a *lane*, so do the second ones, and so on:
+//! range partitions follow one another, so each lane is in key order, and at most as many files are open as one range partition has.
+//! Recent writes are further lanes. A key is live in one lane only.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use futures::StreamExt;
 use futures::stream::{BoxStream, Stream, try_unfold};
+use futures::{StreamExt, TryStreamExt};
 
-use super::catalog::Table;
+use super::delta::{Layer, Layers};
 use super::error::{Error, Result};
 use super::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
-use crate::model::{Entity, KeyRange, KeyRef};
+use super::snapshot::TableSnapshot;
+use crate::model::{Entity, KeyRange};
 
 /// Entities decoded at a time.
 const BATCH_ROWS: usize = 1024;
 
-/// The entity of a key.
-pub async fn get(files: &RunFiles, table: &Table, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
-    for run in table.manifest.files_of(key) {
-        if let Some(entity) = files.get(run, key).await? {
-            return Ok(Some(entity));
-        }
-    }
-    Ok(None)
-}
-
 /// Batches of entities in key order.
 pub type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 
-/// The entities of a range of keys, in key order; a batch at a time is in memory.
-pub fn range(files: Arc<RunFiles>, table: &Table, range: KeyRange) -> Result<EntityBatches> {
-    let overlapping = table.manifest.ranges().iter().find(|partition| partition.files.len() > 1);
-    if let Some(file) = overlapping.and_then(|partition| partition.files.first()) {
-        return Err(Error::corrupt(&file.path, "its range partition has several files"));
+impl TableSnapshot {
+    /// The entities of a range of keys, in key order; a batch of each lane is in memory.
+    pub fn range(&self, files: Arc<RunFiles>, range: KeyRange) -> EntityBatches {
+        let layers = self.layers();
+        let mut lanes: Vec<EntityBatches> = Vec::new();
+        for runs in self.lanes(&range) {
+            let state =
+                Reading { files: Arc::clone(&files), range: range.clone(), runs, layers: layers.clone(), open: None };
+            lanes.push(Box::pin(batches(state)));
+        }
+        if let Some(layers) = layers {
+            for place in 0..layers.iter().count() {
+                lanes.push(Box::pin(recent(Arc::clone(&layers), place, range.clone())));
+            }
+        }
+        match lanes.len() {
+            1 => lanes.remove(0),
+            _ => Box::pin(merged(lanes)),
+        }
     }
-    let meets =
-        |run: &&Arc<RunFile>| range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref());
-    let runs: VecDeque<Arc<RunFile>> = table.manifest.files().filter(meets).cloned().collect();
-    let state = Reading { files, range, runs, open: None };
-    Ok(Box::pin(batches(state)))
+
+    /// The files that may hold keys of a range, lane by lane.
+    fn lanes(&self, range: &KeyRange) -> Vec<VecDeque<Arc<RunFile>>> {
+        let meets = |run: &&Arc<RunFile>| {
+            range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
+        };
+        let mut lanes: Vec<VecDeque<Arc<RunFile>>> = Vec::new();
+        for partition in self.table.manifest.ranges() {
+            for (place, run) in partition.files.iter().filter(meets).enumerate() {
+                if lanes.len() <= place {
+                    lanes.push(VecDeque::new());
+                }
+                lanes[place].push_back(Arc::clone(run));
+            }
+        }
+        lanes
+    }
 }
 
 struct Reading {
     files: Arc<RunFiles>,
     range: KeyRange,
     runs: VecDeque<Arc<RunFile>>,
+    layers: Option<Arc<Layers>>,
     open: Option<(Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>)>,
 }
 
@@ -52,7 +74,11 @@ fn batches(state: Reading) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
     try_unfold(state, |mut state| async move {
         loop {
             let Some((open, stream)) = &mut state.open else {
-                let Some(run) = state.runs.pop_front() else { return Ok(None) };
+                let Some(mut run) = state.runs.pop_front() else { return Ok(None) };
+                if let Some(layers) = &state.layers {
+                    let Some(masked) = layers.masked(&state.files, &run).await? else { continue };
+                    run = masked;
+                }
                 let open = state.files.open(&run).await?;
                 let rows = open.rows_in(&state.range);
                 let stream = open.read(rows, Columns::All, BATCH_ROWS)?;
@@ -72,4 +98,66 @@ fn batches(state: Reading) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
             }
         }
     })
+}
+
+/// The entities of one layer in a range of keys.
+fn recent(layers: Arc<Layers>, place: usize, range: KeyRange) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
+    let from = layers.iter().nth(place).map_or(0, |(layer, _)| {
+        layer.versions().partition_point(|version| !range.lower().is_below(version.key()))
+    });
+    try_unfold((layers, range, from), move |(layers, range, mut at)| async move {
+        let mut entities = Vec::new();
+        if let Some((layer, hidden)) = layers.iter().nth(place) {
+            at = collect(&layers, layer, hidden, &range, at, &mut entities);
+        }
+        Ok::<_, Error>((!entities.is_empty()).then_some((entities, (layers, range, at))))
+    })
+}
+
+/// Collects the next entities from place `at` on; gives the place to go on at.
+fn collect(
+    layers: &Layers,
+    layer: &Layer,
+    hidden: &roaring::RoaringBitmap,
+    range: &KeyRange,
+    mut at: usize,
+    entities: &mut Vec<Entity>,
+) -> usize {
+    while let Some(version) = layer.versions().get(at)
+        && entities.len() < BATCH_ROWS
+        && range.contains(version.key())
+    {
+        if !hidden.contains(at as u32) {
+            entities.extend(version.row().map(|row| row.to_entity(layers.names())));
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Merges lanes, each in key order, no key in two of them.
+fn merged(lanes: Vec<EntityBatches>) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
+    let lanes: Vec<Lane> = lanes.into_iter().map(|batches| Lane { batches, entities: VecDeque::new() }).collect();
+    try_unfold(lanes, |mut lanes| async move {
+        let mut entities = Vec::new();
+        while entities.len() < BATCH_ROWS {
+            for lane in &mut lanes {
+                if lane.entities.is_empty()
+                    && let Some(batch) = lane.batches.try_next().await?
+                {
+                    lane.entities = batch.into();
+                }
+            }
+            lanes.retain(|lane| !lane.entities.is_empty());
+            let key = |place: &usize| lanes[*place].entities.front().map(|entity| &entity.key);
+            let Some(least) = (0..lanes.len()).min_by(|a, b| key(a).cmp(&key(b))) else { break };
+            entities.extend(lanes[least].entities.pop_front());
+        }
+        Ok::<_, Error>((!entities.is_empty()).then_some((entities, lanes)))
+    })
+}
+
+struct Lane {
+    batches: EntityBatches,
+    entities: VecDeque<Entity>,
 }

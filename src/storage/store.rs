@@ -1,24 +1,27 @@
 //! One data folder: its catalog, its files, its log.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::catalog::{Catalog, Edit, Table};
+use super::catalog::{Catalog, Edit};
+use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
-use super::log::{Log, Record, TornTail, newest_checkpoint, replay};
+use super::log::{Appended, Log, Record, TornTail, newest_checkpoint, replay};
+use super::maintenance::MaintenanceSignals;
+use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
+use super::snapshot::Snapshot;
+use super::write::{ENTITY_WRITES, payload};
 use crate::clock::Clock;
 use crate::files::{FileStore, OwnerLock, paths};
+use crate::model::{DateTime, EdmType};
+use crate::rows::PropertyId;
 
-/// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes will have kinds of their own.
-const CATALOG_EDITS: u8 = 1;
+/// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes have a kind of their own.
+pub(super) const CATALOG_EDITS: u8 = 1;
 /// The same with edits of views and comments among them. Programs that know none refuse the kind by its number.
-const DEFINITION_EDITS: u8 = 2;
-
-/// Format of the content of a checkpoint: a catalog of tables alone, and one with views or comments. Programs that know none refuse
-/// the second, which they would otherwise read without them and then write without them.
-const CHECKPOINT_OF_TABLES: u32 = 1;
-const CHECKPOINT_OF_DEFINITIONS: u32 = 2;
+pub(super) const DEFINITION_EDITS: u8 = 2;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -29,13 +32,15 @@ pub struct StoreOptions {
     pub segment_bytes: u64,
     /// A checkpoint is made once this many bytes of records follow the last one.
     pub checkpoint_after_bytes: u64,
+    /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
+    pub delta_bytes_max: u64,
     /// Leave everything as it is, and take no ownership: for object stores.
     pub read_only: bool,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, segment_bytes: 1 << 20, checkpoint_after_bytes: 1 << 20, read_only: false }
+        Self { cache_bytes: 256 << 20, segment_bytes: 1 << 20, checkpoint_after_bytes: 1 << 20, delta_bytes_max: 256 << 20, read_only: false }
     }
 }
 
@@ -45,7 +50,13 @@ pub struct Store {
     files: Arc<RunFiles>,
     clock: Arc<dyn Clock>,
     published: Arc<RwLock<Snapshot>>,
-    writer: Option<Mutex<CatalogWriter>>,
+    head: Option<Mutex<Head>>,
+    log: Option<Arc<Log>>,
+    checkpoints: Mutex<Checkpointing>,
+    next_file_id: FileIds,
+    pub(super) maintenance: MaintenanceSignals,
+    /// Files that no newer catalog names, which older snapshots may still read.
+    retired: Mutex<Vec<Arc<RunFile>>>,
     /// Tables with a maintenance job under way, as account and folded name.
     jobs: Arc<Mutex<HashSet<(String, String)>>>,
     torn_tail: Option<TornTail>,
@@ -53,24 +64,46 @@ pub struct Store {
     _owner: Option<Box<dyn OwnerLock>>,
 }
 
+/// The newest state, durable or on its way to be: what the next record is built on. Under its lock, the commit lock, nothing waits.
 #[derive(Debug)]
-struct CatalogWriter {
-    log: Log,
-    bytes_since_checkpoint: u64,
-    checkpoint_after_bytes: u64,
-    /// Files that no newer catalog names, which older snapshots may still read.
-    retired: Vec<Arc<RunFile>>,
-}
-
-/// The state after one record of the log. Files it names stay readable while it is held.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// Sequence number of that record.
-    pub sequence: u64,
+pub(super) struct Head {
+    log: Arc<Log>,
+    /// Of the last record handed to the log.
+    sequence: u64,
     pub catalog: Arc<Catalog>,
+    pub deltas: Arc<Deltas>,
+    /// Of the last entity write.
+    pub last_timestamp: DateTime,
+    /// By table: the version of its columns, and the types of properties that need no further column.
+    pub known_properties: HashMap<u64, (u64, HashSet<(PropertyId, EdmType)>)>,
+    /// Since the last checkpoint.
+    log_bytes: u64,
 }
 
-/// Held while a maintenance job (an import, later a fold or a compaction) works on a table.
+#[derive(Debug)]
+struct Checkpointing {
+    after_bytes: u64,
+    /// What the last checkpoint covers.
+    covered: u64,
+}
+
+/// Hands out the numbers of run files.
+#[derive(Debug, Clone)]
+pub struct FileIds(Arc<AtomicU64>);
+
+impl FileIds {
+    /// A number that no file has.
+    pub fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// No file handed out from now on has a smaller number.
+    pub fn lower_bound(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Held while a maintenance job (an import, a fold, a compaction) works on a table.
 #[derive(Debug)]
 pub struct TableJob {
     jobs: Arc<Mutex<HashSet<(String, String)>>>,
@@ -81,48 +114,58 @@ impl Store {
     /// Opens a data folder, an empty one as well, and takes ownership of it.
     pub async fn open(store: Arc<dyn FileStore>, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self> {
         let owner = if options.read_only { None } else { Some(store.lock()?) };
-        let (mut catalog, from) = match newest_checkpoint(store.as_ref()).await? {
-            Some(checkpoint) => {
-                let catalog = serde_json::from_slice(&checkpoint.content)
-                    .map_err(|error| Error::corrupt(&checkpoint.path, format!("it is no catalog: {error}")))?;
-                (catalog, checkpoint.sequence)
-            }
-            None => (Catalog::default(), 0),
+        let mut recovery = match newest_checkpoint(store.as_ref()).await? {
+            Some(checkpoint) => Recovery::from_checkpoint(&checkpoint)?,
+            None => Recovery::default(),
         };
+        let from = recovery.from;
         if from == 0 {
             refuse_without_log(store.as_ref()).await?;
             if options.read_only && store.list(paths::LOG).await?.is_empty() {
                 return Err(Error::NoDataFolder { location: store.location() });
             }
         }
-        let mut apply = |record: Record| Ok(apply_record(&mut catalog, &record)?);
-        let (writer, replayed) = if options.read_only {
+        let mut apply = |record: Record| Ok(recovery.apply(&record)?);
+        let (log, replayed) = if options.read_only {
             (None, replay(store.as_ref(), from, &mut apply).await?)
         } else {
             let (log, replayed) = Log::open(Arc::clone(&store), options.segment_bytes, from, &mut apply).await?;
-            let writer = CatalogWriter {
-                log,
-                bytes_since_checkpoint: 0,
-                checkpoint_after_bytes: options.checkpoint_after_bytes,
-                retired: Vec::new(),
-            };
-            (Some(Mutex::new(writer)), replayed)
+            (Some(Arc::new(log)), replayed)
         };
+        let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
+        let recovered = recovery.finish(replayed.last_sequence).map_err(|reason| Error::corrupt(paths::LOG, reason))?;
+        let (catalog, deltas) = (Arc::new(recovered.catalog), Arc::new(recovered.deltas));
         if !options.read_only {
             sweep(store.as_ref(), &catalog).await?;
         }
+        let head = log.as_ref().map(|log| {
+            Mutex::new(Head {
+                log: Arc::clone(log),
+                sequence,
+                catalog: Arc::clone(&catalog),
+                deltas: Arc::clone(&deltas),
+                last_timestamp: recovered.last_timestamp,
+                known_properties: HashMap::new(),
+                log_bytes: recovered.log_bytes,
+            })
+        });
         Ok(Self {
             files: Arc::new(RunFiles::new(store, options.cache_bytes)),
             clock,
-            published: Arc::new(RwLock::new(Snapshot { sequence: replayed.last_sequence, catalog: Arc::new(catalog) })),
-            writer,
+            next_file_id: FileIds(Arc::new(AtomicU64::new(catalog.next_file_id()))),
+            published: Arc::new(RwLock::new(Snapshot::new(sequence, catalog, deltas))),
+            head,
+            log,
+            checkpoints: Mutex::new(Checkpointing { after_bytes: options.checkpoint_after_bytes, covered: from }),
+            maintenance: MaintenanceSignals::new(options.delta_bytes_max),
+            retired: Mutex::default(),
             jobs: Arc::default(),
             torn_tail: replayed.torn_tail,
             _owner: owner,
         })
     }
 
-    /// The newest state.
+    /// The newest durable state.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -135,6 +178,11 @@ impl Store {
         &self.clock
     }
 
+    /// Numbers of run files to be written.
+    pub fn file_ids(&self) -> &FileIds {
+        &self.next_file_id
+    }
+
     /// What was cut from the log when it was opened, if a crash had left a record half written.
     pub fn torn_tail(&self) -> Option<&TornTail> {
         self.torn_tail.as_ref()
@@ -143,7 +191,7 @@ impl Store {
     /// Claims a table, existing or not, for a maintenance job: one at a time.
     pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
         // A job ends in a commit: better refused now than after the work.
-        if self.writer.is_none() {
+        if self.head.is_none() {
             return Err(self.read_only());
         }
         let claimed = (account.to_owned(), table.to_ascii_lowercase());
@@ -156,35 +204,39 @@ impl Store {
 
     /// Makes `edits` durable as one record and publishes the catalog they lead to. Blocks for the sync.
     pub fn commit(&self, edits: &[Edit]) -> Result<Snapshot> {
-        let mut writer = self.writer()?;
-        let before = self.snapshot();
-        let catalog = Arc::new(before.catalog.apply(edits).map_err(Error::Conflict)?);
-        let payload = serde_json::to_vec(edits).map_err(|error| Error::corrupt("catalog edits", error))?;
-        writer.bytes_since_checkpoint += payload.len() as u64;
-        let published = Arc::clone(&self.published);
-        let next = Arc::clone(&catalog);
-        let kind = if edits.iter().all(Edit::is_of_tables) { CATALOG_EDITS } else { DEFINITION_EDITS };
-        let appended = writer.log.append_then(kind, payload, move |sequence| {
-            *published.write().unwrap_or_else(PoisonError::into_inner) = Snapshot { sequence, catalog: next };
-        });
-        let sequence = appended.wait()?;
-        let kept: HashSet<u64> =
-            catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
-        let gone =
-            before.catalog.tables().flat_map(|table| table.manifest.files()).filter(|file| !kept.contains(&file.id));
-        writer.retired.extend(gone.cloned());
-        drop(before);
-        let snapshot = Snapshot { sequence, catalog };
-        if writer.bytes_since_checkpoint >= writer.checkpoint_after_bytes {
-            checkpoint(&mut writer, &snapshot)?;
-        }
-        self.remove_retired(&mut writer);
+        self.commit_with(|_| Ok((edits.to_vec(), None)))
+    }
+
+    /// The same with edits that depend on the newest state, which nobody changes meanwhile; with them the delta of one table may be
+    /// replaced. `build` must not wait.
+    pub(super) fn commit_with(
+        &self,
+        build: impl FnOnce(&Head) -> Result<(Vec<Edit>, Option<(u64, Arc<TableDelta>)>)>,
+    ) -> Result<Snapshot> {
+        let (answer, gone, snapshot) = {
+            let mut head = self.head()?;
+            let (edits, delta) = build(&head)?;
+            let before = Arc::clone(&head.catalog);
+            let (kind, payload) = encode_edits(&edits)?;
+            let answer = head.append(self, kind, payload, &edits, |head, _| {
+                if let Some((table, delta)) = delta {
+                    Arc::make_mut(&mut head.deltas).insert(table, delta);
+                }
+            })?;
+            let snapshot = Snapshot::new(head.sequence, Arc::clone(&head.catalog), Arc::clone(&head.deltas));
+            (answer, files_gone(&before, &head.catalog), snapshot)
+        };
+        answer.wait()?;
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(gone);
+        self.checkpoint_when_due()?;
+        self.remove_retired();
         Ok(snapshot)
     }
 
-    fn writer(&self) -> Result<MutexGuard<'_, CatalogWriter>> {
-        match &self.writer {
-            Some(writer) => Ok(writer.lock().unwrap_or_else(PoisonError::into_inner)),
+    /// The newest state under the commit lock.
+    pub(super) fn head(&self) -> Result<MutexGuard<'_, Head>> {
+        match &self.head {
+            Some(head) => Ok(head.lock().unwrap_or_else(PoisonError::into_inner)),
             None => Err(self.read_only()),
         }
     }
@@ -194,21 +246,90 @@ impl Store {
     }
 
     /// Removes files that no snapshot can reach any more. One that cannot be removed now is swept at the next opening.
-    fn remove_retired(&self, writer: &mut CatalogWriter) {
-        writer.retired.retain(|file| {
+    pub(super) fn remove_retired(&self) {
+        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        retired.retain(|file| {
             self.files.forget(file.id);
-            let reachable = Arc::strong_count(file) > 1;
+            let reachable = file.holders.count() > 1;
             if !reachable {
                 let _ = self.files.store().remove(&file.path);
             }
             reachable
         });
     }
+
+    /// Writes a checkpoint if enough of the log could go.
+    fn checkpoint_when_due(&self) -> Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.head()?.log_bytes < checkpoints.after_bytes {
+            return Ok(());
+        }
+        let snapshot = self.snapshot();
+        let covered = covered_by(&snapshot);
+        if covered <= checkpoints.covered {
+            return Ok(());
+        }
+        let content = CheckpointContent { sequence: snapshot.sequence, catalog: snapshot.catalog.as_ref() };
+        let content = serde_json::to_vec(&content).map_err(|error| Error::corrupt("catalog", error))?;
+        log.checkpoint(covered, CHECKPOINT_WITH_SEQUENCE, &content)?;
+        checkpoints.covered = covered;
+        self.head()?.log_bytes = 0;
+        Ok(())
+    }
+
+    /// Bytes of the log since the last checkpoint.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.head().map_or(0, |head| head.log_bytes)
+    }
 }
 
-impl Snapshot {
-    pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
-        self.catalog.table_by_id(id)
+impl Head {
+    /// Hands a record to the log and makes what it leads to the newest state; `enter` adds what belongs to the record besides catalog
+    /// edits, and gets its sequence number. When the record is durable the state is published.
+    pub fn append(
+        &mut self,
+        store: &Store,
+        kind: u8,
+        payload: Vec<u8>,
+        edits: &[Edit],
+        enter: impl FnOnce(&mut Head, u64),
+    ) -> Result<Appended> {
+        if !edits.is_empty() {
+            self.catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
+            follow_edits(Arc::make_mut(&mut self.deltas), edits);
+        }
+        self.sequence += 1;
+        let sequence = self.sequence;
+        enter(self, sequence);
+        self.log_bytes += payload.len() as u64;
+        let published = Arc::clone(&store.published);
+        let next = Snapshot::new(sequence, Arc::clone(&self.catalog), Arc::clone(&self.deltas));
+        Ok(self.log.append_then(kind, payload, move |written| {
+            debug_assert_eq!(written, sequence, "records are numbered in the order of their appends");
+            *published.write().unwrap_or_else(PoisonError::into_inner) = next;
+        }))
+    }
+
+    /// The sequence number that the next record gets.
+    pub fn next_sequence(&self) -> u64 {
+        self.sequence + 1
+    }
+
+    /// Gives a table a new generation for its writes, if the one it has is full.
+    pub fn seal_when_full(&mut self, table: u64) {
+        if self.deltas.get(&table).is_some_and(|delta| delta.active().is_full()) {
+            self.seal(table);
+        }
+    }
+
+    /// Gives a table a new generation for its writes; the one it has never changes any more.
+    pub fn seal(&mut self, table: u64) {
+        if let Some(delta) = Arc::make_mut(&mut self.deltas).get_mut(&table)
+            && !delta.active().is_empty()
+        {
+            *delta = Arc::new(delta.sealed());
+        }
     }
 }
 
@@ -218,22 +339,49 @@ impl Drop for TableJob {
     }
 }
 
-fn apply_record(catalog: &mut Catalog, record: &Record) -> Result<(), String> {
-    if !matches!(record.kind, CATALOG_EDITS | DEFINITION_EDITS) {
-        return Err(format!("its kind {} is unknown to this version", record.kind));
+/// Every table has a delta, be it empty: the numbers of its properties live as long as it does.
+pub(super) fn follow_edits(deltas: &mut Deltas, edits: &[Edit]) {
+    for edit in edits {
+        match edit {
+            Edit::CreateTable { id, .. } => {
+                deltas.insert(*id, Arc::default());
+            }
+            Edit::DropTable { id } => {
+                deltas.remove(id);
+            }
+            Edit::TruncateTable { table, .. } => {
+                deltas.insert(*table, Arc::default());
+            }
+            Edit::SetColumns { .. }
+            | Edit::ReplaceRanges { .. }
+            | Edit::MaskRows { .. }
+            | Edit::SetFolded { .. }
+            | Edit::CreateView { .. }
+            | Edit::DropView { .. }
+            | Edit::SetComment { .. } => {}
+        }
     }
-    let edits: Vec<Edit> =
-        serde_json::from_slice(&record.payload).map_err(|error| format!("it holds no catalog edits: {error}"))?;
-    *catalog = catalog.apply(&edits)?;
-    Ok(())
 }
 
-fn checkpoint(writer: &mut CatalogWriter, snapshot: &Snapshot) -> Result<()> {
-    let content = serde_json::to_vec(snapshot.catalog.as_ref()).map_err(|error| Error::corrupt("catalog", error))?;
-    let version = if snapshot.catalog.is_of_tables() { CHECKPOINT_OF_TABLES } else { CHECKPOINT_OF_DEFINITIONS };
-    writer.log.checkpoint(snapshot.sequence, version, &content)?;
-    writer.bytes_since_checkpoint = 0;
-    Ok(())
+/// The last record that need not be replayed: all entity writes up to it are in run files.
+fn covered_by(snapshot: &Snapshot) -> u64 {
+    let first = snapshot.deltas.values().filter_map(|delta| delta.first_sequence()).min();
+    first.map_or(snapshot.sequence, |first| snapshot.sequence.min(first - 1))
+}
+
+fn files_gone(before: &Catalog, after: &Catalog) -> Vec<Arc<RunFile>> {
+    let kept: HashSet<u64> = after.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
+    let files = before.tables().flat_map(|table| table.manifest.files());
+    files.filter(|file| !kept.contains(&file.id)).cloned().collect()
+}
+
+fn encode_edits(edits: &[Edit]) -> Result<(u8, Vec<u8>)> {
+    let failed = |error| Error::corrupt("catalog edits", error);
+    if edits.iter().any(Edit::concerns_writes) {
+        return Ok((ENTITY_WRITES, payload::encode(edits, &[]).map_err(failed)?));
+    }
+    let kind = if edits.iter().all(Edit::is_of_tables) { CATALOG_EDITS } else { DEFINITION_EDITS };
+    Ok((kind, serde_json::to_vec(edits).map_err(failed)?))
 }
 
 /// Tables without any trace of a log were put there by somebody, or their log was lost: nothing of that is ours to sweep.

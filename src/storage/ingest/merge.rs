@@ -12,6 +12,7 @@ use crate::storage::catalog::{Edit, Table};
 use crate::storage::error::{Error, Result};
 use crate::storage::manifest::{Manifest, RangePartition};
 use crate::storage::run::RunFiles;
+use crate::storage::store::FileIds;
 
 /// How an ingest works.
 #[derive(Debug, Clone)]
@@ -53,19 +54,19 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    /// Begins merging into `table`; `next_file_id` numbers the files written.
+    /// Begins merging into `table`; `ids` numbers the files written.
     pub fn begin(
         files: &Arc<RunFiles>,
         names: &Arc<PropertyNames>,
         table: &Arc<Table>,
-        next_file_id: u64,
+        ids: &FileIds,
         options: &IngestOptions,
     ) -> Self {
         let writer = RunWriterThread::start(WriterOptions {
             store: Arc::clone(files.store()),
             names: Arc::clone(names),
             table: Arc::clone(table),
-            next_file_id,
+            ids: ids.clone(),
             timestamp: options.timestamp,
         });
         Self {

@@ -13,6 +13,7 @@ use crate::storage::catalog::{COLUMNS_MAX, PropertyColumn, Table};
 use crate::storage::error::{Error, Result};
 use crate::storage::manifest::{RangePartition, RangeStart};
 use crate::storage::run::{RunFile, WriteOptions, write_run};
+use crate::storage::store::FileIds;
 
 /// What the writer thread needs to know.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct WriterOptions {
     pub store: Arc<dyn FileStore>,
     pub names: Arc<PropertyNames>,
     pub table: Arc<Table>,
-    pub next_file_id: u64,
+    pub ids: FileIds,
     pub timestamp: DateTime,
 }
 
@@ -103,16 +104,14 @@ fn stopped() -> Error {
 fn write_all(options: WriterOptions, queue: Receiver<Job>) -> Result<Written> {
     let mut columns = ColumnBook::of(&options.table, &options.names);
     let mut ranges: HashMap<usize, Vec<RangePartition>> = HashMap::new();
-    let mut next_file_id = options.next_file_id;
     let mut failed = None;
     while let Ok(Job { slot, cut }) = queue.recv() {
         columns.admit(&cut.rows);
-        let table = &options.table;
-        let path = paths::run(&table.account, &table.name, table.id, next_file_id);
+        let (table, id) = (&options.table, options.ids.next());
+        let path = paths::run(&table.account, &table.name, table.id, id);
         let write = WriteOptions { names: &options.names, column_ranks: &columns.ranks, timestamp: options.timestamp };
-        match write_run(&options.store, &path, next_file_id, &cut.rows, write) {
+        match write_run(&options.store, &path, id, &cut.rows, write) {
             Ok(run) => {
-                next_file_id += 1;
                 columns.note_types(&run);
                 ranges.entry(slot).or_default().push(RangePartition { start: cut.start, files: vec![Arc::new(run)] });
             }

@@ -23,7 +23,7 @@ use crate::files::{FileStore, paths, publish};
 
 const MAGIC: &[u8; 8] = b"rowkeyck";
 /// Newest version read; what writes the content says which one it is.
-const VERSION_MAX: u32 = 2;
+const VERSION_MAX: u32 = 3;
 const VERSION_AT: usize = 8;
 const SEQUENCE_AT: usize = 12;
 const LENGTH_AT: usize = 20;
@@ -36,6 +36,8 @@ const CRC_BYTES: usize = 4;
 pub struct Checkpoint {
     /// The last sequence number that the content covers.
     pub sequence: u64,
+    /// Format of the content.
+    pub version: u32,
     pub content: Bytes,
     /// The file, as the user would find it.
     pub path: String,
@@ -109,12 +111,13 @@ pub async fn newest_checkpoint(store: &dyn FileStore) -> Result<Option<Checkpoin
     let file = store.open(&relative).await?;
     let content = file.read(0..file.bytes()).await?;
     match decode(&content, sequence) {
-        Ok(content) => Ok(Some(Checkpoint { sequence, content, path })),
+        Ok((version, content)) => Ok(Some(Checkpoint { sequence, version, content, path })),
         Err((offset, reason)) => Err(Error::corrupt(path, offset as u64, reason)),
     }
 }
 
-fn decode(file: &Bytes, sequence: u64) -> Result<Bytes, (usize, String)> {
+/// Version and content.
+fn decode(file: &Bytes, sequence: u64) -> Result<(u32, Bytes), (usize, String)> {
     if file.len() < CONTENT_AT + CRC_BYTES {
         return Err((file.len(), "the file ends within its header".to_owned()));
     }
@@ -146,7 +149,7 @@ fn decode(file: &Bytes, sequence: u64) -> Result<Bytes, (usize, String)> {
         let reason = format!("the content, {bytes} bytes from here, does not match its checksum");
         return Err((CONTENT_AT, reason));
     }
-    Ok(content)
+    Ok((version, content))
 }
 
 #[cfg(test)]

@@ -51,9 +51,10 @@ mod recovery;
 mod segment;
 mod writer;
 
-pub use checkpoint::newest_checkpoint;
-pub use commit::Log;
+pub use checkpoint::{Checkpoint, newest_checkpoint};
+pub use commit::{Appended, Log};
 pub use error::Error;
+pub use record::PAYLOAD_BYTES_MAX;
 pub use recovery::{Record, TornTail, replay};
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ mod statistics;
 mod to_rows;
 mod writer;
 
-pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, RunLayout, TIMESTAMP, utc_micros};
 pub use open::{OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use run_file::RunFile;
 pub use to_rows::EntityColumns;
-pub use writer::{WriteOptions, write_run};
+pub use writer::{WriteOptions, batch_of, column_ranks, write_run};

@@ -68,7 +68,7 @@ pub struct OpenRun {
     pub layout: RunLayout,
     file: Arc<VerifiedFile>,
     metadata: ArrowReaderMetadata,
-    blocks: Vec<Block>,
+    blocks: Arc<[Block]>,
 }
 
 impl OpenRun {
@@ -95,7 +95,18 @@ impl OpenRun {
         }
         let blocks = blocks(metadata.metadata())
             .ok_or_else(|| Error::corrupt(&run.path, "its page index does not cover the keys"))?;
-        Ok(Self { run: Arc::clone(run), layout, file, metadata, blocks })
+        Ok(Self { run: Arc::clone(run), layout, file, metadata, blocks: blocks.into() })
+    }
+
+    /// The same file by another description, which differs in the mask.
+    fn described_by(&self, run: &Arc<RunFile>) -> Self {
+        Self {
+            run: Arc::clone(run),
+            layout: self.layout.clone(),
+            file: Arc::clone(&self.file),
+            metadata: self.metadata.clone(),
+            blocks: Arc::clone(&self.blocks),
+        }
     }
 
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
@@ -291,12 +302,12 @@ impl RunFiles {
 
     /// A file with its metadata, from the cache if it is there.
     pub async fn open(&self, run: &Arc<RunFile>) -> Result<Arc<OpenRun>> {
-        if let Some(open) = self.open.get(&run.id)
-            && Arc::ptr_eq(&open.run, run)
-        {
-            return Ok(open);
-        }
-        let open = Arc::new(OpenRun::open(self.store.as_ref(), run).await?);
+        let open = match self.open.get(&run.id) {
+            Some(open) if Arc::ptr_eq(&open.run, run) => return Ok(open),
+            // The mask has changed, or an older snapshot asks.
+            Some(open) => Arc::new(open.described_by(run)),
+            None => Arc::new(OpenRun::open(self.store.as_ref(), run).await?),
+        };
         self.open.insert(run.id, Arc::clone(&open));
         Ok(open)
     }

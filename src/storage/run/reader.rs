@@ -89,27 +89,35 @@ impl RunFiles {
     /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
     /// then one page of each column.
     pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
+        let Some(row) = self.position(run, key).await? else { return Ok(None) };
+        let row = u64::from(row);
+        if run.mask.as_ref().is_some_and(|mask| mask.contains(row as u32)) {
+            return Ok(None);
+        }
+        if let Some(entity) = self.entities.get(&(run.id, row)) {
+            return Ok(Some(entity));
+        }
+        let open = self.open(run).await?;
+        let mut batches = open.read(row..row + 1, Columns::All, 1)?;
+        let Some(batch) = batches.next().await.transpose()? else {
+            return Err(Error::corrupt(&run.path, format!("row {row} cannot be read")));
+        };
+        let entity = Arc::new(EntityColumns::of(&open, &batch)?.entity(0)?);
+        self.entities.insert((run.id, row), Arc::clone(&entity));
+        Ok(Some(entity))
+    }
+
+    /// Which row of the file has this key, masked or not. Decodes one page of keys, which is kept.
+    pub async fn position(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<u32>> {
         if !run.spans(key) {
             return Ok(None);
         }
         let open = self.open(run).await?;
         for (place, block) in open.blocks_of(key) {
             let keys = self.key_block(&open, place, block.rows.clone()).await?;
-            let Some(at) = keys.find(key) else { continue };
-            let row = block.rows.start + at as u64;
-            if run.mask.as_ref().is_some_and(|mask| mask.contains(row as u32)) {
-                return Ok(None);
+            if let Some(at) = keys.find(key) {
+                return Ok(Some((block.rows.start + at as u64) as u32));
             }
-            if let Some(entity) = self.entities.get(&(run.id, row)) {
-                return Ok(Some(entity));
-            }
-            let mut batches = open.read(row..row + 1, Columns::All, 1)?;
-            let Some(batch) = batches.next().await.transpose()? else {
-                return Err(Error::corrupt(&run.path, format!("row {row} cannot be read")));
-            };
-            let entity = Arc::new(EntityColumns::of(&open, &batch)?.entity(0)?);
-            self.entities.insert((run.id, row), Arc::clone(&entity));
-            return Ok(Some(entity));
         }
         Ok(None)
     }

@@ -43,6 +43,27 @@ pub struct RunFile {
     /// Rows that are no longer live, by position in the file.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "mask")]
     pub mask: Option<Arc<RoaringBitmap>>,
+    /// Shared by all descriptions of this file in the process.
+    #[serde(skip)]
+    pub holders: Holders,
+}
+
+/// Counts who holds a description of a file, with whatever mask: while somebody does, the file must stay.
+#[derive(Debug, Clone, Default)]
+pub struct Holders(Arc<()>);
+
+impl Holders {
+    /// Descriptions in the process.
+    pub fn count(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+}
+
+/// Who holds a file says nothing of what is in it.
+impl PartialEq for Holders {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A property column of a run file and what its values are like.

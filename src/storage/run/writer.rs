@@ -41,11 +41,12 @@ use super::checksums::Checksums;
 use super::column::ColumnBuilder;
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
 use super::other;
-use super::run_file::{ColumnSummary, RunFile};
+use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::files::{self, FileStore, Publication};
 use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
 use crate::rows::{PropertyId, PropertyNames, RowRef, Rows};
+use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
 
 /// Rows of a data page; see the crate's documentation for the measurements behind it.
@@ -157,7 +158,35 @@ pub fn write_run(
         columns: survey.summaries(),
         other: survey.layout.other,
         mask: None,
+        holders: Holders::default(),
     })
+}
+
+/// Rows as they would lie in a run file, and its layout; the rows are in key order and bring their Timestamps.
+pub fn batch_of(
+    rows: &[Rows],
+    names: &PropertyNames,
+    column_ranks: &[Option<u32>],
+) -> Result<(RunLayout, RecordBatch)> {
+    let options = WriteOptions { names, column_ranks, timestamp: DateTime::MIN };
+    let survey = Survey::take(rows, options);
+    let mut batch = BatchBuilder::new(&survey, survey.layout.schema(), options);
+    rows.iter().flat_map(Rows::iter).for_each(|row| batch.push(row));
+    let batch = batch.finish().map_err(|error| Error::corrupt("recent writes", error))?;
+    Ok((survey.layout, batch))
+}
+
+/// By property number: the place of its column among the table's, or none where it has none.
+pub fn column_ranks(table: &Table, names: &PropertyNames) -> Vec<Option<u32>> {
+    let mut ranks = Vec::new();
+    for (rank, column) in table.columns.iter().enumerate() {
+        let id = names.intern(&column.name).index();
+        if ranks.len() <= id {
+            ranks.resize(id + 1, None);
+        }
+        ranks[id] = Some(rank as u32);
+    }
+    ranks
 }
 
 /// Between the Parquet writer and the file: counts the checksum and keeps the file's own error, which the Parquet writer

@@ -1,0 +1,144 @@
+//! A stretch of writes of one table.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_skiplist::SkipMap;
+
+use super::version::Version;
+
+/// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
+#[derive(Debug, Default)]
+pub struct Generation {
+    versions: SkipMap<Place, Arc<Version>>,
+    /// Of the newest version; 0 while there is none.
+    last_sequence: AtomicU64,
+    /// Of the oldest version; the greatest number while there is none.
+    first_sequence: FirstSequence,
+    memory_bytes: AtomicU64,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    key: Box<[u8]>,
+    sequence: Reverse<u64>,
+}
+
+#[derive(Debug)]
+struct FirstSequence(AtomicU64);
+
+impl Default for FirstSequence {
+    fn default() -> Self {
+        Self(AtomicU64::new(u64::MAX))
+    }
+}
+
+/// A generation with this much in it takes no more writes: what is sealed is sorted once, what is active with every scan.
+const FULL_VERSIONS: usize = 16 * 1024;
+const FULL_BYTES: u64 = 16 << 20;
+
+/// What an entry takes beside its version: the place, the node of the list.
+const ENTRY_BYTES: usize = 96;
+
+impl Generation {
+    /// Adds a version; `sequence` is not below any before.
+    pub fn add(&self, sequence: u64, version: Arc<Version>) {
+        let key: Box<[u8]> = Box::from(version.key_bytes());
+        let bytes = (version.memory_bytes() + key.len() + ENTRY_BYTES) as u64;
+        self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
+        self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.first_sequence.0.fetch_min(sequence, Ordering::Release);
+        self.last_sequence.fetch_max(sequence, Ordering::Release);
+    }
+
+    /// The newest version of a key that a snapshot at `sequence` sees.
+    pub fn get(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
+        self.newest(key, sequence).map(|(_, version)| version)
+    }
+
+    /// The same with its sequence number.
+    pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
+        let from = Place { key: Box::from(key), sequence: Reverse(sequence) };
+        let entry = self.versions.lower_bound(Bound::Included(&from))?;
+        (*entry.key().key == *key).then(|| (entry.key().sequence.0, Arc::clone(entry.value())))
+    }
+
+    /// The newest visible version of every key, in key order.
+    pub fn visible(&self, sequence: u64) -> impl Iterator<Item = Arc<Version>> + '_ {
+        let mut last: Option<Arc<Version>> = None;
+        self.versions.iter().filter_map(move |entry| {
+            let seen = last.as_ref().is_some_and(|last| last.key_bytes() == &*entry.key().key);
+            if seen || entry.key().sequence.0 > sequence {
+                return None;
+            }
+            last = Some(Arc::clone(entry.value()));
+            last.clone()
+        })
+    }
+
+    /// Takes back every version above `sequence`: of a generation that no other transaction sees.
+    pub fn roll_back(&self, sequence: u64) {
+        for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
+            let bytes = entry.value().memory_bytes() + entry.key().key.len() + ENTRY_BYTES;
+            if entry.remove() {
+                self.memory_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.versions.is_empty()
+    }
+
+    /// Versions, older ones of a key included.
+    pub fn len(&self) -> usize {
+        self.versions.len()
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is time for another one.
+    pub fn is_full(&self) -> bool {
+        self.len() >= FULL_VERSIONS || self.memory_bytes() >= FULL_BYTES
+    }
+
+    /// The versions above a sequence number, in a generation of their own.
+    pub(super) fn above(&self, sequence: u64) -> Self {
+        let above = Self::default();
+        for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
+            above.add(entry.key().sequence.0, Arc::clone(entry.value()));
+        }
+        above
+    }
+
+    /// Sequence number of the oldest version, if there is one.
+    pub fn first_sequence(&self) -> Option<u64> {
+        let first = self.first_sequence.0.load(Ordering::Acquire);
+        (first != u64::MAX).then_some(first)
+    }
+
+    /// Sequence number of the newest version; 0 while there is none.
+    pub fn last_sequence(&self) -> u64 {
+        self.last_sequence.load(Ordering::Acquire)
+    }
+}
+
+/// The newest visible version of every key of several generations, the newest of them last, in key order.
+pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
+    match generations {
+        [] => Vec::new(),
+        [one] => one.visible(sequence).collect(),
+        several => {
+            let mut newest: BTreeMap<Box<[u8]>, Arc<Version>> = BTreeMap::new();
+            for version in several.iter().flat_map(|generation| generation.visible(sequence)) {
+                newest.insert(Box::from(version.key_bytes()), version);
+            }
+            newest.into_values().collect()
+        }
+    }
+}

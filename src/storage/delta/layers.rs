@@ -1,0 +1,93 @@
+//! All of a table's delta that one snapshot sees.
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::layer::Layer;
+use super::version::Version;
+use crate::rows::PropertyNames;
+use crate::storage::error::Result;
+use crate::storage::run::{RunFile, RunFiles};
+
+/// Layers, the newest first, and which versions of each are hidden by newer ones. What is not hidden is the newest visible version of
+/// its key, whether it is an entity or a deletion.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    layers: Vec<Arc<Layer>>,
+    /// By layer: places of the versions that a newer layer hides.
+    hidden: Vec<Arc<RoaringBitmap>>,
+    names: Arc<PropertyNames>,
+}
+
+impl Layers {
+    pub fn new(layers: Vec<Arc<Layer>>, names: Arc<PropertyNames>) -> Self {
+        let layers: Vec<Arc<Layer>> = layers.into_iter().filter(|layer| !layer.is_empty()).collect();
+        let hidden = (0..layers.len()).map(|place| Arc::new(hidden(&layers[..place], &layers[place]))).collect();
+        Self { layers, hidden, names }
+    }
+
+    /// These layers under one more, which is newer than all of them.
+    pub fn under(&self, top: Layer) -> Self {
+        let mut layers = vec![Arc::new(top)];
+        layers.extend(self.layers.iter().cloned());
+        Self::new(layers, Arc::clone(&self.names))
+    }
+
+    /// Each layer with the places of its hidden versions, the newest layer first.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<Layer>, &RoaringBitmap)> {
+        self.layers.iter().zip(self.hidden.iter().map(Arc::as_ref))
+    }
+
+    pub fn names(&self) -> &Arc<PropertyNames> {
+        &self.names
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// Entities that are visible here: deletions and hidden versions do not count.
+    pub fn live_rows(&self) -> u64 {
+        let live = |(layer, hidden): (&Arc<Layer>, &RoaringBitmap)| {
+            let versions = layer.versions().iter().enumerate();
+            versions.filter(|(place, version)| !version.is_deleted() && !hidden.contains(*place as u32)).count() as u64
+        };
+        self.iter().map(live).sum()
+    }
+
+    /// The newest visible version of a key.
+    pub fn find(&self, key: &[u8]) -> Option<&Arc<Version>> {
+        self.layers.iter().find_map(|layer| layer.find(key).map(|place| &layer.versions()[place]))
+    }
+
+    /// A file described with a mask of all its rows that are not live here: masked ones, and those whose place a version takes. `None`
+    /// if no row is left.
+    pub async fn masked(&self, files: &RunFiles, run: &Arc<RunFile>) -> Result<Option<Arc<RunFile>>> {
+        let mut mask: Option<RoaringBitmap> = None;
+        for layer in &self.layers {
+            let replaced = layer.replaced(files, run).await?;
+            if !replaced.is_empty() {
+                *mask.get_or_insert_with(|| run.mask.as_deref().cloned().unwrap_or_default()) |= replaced.as_ref();
+            }
+        }
+        let Some(mask) = mask else { return Ok(Some(Arc::clone(run))) };
+        let left = mask.len() < run.rows;
+        Ok(left.then(|| Arc::new(RunFile { mask: Some(Arc::new(mask)), ..RunFile::clone(run) })))
+    }
+}
+
+/// Places of the versions of `layer` whose keys newer layers have.
+fn hidden(newer: &[Arc<Layer>], layer: &Layer) -> RoaringBitmap {
+    let mut hidden = RoaringBitmap::new();
+    for above in newer {
+        // The shorter list is looked up in the longer one.
+        if above.versions().len() <= layer.versions().len() {
+            hidden.extend(above.versions().iter().filter_map(|v| layer.find(v.key_bytes())).map(|place| place as u32));
+        } else {
+            let places = layer.versions().iter().enumerate();
+            hidden.extend(places.filter(|(_, v)| above.find(v.key_bytes()).is_some()).map(|(place, _)| place as u32));
+        }
+    }
+    hidden
+}

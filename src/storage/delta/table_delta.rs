@@ -1,0 +1,131 @@
+//! The delta of one table.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::generation::{Generation, visible_of};
+use super::layer::Layer;
+use super::layers::Layers;
+use super::version::Version;
+use crate::rows::PropertyNames;
+
+/// The deltas of all tables that have one, by id.
+pub type Deltas = BTreeMap<u64, Arc<TableDelta>>;
+
+/// Generations of one table. The list never changes: sealing and folding make another one; the last generation takes writes.
+#[derive(Debug)]
+pub struct TableDelta {
+    /// Sealed ones, the oldest first.
+    sealed: Vec<Arc<Generation>>,
+    active: Arc<Generation>,
+    names: Arc<PropertyNames>,
+    /// Everything in the sealed generations.
+    sealed_layer: OnceLock<Arc<Layer>>,
+    /// The last view that was asked for, and the sequence number it is of.
+    view: Mutex<Option<(u64, Arc<Layers>)>>,
+}
+
+impl TableDelta {
+    pub fn new() -> Self {
+        Self::of(Vec::new(), Arc::default(), Arc::default())
+    }
+
+    fn of(sealed: Vec<Arc<Generation>>, active: Arc<Generation>, names: Arc<PropertyNames>) -> Self {
+        Self { sealed, active, names, sealed_layer: OnceLock::new(), view: Mutex::new(None) }
+    }
+
+    /// This delta with an empty generation that takes the writes from now on.
+    pub fn sealed(&self) -> Self {
+        let mut sealed = self.sealed.clone();
+        sealed.push(Arc::clone(&self.active));
+        Self::of(sealed, Arc::default(), Arc::clone(&self.names))
+    }
+
+    /// This delta without the oldest `count` sealed generations, which are in run files now.
+    pub fn folded(&self, count: usize) -> Self {
+        Self::of(self.sealed.iter().skip(count).cloned().collect(), Arc::clone(&self.active), Arc::clone(&self.names))
+    }
+
+    /// The versions of a delta above a sequence number.
+    pub fn above(delta: &Self, sequence: u64) -> Self {
+        let above = |generation: &Arc<Generation>| Arc::new(generation.above(sequence));
+        let sealed = delta.sealed.iter().map(above).filter(|generation| !generation.is_empty()).collect();
+        Self::of(sealed, above(&delta.active), Arc::clone(&delta.names))
+    }
+
+    /// The generation that takes writes.
+    pub fn active(&self) -> &Arc<Generation> {
+        &self.active
+    }
+
+    pub fn sealed_generations(&self) -> &[Arc<Generation>] {
+        &self.sealed
+    }
+
+    /// All generations, the oldest first.
+    pub fn generations(&self) -> impl DoubleEndedIterator<Item = &Arc<Generation>> {
+        self.sealed.iter().chain(std::iter::once(&self.active))
+    }
+
+    pub fn names(&self) -> &Arc<PropertyNames> {
+        &self.names
+    }
+
+    /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number.
+    pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
+        self.generations().rev().find_map(|generation| generation.newest(key, sequence))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.generations().all(|generation| generation.is_empty())
+    }
+
+    /// Versions, older ones of a key included.
+    pub fn len(&self) -> usize {
+        self.generations().map(|generation| generation.len()).sum()
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        self.generations().map(|generation| generation.memory_bytes()).sum()
+    }
+
+    /// Sequence number of the oldest version, if there is one.
+    pub fn first_sequence(&self) -> Option<u64> {
+        self.generations().filter_map(|generation| generation.first_sequence()).min()
+    }
+
+    /// Sequence number of the newest version; 0 while there is none.
+    pub fn last_sequence(&self) -> u64 {
+        self.generations().map(|generation| generation.last_sequence()).max().unwrap_or(0)
+    }
+
+    /// What a snapshot at `sequence` sees, as scans read it. The layer of the sealed generations is made once and kept, that of the
+    /// active one until something is written.
+    pub fn layers(&self, sequence: u64) -> Arc<Layers> {
+        // A snapshot later than all there is here sees the same as one at the last version. Asked before the versions are read, so that
+        // what is added meanwhile is not taken for part of it.
+        let sequence = sequence.min(self.last_sequence());
+        if let Some((of, layers)) = self.view.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
+            && *of == sequence
+        {
+            return Arc::clone(layers);
+        }
+        let sealed_up_to = self.sealed.iter().map(|generation| generation.last_sequence()).max().unwrap_or(0);
+        let sealed = if sealed_up_to <= sequence {
+            let layer = || Arc::new(Layer::new(visible_of(&self.sealed, sequence)));
+            Arc::clone(self.sealed_layer.get_or_init(layer))
+        } else {
+            Arc::new(Layer::new(visible_of(&self.sealed, sequence)))
+        };
+        let active = Arc::new(Layer::new(self.active.visible(sequence).collect()));
+        let layers = Arc::new(Layers::new(vec![active, sealed], Arc::clone(&self.names)));
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Some((sequence, Arc::clone(&layers)));
+        layers
+    }
+}
+
+impl Default for TableDelta {
+    fn default() -> Self {
+        Self::new()
+    }
+}

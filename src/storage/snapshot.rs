@@ -1,0 +1,137 @@
+//! What a reader sees.
+
+use std::sync::Arc;
+
+use super::catalog::{Catalog, Table};
+use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
+use super::error::Result;
+use super::run::{RunFile, RunFiles};
+use crate::model::{Entity, KeyRef};
+use crate::rows::{PropertyNames, key_bytes};
+
+/// The state after one record of the log: catalog, run files and recent writes of one moment. What it names stays readable while it
+/// is held.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Sequence number of that record.
+    pub sequence: u64,
+    pub catalog: Arc<Catalog>,
+    pub(super) deltas: Arc<Deltas>,
+    /// Writes of a transaction that is under way, seen by nobody else.
+    own: Option<Arc<OwnWrites>>,
+}
+
+/// What a transaction has written so far, by table.
+pub type OwnWrites = std::collections::BTreeMap<u64, Arc<Generation>>;
+
+impl Snapshot {
+    pub(super) fn new(sequence: u64, catalog: Arc<Catalog>, deltas: Arc<Deltas>) -> Self {
+        Self { sequence, catalog, deltas, own: None }
+    }
+
+    pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
+        self.catalog.table_by_id(id)
+    }
+
+    /// A table of this snapshot with everything that belongs to it.
+    pub fn table_snapshot(&self, table: &Arc<Table>) -> TableSnapshot {
+        TableSnapshot {
+            table: Arc::clone(table),
+            sequence: self.sequence,
+            delta: self.deltas.get(&table.id).cloned(),
+            own: self.own.as_ref().and_then(|own| own.get(&table.id)).cloned(),
+        }
+    }
+
+    /// This snapshot as a transaction sees it that has written `own`.
+    pub fn with_own_writes(&self, own: Arc<OwnWrites>) -> Self {
+        Self { own: Some(own), ..self.clone() }
+    }
+
+    /// This snapshot with another catalog: for the tables that a transaction changes.
+    pub fn with_catalog(&self, catalog: Arc<Catalog>) -> Self {
+        Self { catalog, ..self.clone() }
+    }
+}
+
+/// One table of a [`Snapshot`].
+#[derive(Debug, Clone)]
+pub struct TableSnapshot {
+    pub table: Arc<Table>,
+    sequence: u64,
+    delta: Option<Arc<TableDelta>>,
+    own: Option<Arc<Generation>>,
+}
+
+impl TableSnapshot {
+    /// The table without anything but its run files.
+    pub fn settled(table: Arc<Table>) -> Self {
+        Self { table, sequence: 0, delta: None, own: None }
+    }
+
+    /// Whether run files are all there is.
+    pub fn is_settled(&self) -> bool {
+        self.delta.as_ref().is_none_or(|delta| delta.is_empty()) && self.own.as_ref().is_none_or(|own| own.is_empty())
+    }
+
+    /// The numbers of properties in recent writes.
+    pub fn names(&self) -> Arc<PropertyNames> {
+        self.delta.as_ref().map(|delta| Arc::clone(delta.names())).unwrap_or_default()
+    }
+
+    /// The delta, if there is one.
+    pub fn delta(&self) -> Option<&Arc<TableDelta>> {
+        self.delta.as_ref()
+    }
+
+    /// Recent writes as scans read them; `None` if there are none.
+    pub fn layers(&self) -> Option<Arc<Layers>> {
+        let layers = match &self.delta {
+            Some(delta) => delta.layers(self.sequence),
+            None => Arc::new(Layers::new(Vec::new(), self.names())),
+        };
+        let layers = match &self.own {
+            Some(own) if !own.is_empty() => Arc::new(layers.under(Layer::new(own.visible(u64::MAX).collect()))),
+            _ => layers,
+        };
+        (!layers.is_empty()).then_some(layers)
+    }
+
+    /// The newest version of a key among recent writes.
+    pub fn recent(&self, key: KeyRef<'_>) -> Option<Arc<Version>> {
+        if self.is_settled() {
+            return None;
+        }
+        let key = key_bytes(key);
+        let own = self.own.as_ref().and_then(|own| own.get(&key, u64::MAX));
+        own.or_else(|| self.delta.as_ref()?.newest(&key, self.sequence).map(|(_, version)| version))
+    }
+
+    /// The entity of a key.
+    pub async fn get(&self, files: &RunFiles, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
+        if let Some(version) = self.recent(key) {
+            return Ok(version.row().map(|row| Arc::new(row.to_entity(&self.names()))));
+        }
+        for run in self.table.manifest.files_of(key) {
+            if let Some(entity) = files.get(run, key).await? {
+                return Ok(Some(entity));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The entity of a key in run files, whatever has been written since, and where it lies.
+    pub async fn find_in_files(&self, files: &RunFiles, key: KeyRef<'_>) -> Result<Option<(Arc<Entity>, u64, u32)>> {
+        for run in self.table.manifest.files_of(key) {
+            if let Some(found) = find_in_file(files, run, key).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+async fn find_in_file(files: &RunFiles, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<(Arc<Entity>, u64, u32)>> {
+    let Some(row) = files.position(run, key).await? else { return Ok(None) };
+    Ok(files.get(run, key).await?.map(|entity| (entity, run.id, row)))
+}

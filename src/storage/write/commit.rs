@@ -1,0 +1,336 @@
+//! From operations to a log record.
+//!
+//! What lies in run files is looked up before the commit lock is taken; under it, only memory is touched: conditions are checked against
+//! the newest version, in flight or durable, the new versions are entered with the record's sequence number, and the record is handed
+//! to the log, whose order is the order of commits. The answer waits for the record to be durable, so whatever an operation was
+//! built on is durable too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::operation::{Change, Condition, Operation, Properties, Refusal, Written};
+use super::payload::{TableWrites, encode};
+use crate::model::{DateTime, EdmType, Entity, Key, Rejected, Rule, Value};
+use crate::rows::{EncodedRow, PropertyId, PropertyNames, RowRef, ValueRef, key_bytes};
+use crate::storage::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
+use crate::storage::delta::{Locations, TableDelta, Version};
+use crate::storage::error::{Error, Result};
+use crate::storage::log::PAYLOAD_BYTES_MAX;
+use crate::storage::manifest::Manifest;
+use crate::storage::store::{Head, Store};
+
+/// Log records of this kind hold entity writes, and the catalog edits that they bring along.
+pub const ENTITY_WRITES: u8 = 3;
+
+/// What run files hold for a key, by one manifest.
+struct Found {
+    manifest: Manifest,
+    entity: Option<Arc<Entity>>,
+    locations: Locations,
+}
+
+/// The newest version of an entity.
+enum Current<'a> {
+    Absent,
+    Recent(&'a Version),
+    Stored(&'a Entity),
+}
+
+impl Current<'_> {
+    fn timestamp(&self) -> Option<DateTime> {
+        match self {
+            Current::Absent => None,
+            Current::Recent(version) => version.timestamp(),
+            Current::Stored(entity) => Some(entity.timestamp),
+        }
+    }
+}
+
+impl Store {
+    /// Applies operations, all or none, as one log record; when this returns they are durable and visible. A key occurs once among
+    /// them. They may be of several tables and partitions: what the service asks of an entity group is for the caller to check.
+    pub async fn write(&self, operations: &[Operation]) -> Result<Written> {
+        loop {
+            self.room_for_writes(operations.iter().map(|operation| operation.table)).await?;
+            let found = self.find(operations).await?;
+            let appended = {
+                let mut head = self.head()?;
+                match head.append_writes(self, operations, &found)? {
+                    // A fold was committed meanwhile: what was found lies elsewhere now.
+                    None => continue,
+                    Some(appended) => appended,
+                }
+            };
+            let (timestamp, answer) = appended;
+            let sequence = answer.await?;
+            self.after_writes(operations.iter().map(|operation| operation.table));
+            return Ok(Written { timestamp, sequence });
+        }
+    }
+
+    /// Looks into run files for the keys that have no recent version.
+    async fn find(&self, operations: &[Operation]) -> Result<Vec<Option<Found>>> {
+        let snapshot = self.snapshot();
+        let mut found = Vec::with_capacity(operations.len());
+        for operation in operations {
+            let Some(table) = snapshot.table(operation.table) else {
+                found.push(None);
+                continue;
+            };
+            let key = operation.key.as_ref();
+            let table = snapshot.table_snapshot(table);
+            if table.recent(key).is_some() {
+                found.push(None);
+                continue;
+            }
+            let manifest = table.table.manifest.clone();
+            let stored = table.find_in_files(self.files(), key).await?;
+            let place = stored.as_ref().map(|&(_, file, row)| (file, row));
+            let locations = Locations::found(manifest.newest_file_id() + 1, place);
+            found.push(Some(Found { manifest, entity: stored.map(|(entity, ..)| entity), locations }));
+        }
+        Ok(found)
+    }
+}
+
+/// The record's Timestamp, and the log's answer to come.
+type Appending = (DateTime, crate::storage::log::Appended);
+
+impl Head {
+    /// Checks and enters operations. `None` if what was found in run files is out of date.
+    fn append_writes(
+        &mut self,
+        store: &Store,
+        operations: &[Operation],
+        found: &[Option<Found>],
+    ) -> Result<Option<Appending>> {
+        let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
+        for (operation, found) in operations.iter().zip(found) {
+            let table = self.table(operation.table)?;
+            let version = self
+                .deltas
+                .get(&operation.table)
+                .and_then(|delta| delta.newest(&key_bytes(operation.key.as_ref()), u64::MAX))
+                .map(|(_, version)| version);
+            if version.is_none() && !found.as_ref().is_some_and(|found| found.manifest.is_same(&table.manifest)) {
+                return Ok(None);
+            }
+            recent.push(version);
+        }
+        let current = |place: usize| match (&recent[place], &found[place]) {
+            (Some(version), _) if version.is_deleted() => Current::Absent,
+            (Some(version), _) => Current::Recent(version),
+            (None, Some(Found { entity: Some(entity), .. })) => Current::Stored(entity),
+            (None, _) => Current::Absent,
+        };
+        let mut timestamp = self.next_timestamp(store.clock().now())?;
+        for (place, operation) in operations.iter().enumerate() {
+            let current = current(place);
+            if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
+                let table = self.table(operation.table)?.name.clone();
+                return Err(Error::Refused { index: place, table, key: operation.key.clone(), refusal });
+            }
+            // A version is always later than the one it replaces, whatever the clock says.
+            if let Some(before) = current.timestamp().filter(|before| *before >= timestamp) {
+                timestamp = DateTime::from_micros(before.micros() + 1, 0);
+                timestamp.validate("Timestamp")?;
+            }
+        }
+        let mut tables: BTreeMap<u64, TableWrites> = BTreeMap::new();
+        for (place, operation) in operations.iter().enumerate() {
+            let delta = self.delta(operation.table)?;
+            let names = delta.names();
+            let locations = match (&recent[place], &found[place]) {
+                (None, Some(found)) => found.locations.clone(),
+                (Some(version), _) => version.locations(),
+                (None, None) => Locations::unknown(),
+            };
+            let version = version(names, operation, &current(place), timestamp, locations)
+                .map_err(|rejected| Error::RejectedAt { index: place, rejected })?;
+            let writes = tables.entry(operation.table).or_insert_with(|| TableWrites {
+                table: operation.table,
+                names: Arc::clone(names),
+                versions: Vec::new(),
+            });
+            writes.versions.push(version);
+        }
+        let tables: Vec<TableWrites> = tables.into_values().collect();
+        let mut edits = Vec::new();
+        for writes in &tables {
+            let table = Arc::clone(self.table(writes.table)?);
+            edits.extend(self.columns_for(&table, writes));
+        }
+        let payload = encode(&edits, &tables).map_err(|error| Error::corrupt("catalog edits", error))?;
+        if payload.len() > PAYLOAD_BYTES_MAX {
+            return Err(Error::TransactionTooLarge { bytes: payload.len() as u64, bytes_max: PAYLOAD_BYTES_MAX as u64 });
+        }
+        let answer = self.append(store, ENTITY_WRITES, payload, &edits, |head, sequence| {
+            for writes in tables {
+                let Some(delta) = head.deltas.get(&writes.table) else { continue };
+                for version in writes.versions {
+                    delta.active().add(sequence, version);
+                }
+                head.seal_when_full(writes.table);
+            }
+        })?;
+        self.last_timestamp = timestamp_of_clock(timestamp, self.last_timestamp, store.clock().now());
+        Ok(Some((timestamp, answer)))
+    }
+
+    fn table(&self, id: u64) -> Result<&Arc<Table>> {
+        self.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))
+    }
+
+    fn delta(&self, table: u64) -> Result<&Arc<TableDelta>> {
+        self.deltas.get(&table).ok_or_else(|| Error::NoSuchTable(format!("{table}")))
+    }
+
+    /// Whole microseconds, later than all before, so that an entity deleted and inserted again never has an ETag it had before.
+    fn next_timestamp(&self, now: DateTime) -> Result<DateTime> {
+        let now = DateTime::from_micros(now.micros(), 0);
+        let next = now.max(DateTime::from_micros(self.last_timestamp.micros() + 1, 0));
+        next.validate("Timestamp")?;
+        Ok(next)
+    }
+
+    /// The edit that gives properties and types that are new to a table their columns, if there are any.
+    fn columns_for(&mut self, table: &Arc<Table>, writes: &TableWrites) -> Option<Edit> {
+        let known = self.known_properties.entry(table.id).or_default();
+        if known.0 != table.schema_version || known.1.is_empty() {
+            known.0 = table.schema_version;
+            known.1.clear();
+            for column in &table.columns {
+                let id = writes.names.intern(&column.name);
+                known.1.extend(column.types.iter().map(|&edm| (id, edm)));
+            }
+        }
+        let mut columns: Option<Vec<PropertyColumn>> = None;
+        let rows = writes.versions.iter().filter_map(|version| version.row());
+        for (id, edm) in rows.flat_map(|row| row.properties()).map(|(id, value)| (id, value.edm_type())) {
+            if known.1.contains(&(id, edm)) {
+                continue;
+            }
+            known.1.insert((id, edm));
+            let columns = columns.get_or_insert_with(|| table.columns.clone());
+            add_column(columns, &writes.names.name(id), edm);
+        }
+        let columns = columns.filter(|columns| *columns != table.columns)?;
+        Some(Edit::SetColumns { table: table.id, columns })
+    }
+}
+
+/// Adds a type of a property to the columns of a table; beyond the greatest number of columns a new property stays without.
+pub(in crate::storage) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm: EdmType) {
+    let room = columns.len() < COLUMNS_MAX;
+    match columns.iter_mut().find(|column| column.name == *name) {
+        Some(column) => {
+            if let Err(at) = column.types.binary_search(&edm) {
+                column.types.insert(at, edm);
+            }
+        }
+        None if room => {
+            columns.push(PropertyColumn { name: Arc::clone(name), types: vec![edm] });
+        }
+        None => {}
+    }
+}
+
+/// One entity with a Timestamp far ahead, as an import may bring it, does not pull those of all others along.
+fn timestamp_of_clock(written: DateTime, last: DateTime, now: DateTime) -> DateTime {
+    written.min(last.max(now).max(DateTime::from_micros(last.micros() + 1, 0)))
+}
+
+fn check(change: &Change, condition: Condition, current: Option<DateTime>) -> Result<(), Refusal> {
+    match condition {
+        Condition::Unchanged(read) if read != current => return Err(Refusal::Changed),
+        Condition::Unchanged(_) | Condition::Any => {}
+        Condition::Etag(_) if current.is_none() => return Err(Refusal::Missing),
+        Condition::Etag(etag) => {
+            if let Some(actual) = current.filter(|actual| *actual != etag) {
+                return Err(Refusal::EtagDiffers { actual });
+            }
+        }
+    }
+    match (change, current) {
+        (Change::Insert(_), Some(_)) => Err(Refusal::Exists),
+        (Change::Replace(_) | Change::Merge(_) | Change::Delete, None) => Err(Refusal::Missing),
+        _ => Ok(()),
+    }
+}
+
+/// The version that an operation makes of the current one.
+fn version(
+    names: &PropertyNames,
+    operation: &Operation,
+    current: &Current<'_>,
+    timestamp: DateTime,
+    locations: Locations,
+) -> Result<Arc<Version>, Rejected> {
+    let Operation { key, change, .. } = operation;
+    let row = match change {
+        Change::Delete => return Version::deleted(names, key.as_ref(), locations),
+        Change::Insert(properties) | Change::Replace(properties) | Change::InsertOrReplace(properties) => {
+            written(names, key, timestamp, properties)?
+        }
+        Change::Merge(properties) | Change::InsertOrMerge(properties) => match current {
+            Current::Absent => written(names, key, timestamp, properties)?,
+            Current::Recent(version) => match version.row() {
+                Some(row) => merged(names, key, timestamp, recent_properties(row), properties)?,
+                None => written(names, key, timestamp, properties)?,
+            },
+            Current::Stored(entity) => {
+                let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
+                merged(names, key, timestamp, stored.collect(), properties)?
+            }
+        },
+    };
+    Ok(Version::written(row, locations))
+}
+
+fn recent_properties(row: RowRef<'_>) -> Vec<(PropertyId, ValueRef<'_>)> {
+    row.properties().collect()
+}
+
+fn written(
+    names: &PropertyNames,
+    key: &Key,
+    timestamp: DateTime,
+    properties: &Properties,
+) -> Result<EncodedRow, Rejected> {
+    EncodedRow::encode(names, key.as_ref(), timestamp, numbered(names, properties)?.into_iter())
+}
+
+fn merged(
+    names: &PropertyNames,
+    key: &Key,
+    timestamp: DateTime,
+    mut base: Vec<(PropertyId, ValueRef<'_>)>,
+    set: &Properties,
+) -> Result<EncodedRow, Rejected> {
+    let set = numbered(names, set)?;
+    base.retain(|(id, _)| set.iter().all(|(changed, _)| changed != id));
+    EncodedRow::encode(names, key.as_ref(), timestamp, base.into_iter().chain(set))
+}
+
+/// Properties with their numbers; names and values are checked.
+fn numbered<'v>(
+    names: &PropertyNames,
+    properties: &'v Properties,
+) -> Result<Vec<(PropertyId, ValueRef<'v>)>, Rejected> {
+    let number = |(name, value): &'v (Arc<str>, Value)| {
+        value.validate(name)?;
+        let id = match names.find(name) {
+            Some(id) => id,
+            None => {
+                crate::model::validate_property_name(name)?;
+                if names.len() >= crate::rows::PROPERTY_NAMES_MAX {
+                    let limit = format!("a table has at most {} different ones", crate::rows::PROPERTY_NAMES_MAX);
+                    return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
+                }
+                names.intern(name)
+            }
+        };
+        Ok((id, ValueRef::from(value)))
+    };
+    properties.iter().map(number).collect()
+}

@@ -1,0 +1,11 @@
+//! Writing entities: operations with their conditions, applied to the newest state, durable as one record of the log.
+
+mod commit;
+mod operation;
+pub(super) mod payload;
+
+pub use commit::ENTITY_WRITES;
+pub use operation::{Change, Condition, Operation, Properties, Refusal, Written};
+
+#[cfg(test)]
+mod tests;
