@@ -81,6 +81,10 @@ pub enum ErrorKind {
     /// A value that would be too long.
     TooLarge,
     NullNotAllowed,
+    /// A key column without a value.
+    NotNull,
+    /// A column that the server keeps is given a value.
+    GeneratedColumn,
     /// There is no such cast.
     CannotCoerce,
     InvalidParameter,

@@ -31,6 +31,7 @@ mod snapshot_catalog;
 mod statement;
 mod transaction;
 mod watching;
+mod writes;
 
 pub use answer::Answer;
 pub use error::{Error, ErrorKind, Result};
@@ -40,7 +41,7 @@ pub use portal::PortalState;
 pub use portal::Rows;
 pub use prepared::{Column, Prepared};
 pub use registry::{Activity, Interrupt, Registry};
-pub use session::{Outcome, Session};
+pub use session::{Outcome, Session, write_tag};
 pub use settings::Settings;
 pub use statement::{Statement, parse_all, split as split_statements};
 pub use transaction::TransactionStatus;

@@ -8,7 +8,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::rows::{formats, send};
-use crate::session::{Error, ErrorKind, Outcome, PortalState, Result, Statement, StatementGuard, parse_all};
+use crate::session::{Error, ErrorKind, Outcome, PortalState, Result, Statement, StatementGuard, parse_all, write_tag};
 
 impl Connection {
     /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
@@ -75,6 +75,7 @@ impl Connection {
 pub(super) fn tag(verb: &str, rows: u64) -> String {
     match verb {
         "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" => write_tag(verb, rows),
         verb => verb.to_owned(),
     }
 }

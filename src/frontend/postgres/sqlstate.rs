@@ -51,6 +51,8 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidSubstring => "22011",
         ErrorKind::TooLarge => "54000",
         ErrorKind::NullNotAllowed => "22004",
+        ErrorKind::NotNull => "23502",
+        ErrorKind::GeneratedColumn => "428C9",
         ErrorKind::CannotCoerce => "42846",
         ErrorKind::CannotChange => "55P02",
         ErrorKind::DuplicateKey => "23505",
