@@ -112,7 +112,7 @@ mod sql_types;
 mod storage;
 mod system_catalog;
 
-pub use engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount};
+pub use engine::{EntityOperation, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount};
 pub use frontend::{Database, EntityStream, Table};
 pub use provider::ScanOptions;
 pub use session::{Answer, Error, ErrorKind, Result};

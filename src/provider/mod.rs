@@ -8,9 +8,11 @@ mod adapter;
 mod columns;
 mod key_order;
 mod reader;
+mod recent;
 mod scan_exec;
 mod shown;
 mod snapshot_aggregate;
+mod snapshot_count;
 mod table;
 
 pub use columns::{ColumnSource, TableColumns};

@@ -97,6 +97,16 @@ impl TableSnapshot {
         (!layers.is_empty()).then_some(layers)
     }
 
+    /// Live entities. Looks for recent writes in run files where nobody has yet.
+    pub async fn live_rows(&self, files: &RunFiles) -> Result<u64> {
+        let Some(layers) = self.layers() else { return Ok(self.table.manifest.live_rows()) };
+        let mut live = layers.live_rows();
+        for run in self.table.manifest.files() {
+            live += layers.masked(files, run).await?.map_or(0, |run| run.live_rows());
+        }
+        Ok(live)
+    }
+
     /// The newest version of a key among recent writes.
     pub fn recent(&self, key: KeyRef<'_>) -> Option<Arc<Version>> {
         if self.is_settled() {

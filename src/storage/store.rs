@@ -207,6 +207,11 @@ impl Store {
         self.commit_with(|_| Ok((edits.to_vec(), None)))
     }
 
+    /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
+    pub fn commit_built(&self, build: impl FnOnce(&Catalog) -> Vec<Edit>) -> Result<Snapshot> {
+        self.commit_with(|head| Ok((build(&head.catalog), None)))
+    }
+
     /// The same with edits that depend on the newest state, which nobody changes meanwhile; with them the delta of one table may be
     /// replaced. `build` must not wait.
     pub(super) fn commit_with(
