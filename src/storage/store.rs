@@ -255,7 +255,8 @@ impl Store {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.retain(|file| {
             self.files.forget(file.id);
-            let reachable = file.holders.count() > 1;
+            // The same description, or another one of the file.
+            let reachable = Arc::strong_count(file) > 1 || file.holders.count() > 1;
             if !reachable {
                 let _ = self.files.store().remove(&file.path);
             }
