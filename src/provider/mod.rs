@@ -17,6 +17,6 @@ mod table;
 
 pub use columns::{ColumnSource, TableColumns};
 pub use key_order::ScanInKeyOrder;
-pub use scan_exec::{EntityScanExec, Scan};
+pub use scan_exec::{EntityScanExec, RECENT_ROWS, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};

@@ -39,6 +39,18 @@ pub fn recent_batches(scan: &Scan, config: &FileScanConfig, direction: Direction
     Ok(batches)
 }
 
+/// How many recent entities a scan looks at.
+pub fn recent_rows(scan: &Scan) -> Result<u64> {
+    let Some(layers) = &scan.layers else { return Ok(0) };
+    let mut rows = 0;
+    for (layer, hidden) in layers.iter() {
+        let stored = layer.batch(&scan.table, layers.names());
+        let stored = stored.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        rows += wanted(layer, &stored.places, hidden, &scan.access.keys, Direction::Forward).len() as u64;
+    }
+    Ok(rows)
+}
+
 /// Rows of a layer's batch whose versions are not hidden and whose keys are wanted, in the wanted order.
 fn wanted(
     layer: &Layer,

@@ -18,7 +18,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -29,7 +29,7 @@ use futures::{StreamExt, stream};
 use super::columns::TableColumns;
 use super::key_order::{Direction, reversed_scan};
 use super::reader::RunHandle;
-use super::recent::recent_batches;
+use super::recent::{recent_batches, recent_rows};
 use crate::access::AccessPlan;
 use crate::storage::Table;
 use crate::storage::delta::Layers;
@@ -94,12 +94,17 @@ pub struct EntityScanExec {
     parquet: Arc<DataSourceExec>,
     order: Option<Direction>,
     properties: Arc<PlanProperties>,
+    /// Counts what comes from recent writes.
+    recent: ExecutionPlanMetricsSet,
 }
+
+/// The counter of rows that come from recent writes.
+pub const RECENT_ROWS: &str = "recent_rows";
 
 impl EntityScanExec {
     pub fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        Self { scan, parquet, order: None, properties }
+        Self { scan, parquet, order: None, properties, recent: ExecutionPlanMetricsSet::new() }
     }
 
     pub fn scan(&self) -> &Arc<Scan> {
@@ -158,7 +163,8 @@ impl EntityScanExec {
 
     fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties }.with_order_properties()
+        let recent = self.recent.clone();
+        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties, recent }.with_order_properties()
     }
 
     /// How a key column of the output is sorted.
@@ -188,7 +194,7 @@ impl EntityScanExec {
                 Direction::Backward => reversed_scan(self, lane, Arc::clone(&context))?,
             });
         }
-        for batch in recent_batches(&self.scan, config, direction)? {
+        for batch in self.recent(direction)? {
             streams.push(self.recent_stream(vec![batch]));
         }
         if streams.len() == 1 {
@@ -207,6 +213,19 @@ impl EntityScanExec {
             .with_fetch(self.fetch())
             .with_reservation(memory.register(context.memory_pool()))
             .build()
+    }
+
+    /// Recent entities, counted.
+    fn recent(&self, direction: Direction) -> Result<Vec<RecordBatch>> {
+        let batches = recent_batches(&self.scan, self.config()?, direction)?;
+        let counted = MetricBuilder::new(&self.recent).counter(RECENT_ROWS, 0);
+        counted.add(batches.iter().map(RecordBatch::num_rows).sum());
+        Ok(batches)
+    }
+
+    /// How many recent entities the scan looks at.
+    pub fn recent_rows(&self) -> Result<u64> {
+        recent_rows(&self.scan)
     }
 
     fn recent_stream(&self, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
@@ -309,7 +328,7 @@ impl ExecutionPlan for EntityScanExec {
             Some(direction) => self.merged(direction, context),
             // Recent writes come with the first partition.
             None if partition == 0 && self.scan.layers.is_some() => {
-                let recent = recent_batches(&self.scan, self.config()?, Direction::Forward)?;
+                let recent = self.recent(Direction::Forward)?;
                 let stored = self.parquet.execute(partition, context)?;
                 let both = stream::iter(recent.into_iter().map(Ok)).chain(stored);
                 Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), both)))
@@ -319,7 +338,9 @@ impl ExecutionPlan for EntityScanExec {
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
-        self.parquet.metrics()
+        let mut metrics = self.parquet.metrics().unwrap_or_default();
+        self.recent.clone_inner().iter().for_each(|metric| metrics.push(Arc::clone(metric)));
+        Some(metrics)
     }
 
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
