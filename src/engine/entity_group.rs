@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::open::Engine;
-use crate::model::{ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, DateTime, Entity, Key, Rejected, Rule};
+use crate::model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
 use crate::session::{Error, ErrorKind, Result};
 use crate::storage::{Change, Condition, Operation, Properties};
 

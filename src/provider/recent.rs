@@ -52,13 +52,7 @@ pub fn recent_rows(scan: &Scan) -> Result<u64> {
 }
 
 /// Rows of a layer's batch whose versions are not hidden and whose keys are wanted, in the wanted order.
-fn wanted(
-    layer: &Layer,
-    places: &[u32],
-    hidden: &RoaringBitmap,
-    keys: &KeySet,
-    direction: Direction,
-) -> UInt32Array {
+fn wanted(layer: &Layer, places: &[u32], hidden: &RoaringBitmap, keys: &KeySet, direction: Direction) -> UInt32Array {
     let versions = layer.versions();
     let mut rows: Vec<u32> = Vec::new();
     for range in keys.ranges() {
@@ -90,7 +84,12 @@ fn shown(scan: &Scan, config: &FileScanConfig, mut rows: RecordBatch) -> Result<
     };
     let columns = projection
         .iter()
-        .map(|out| adapter.rewrite(Arc::clone(&out.expr) as Arc<dyn PhysicalExpr>)?.evaluate(&rows)?.into_array(rows.num_rows()))
+        .map(|out| {
+            adapter
+                .rewrite(Arc::clone(&out.expr) as Arc<dyn PhysicalExpr>)?
+                .evaluate(&rows)?
+                .into_array(rows.num_rows())
+        })
         .collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)

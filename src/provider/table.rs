@@ -27,8 +27,8 @@ use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use crate::model::{KeyCut, KeySet};
-use crate::storage::{Table, TableSnapshot};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
+use crate::storage::{Table, TableSnapshot};
 
 /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
 const PARALLEL_ROWS_MIN: u64 = 64 * 1024;

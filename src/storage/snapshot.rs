@@ -141,7 +141,11 @@ impl TableSnapshot {
     }
 }
 
-async fn find_in_file(files: &RunFiles, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<(Arc<Entity>, u64, u32)>> {
+async fn find_in_file(
+    files: &RunFiles,
+    run: &Arc<RunFile>,
+    key: KeyRef<'_>,
+) -> Result<Option<(Arc<Entity>, u64, u32)>> {
     let Some(row) = files.position(run, key).await? else { return Ok(None) };
     Ok(files.get(run, key).await?.map(|entity| (entity, run.id, row)))
 }

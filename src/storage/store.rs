@@ -40,7 +40,13 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, segment_bytes: 1 << 20, checkpoint_after_bytes: 1 << 20, delta_bytes_max: 256 << 20, read_only: false }
+        Self {
+            cache_bytes: 256 << 20,
+            segment_bytes: 1 << 20,
+            checkpoint_after_bytes: 1 << 20,
+            delta_bytes_max: 256 << 20,
+            read_only: false,
+        }
     }
 }
 

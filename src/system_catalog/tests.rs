@@ -114,7 +114,9 @@ fn catalog() -> SystemCatalog {
     let snapshot = Snapshot::default();
     let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse("devstoreaccount1").expect("an account");
-    SystemCatalog::new(snapshot.with_catalog(catalog), account, Arc::new(Facts))
+    let mut snapshot = snapshot.with_catalog(catalog);
+    snapshot.sequence = 9;
+    SystemCatalog::new(snapshot, account, Arc::new(Facts))
 }
 
 fn context() -> SessionContext {

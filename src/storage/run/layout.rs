@@ -93,11 +93,16 @@ impl RunLayout {
 
     /// The schema as scans read it: strings and binaries as views, which is how SQL sees them.
     pub fn view_schema(&self) -> SchemaRef {
-        let fields = self.schema().fields().iter().map(|field| match field.data_type() {
-            DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-            DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
-            _ => Arc::clone(field),
-        }).collect::<Vec<_>>();
+        let fields = self
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| match field.data_type() {
+                DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+                DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
+                _ => Arc::clone(field),
+            })
+            .collect::<Vec<_>>();
         Arc::new(Schema::new(fields))
     }
 
