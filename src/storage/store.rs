@@ -40,7 +40,13 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, segment_bytes: 1 << 20, checkpoint_after_bytes: 1 << 20, delta_bytes_max: 256 << 20, read_only: false }
+        Self {
+            cache_bytes: 256 << 20,
+            segment_bytes: 1 << 20,
+            checkpoint_after_bytes: 1 << 20,
+            delta_bytes_max: 256 << 20,
+            read_only: false,
+        }
     }
 }
 
@@ -207,6 +213,11 @@ impl Store {
         self.commit_with(|_| Ok((edits.to_vec(), None)))
     }
 
+    /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
+    pub fn commit_built(&self, build: impl FnOnce(&Catalog) -> Vec<Edit>) -> Result<Snapshot> {
+        self.commit_with(|head| Ok((build(&head.catalog), None)))
+    }
+
     /// The same with edits that depend on the newest state, which nobody changes meanwhile; with them the delta of one table may be
     /// replaced. `build` must not wait.
     pub(super) fn commit_with(
@@ -250,7 +261,8 @@ impl Store {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.retain(|file| {
             self.files.forget(file.id);
-            let reachable = file.holders.count() > 1;
+            // The same description, or another one of the file.
+            let reachable = Arc::strong_count(file) > 1 || file.holders.count() > 1;
             if !reachable {
                 let _ = self.files.store().remove(&file.path);
             }

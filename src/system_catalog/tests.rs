@@ -111,10 +111,12 @@ const EDITS: &str = r#"[
 
 fn catalog() -> SystemCatalog {
     let edits: Vec<Edit> = serde_json::from_str(EDITS).expect("edits");
-    let snapshot = Snapshot { sequence: 9, catalog: Arc::default() };
+    let snapshot = Snapshot::default();
     let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse("devstoreaccount1").expect("an account");
-    SystemCatalog::new(Snapshot { catalog, ..snapshot }, account, Arc::new(Facts))
+    let mut snapshot = snapshot.with_catalog(catalog);
+    snapshot.sequence = 9;
+    SystemCatalog::new(snapshot, account, Arc::new(Facts))
 }
 
 fn context() -> SessionContext {
