@@ -275,13 +275,13 @@ impl Planner {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
-            let mut defined = definitions::define(definition.clone(), statement.text(), &planner).await?;
+            let mut defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await?;
             let edits = std::mem::take(&mut defined.edits);
             if edits.is_empty() {
                 return Ok(defined);
             }
             let store = Arc::clone(&self.store);
-            let committed = tokio::task::spawn_blocking(move || store.commit(&edits)).await;
+            let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
             match committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
                 // Somebody else was first: the statement is read again, against what there is now.
                 Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {

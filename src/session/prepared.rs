@@ -68,6 +68,6 @@ pub(super) struct PlanningSettings {
 
 impl Planned {
     pub fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
-        Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
+        self.snapshot.is_same(snapshot) && self.planning == *planning
     }
 }

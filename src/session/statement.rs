@@ -310,7 +310,9 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             }
             if let Some(verb) = writes.filter(|_| analyze) {
                 let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
-                return Err(Error::new(ErrorKind::Unsupported, message).with_hint("EXPLAIN shows how it finds its rows"));
+                return Err(
+                    Error::new(ErrorKind::Unsupported, message).with_hint("EXPLAIN shows how it finds its rows")
+                );
             }
             Ok(Request::Explain { statement, analyze, verbose, format: text_or_json })
         }

@@ -66,7 +66,13 @@ impl Transaction {
             return Ok(false);
         }
         settings.save();
-        self.block = Some(Block { snapshot: None, began: None, failed: false, savepoints: Vec::new(), own: OwnChanges::default() });
+        self.block = Some(Block {
+            snapshot: None,
+            began: None,
+            failed: false,
+            savepoints: Vec::new(),
+            own: OwnChanges::default(),
+        });
         let read_only = settings.is_on("default_transaction_read_only");
         let isolation = settings.get("default_transaction_isolation").and_then(Isolation::parse);
         let deferrable = settings.is_on("default_transaction_deferrable");

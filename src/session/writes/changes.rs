@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::model::{DateTime, Entity, Key};
 use crate::session::error::{Error, ErrorKind, Result};
-use crate::storage::{Change as Done, Condition, Operation, Properties, TableSnapshot};
 use crate::storage::run::RunFiles;
+use crate::storage::{Change as Done, Condition, Operation, Properties, TableSnapshot};
 
 /// Memory of everything that a transaction writes, in bytes.
 pub const TRANSACTION_BYTES_MAX: u64 = 256 << 20;

@@ -75,8 +75,10 @@ impl Draft {
             (None, _) => "PartitionKey",
             (_, None) => "RowKey",
         };
-        let message =
-            format!("null value in column \"{missing}\" of relation \"{}\" violates not-null constraint", target.name());
+        let message = format!(
+            "null value in column \"{missing}\" of relation \"{}\" violates not-null constraint",
+            target.name()
+        );
         let shown = |part: &Option<String>| part.clone().unwrap_or_else(|| "null".to_owned());
         let detail = format!("Failing row contains ({}, {}, ...).", shown(&self.partition), shown(&self.row));
         Err(Error::new(ErrorKind::NotNull, message).with_detail(detail))

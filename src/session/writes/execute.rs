@@ -93,8 +93,7 @@ impl Planner {
         let planner = self.statement(view).with_rows(rows);
         let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let output = write.output.clone();
-        let planned =
-            planner.resolved_query(&prepared.statement, query, &write.functions, output, &declared).await?;
+        let planned = planner.resolved_query(&prepared.statement, query, &write.functions, output, &declared).await?;
         if prepared.columns.as_deref().is_some_and(|before| !same_columns(before, &planned.columns)) {
             return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
         }
@@ -130,9 +129,8 @@ impl Planner {
             None => None,
             Some(query) => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                let planned = planner
-                    .resolved_query(&prepared.statement, query, &write.functions, Vec::new(), &declared)
-                    .await?;
+                let planned =
+                    planner.resolved_query(&prepared.statement, query, &write.functions, Vec::new(), &declared).await?;
                 let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;
                 Some(planner.physical(&plan).await?)
             }

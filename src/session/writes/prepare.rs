@@ -52,7 +52,9 @@ impl Write {
             Action::Insert { columns, source, conflict } => {
                 if count > 0 {
                     match source {
-                        Source::Values(rows) => self.of_values(planner, statement, columns, rows, style, &mut types).await?,
+                        Source::Values(rows) => {
+                            self.of_values(planner, statement, columns, rows, style, &mut types).await?
+                        }
                         Source::Query(_) => {
                             self.of_query(planner, statement, self.query()?, &mut types).await?;
                         }

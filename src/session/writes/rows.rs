@@ -40,9 +40,9 @@ pub fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<ArrayRef>
         Takes::Typed { edm, .. } => Some(*edm),
         _ => None,
     };
-    let values = entities.iter().map(|entity| {
-        entity.get(property).filter(|value| typed.is_none_or(|edm| value.edm_type() == edm))
-    });
+    let values = entities
+        .iter()
+        .map(|entity| entity.get(property).filter(|value| typed.is_none_or(|edm| value.edm_type() == edm)));
     values_of(column, values)
 }
 
@@ -143,6 +143,7 @@ pub fn memory_table(columns: Vec<MemoryColumn>, rows: usize) -> Result<Arc<dyn T
     let (fields, arrays): (Vec<FieldRef>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(DataFusionError::from)?;
+    let batch =
+        RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(DataFusionError::from)?;
     Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
 }

@@ -17,7 +17,9 @@ use super::rows::{MemoryColumn, column_of, memory_table};
 use super::syntax::{self, MEMORY_ROWS, assigned, column, columns_named, from_memory, item, memory_name};
 use super::target::TargetColumn;
 use super::values::{AssignedColumn, Cell, parameter_value};
-use super::write::{Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many};
+use super::write::{
+    Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
+};
 use crate::functions::Zone;
 use crate::model::{DateTime, Entity, Key, Value};
 use crate::session::error::{Error, ErrorKind, Result};
@@ -136,9 +138,10 @@ impl Running<'_> {
             drafts.push(draft);
         }
         for some in computed.chunks(EXPRESSIONS_AT_ONCE) {
-            let items = some.iter().enumerate().map(|(place, (_, _, expr))| {
-                item(expr.clone(), &format!("(value {})", place + 1))
-            });
+            let items = some
+                .iter()
+                .enumerate()
+                .map(|(place, (_, _, expr))| item(expr.clone(), &format!("(value {})", place + 1)));
             let query = syntax::select(write.with.as_ref(), items.collect(), Vec::new(), None)?;
             let batches: Vec<RecordBatch> = self.rows(write, self.planner, query).await?.try_collect().await?;
             let Some(batch) = batches.iter().find(|batch| batch.num_rows() == 1) else {
@@ -166,8 +169,7 @@ impl Running<'_> {
         let mut drafts = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             let places = columns.iter().enumerate();
-            let assigned =
-                places.map(|(place, at)| self.assigned(&write.target.columns[*at], &batch, place));
+            let assigned = places.map(|(place, at)| self.assigned(&write.target.columns[*at], &batch, place));
             let assigned = assigned.collect::<Result<Vec<_>>>()?;
             for row in 0..batch.num_rows() {
                 let mut draft = Draft::default();
@@ -269,9 +271,9 @@ impl Running<'_> {
         }
         let target = &write.target;
         let existing: Vec<Entity> = conflicts.iter().map(|(entity, _)| Entity::clone(entity)).collect();
-        let proposed = conflicts.iter().map(|(entity, draft)| {
-            Entity::from_parts(entity.key.clone(), self.now, draft.properties.clone())
-        });
+        let proposed = conflicts
+            .iter()
+            .map(|(entity, draft)| Entity::from_parts(entity.key.clone(), self.now, draft.properties.clone()));
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
@@ -585,14 +587,7 @@ impl Found {
     fn new(write: &Write, others_from: usize, schema: &Schema) -> Self {
         let wants_others = write.returned().iter().any(|(alias, _)| *alias != write.alias);
         let fields = schema.fields().iter().skip(others_from).filter(|_| wants_others).cloned().collect();
-        Self {
-            keys: HashSet::new(),
-            others_from,
-            batches: Vec::new(),
-            fields,
-            places: Vec::new(),
-            wants_others,
-        }
+        Self { keys: HashSet::new(), others_from, batches: Vec::new(), fields, places: Vec::new(), wants_others }
     }
 
     /// The rows whose keys were not there before.

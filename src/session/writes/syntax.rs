@@ -148,9 +148,7 @@ pub fn flattened(assignments: &[ast::Assignment]) -> Result<Vec<(String, Expr)>>
 fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
     let same = |found: usize| match found == count {
         true => Ok(()),
-        false => {
-            Err(Error::new(ErrorKind::Syntax, "number of columns does not match number of values"))
-        }
+        false => Err(Error::new(ErrorKind::Syntax, "number of columns does not match number of values")),
     };
     match value {
         Expr::Tuple(values) => {

@@ -38,9 +38,15 @@ pub enum Takes {
     /// Nothing: the server sets it.
     Timestamp,
     /// A property in one type. `beside` is set where the name of the type is part of the column's.
-    Typed { property: Arc<str>, edm: EdmType, beside: bool },
+    Typed {
+        property: Arc<str>,
+        edm: EdmType,
+        beside: bool,
+    },
     /// A property in the type of the value.
-    Shown { property: Arc<str> },
+    Shown {
+        property: Arc<str>,
+    },
     /// Nothing: properties without a column cannot be named.
     Other,
 }
@@ -63,9 +69,8 @@ impl Target {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let snapshot = planner.snapshot();
-        let found = crate::model::TableName::parse(name)
-            .ok()
-            .and_then(|name| snapshot.catalog.table(planner.account(), &name));
+        let found =
+            crate::model::TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(planner.account(), &name));
         let Some(table) = found else {
             let message = format!("cannot {verb} view \"{name}\"");
             return Err(Error::new(ErrorKind::Unsupported, message).with_hint("write to the tables that it reads"));
@@ -87,9 +92,9 @@ impl Target {
                 (_, Some(ColumnSource::Shown { property, .. })) => Takes::Shown { property: Arc::clone(property) },
                 (_, Some(ColumnSource::Key | ColumnSource::Other) | None) => Takes::Other,
             };
-            let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
-                Error::new(ErrorKind::Internal, format!("column \"{}\" has no type", field.name()))
-            })?;
+            let ty = type_of(field)
+                .or_else(|| type_by_oid(oid::TEXT))
+                .ok_or_else(|| Error::new(ErrorKind::Internal, format!("column \"{}\" has no type", field.name())))?;
             columns.push(TargetColumn { name: field.name().clone(), field: Arc::clone(field), ty, takes });
         }
         Ok(Self { snapshot, columns: columns.into() })
@@ -137,8 +142,10 @@ impl TargetColumn {
                 Err(Error::new(ErrorKind::GeneratedColumn, error).with_detail(detail))
             }
             Takes::Other => {
-                let message = format!("column \"{}\" cannot be written: it holds properties without columns", self.name);
-                Err(Error::new(ErrorKind::Unsupported, message).with_hint("ALTER TABLE ... ADD COLUMN gives a property one"))
+                let message =
+                    format!("column \"{}\" cannot be written: it holds properties without columns", self.name);
+                Err(Error::new(ErrorKind::Unsupported, message)
+                    .with_hint("ALTER TABLE ... ADD COLUMN gives a property one"))
             }
             Takes::PartitionKey | Takes::RowKey | Takes::Typed { .. } | Takes::Shown { .. } => Ok(()),
         }
@@ -174,8 +181,7 @@ fn natural(from: &PostgresType) -> EdmType {
 
 /// Whether PostgreSQL has a cast in assignments (`pg_cast.castcontext` a or i; to text there always is one).
 fn assignable(from: &PostgresType, to: EdmType) -> bool {
-    let is_number =
-        || matches!(from.oid, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::FLOAT4 | oid::FLOAT8);
+    let is_number = || matches!(from.oid, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::FLOAT4 | oid::FLOAT8);
     match to {
         EdmType::String => true,
         EdmType::Int32 | EdmType::Int64 => is_number() || from.oid == oid::OID,

@@ -4,7 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
 
-use super::target::{TargetColumn, Takes, mismatch};
+use super::target::{Takes, TargetColumn, mismatch};
 use crate::functions::{Zone, cast_array};
 use crate::model::{DateTime, EdmType, Value};
 use crate::session::error::{Error, ErrorKind, Result};
@@ -177,7 +177,8 @@ impl AssignedColumn {
     /// Refuses types that PostgreSQL does not cast in an assignment.
     pub fn of(column: &TargetColumn, field: &Field, array: &ArrayRef, zone: &Zone) -> Result<Self> {
         let from = type_of(field).ok_or_else(|| {
-            let message = format!("a value of type {} cannot be stored in column \"{}\"", field.data_type(), column.name);
+            let message =
+                format!("a value of type {} cannot be stored in column \"{}\"", field.data_type(), column.name);
             Error::new(ErrorKind::TypeMismatch, message)
         })?;
         let taken = if field.data_type().is_null() { column.taken(column.ty) } else { column.taken(from) };

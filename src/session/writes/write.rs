@@ -54,7 +54,10 @@ pub enum Conflict {
     Nothing,
     /// The new row takes its place.
     Replace,
-    Update { assignments: Vec<(usize, Expr)>, selection: Option<Expr> },
+    Update {
+        assignments: Vec<(usize, Expr)>,
+        selection: Option<Expr>,
+    },
 }
 
 /// `WHEN [NOT] MATCHED [AND condition] THEN ...`
@@ -172,7 +175,9 @@ impl Write {
             None => Source::Values(vec![Vec::new()]),
             Some(query) => match *query.body {
                 SetExpr::Values(values)
-                    if query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none()
+                    if query.with.is_none()
+                        && query.order_by.is_none()
+                        && query.limit_clause.is_none()
                         && query.fetch.is_none() =>
                 {
                     Source::Values(values.rows.into_iter().map(|row| row.content).collect())
@@ -249,10 +254,7 @@ impl Write {
     pub fn query(&self) -> Result<Option<Statement>> {
         let with = self.with.as_ref();
         let keys = || {
-            vec![
-                item(column(&self.alias, "PartitionKey"), "(key 1)"),
-                item(column(&self.alias, "RowKey"), "(key 2)"),
-            ]
+            vec![item(column(&self.alias, "PartitionKey"), "(key 1)"), item(column(&self.alias, "RowKey"), "(key 2)")]
         };
         let own = syntax::from_table(&[&self.relation.0, &self.relation.1], &self.alias);
         let from = || std::iter::once(own.clone()).chain(self.others.iter().cloned()).collect::<Vec<_>>();
@@ -452,13 +454,19 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
         MergeAction::Delete { .. } => ClauseAction::Delete,
         MergeAction::Update(update) => {
             if update.update_predicate.is_some() || update.delete_predicate.is_some() {
-                return Err(Error::new(ErrorKind::Syntax, "UPDATE of MERGE takes no WHERE: put it behind WHEN MATCHED AND"));
+                return Err(Error::new(
+                    ErrorKind::Syntax,
+                    "UPDATE of MERGE takes no WHERE: put it behind WHEN MATCHED AND",
+                ));
             }
             ClauseAction::Update(placed(target, &update.assignments, true)?)
         }
         MergeAction::Insert(insert) => {
             if insert.insert_predicate.is_some() {
-                return Err(Error::new(ErrorKind::Syntax, "INSERT of MERGE takes no WHERE: put it behind WHEN NOT MATCHED AND"));
+                return Err(Error::new(
+                    ErrorKind::Syntax,
+                    "INSERT of MERGE takes no WHERE: put it behind WHEN NOT MATCHED AND",
+                ));
             }
             let MergeInsertKind::Values(values) = insert.kind else { return Err(unsupported("INSERT ROW")) };
             let [row] = values.rows.as_slice() else {
