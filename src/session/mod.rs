@@ -7,6 +7,7 @@
 mod answer;
 mod commands;
 mod constructs;
+mod copy;
 mod definitions;
 mod engine_words;
 mod error;
@@ -34,6 +35,7 @@ mod watching;
 mod writes;
 
 pub use answer::Answer;
+pub use copy::{CopyIn, CopyOut};
 pub use error::{Error, ErrorKind, Result};
 pub use guard::StatementGuard;
 pub use planning::{Planner, SessionOptions};

@@ -11,6 +11,7 @@ use futures::stream;
 
 use super::answer::Answer;
 use super::commands::{Command, Direction, Discard};
+use super::copy::{CopyIn, CopyOut};
 use super::definitions::Definition;
 use super::error::{Error, ErrorKind, Result};
 use super::explain;
@@ -58,6 +59,9 @@ pub enum Outcome {
     },
     /// The tag of a statement without rows.
     Done(String),
+    /// Rows are to come in; [`Session::finish_copy`] ends it.
+    CopyIn(Box<CopyIn>),
+    CopyOut(Box<CopyOut>),
 }
 
 impl Session {
@@ -101,6 +105,9 @@ impl Session {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
             Outcome::FromCursor { .. } => Err(Error::new(ErrorKind::Unsupported, "FETCH needs a connection")),
+            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"))
+            }
         }
     }
 
@@ -221,7 +228,7 @@ impl Session {
                     ..planned
                 })
             }
-            Request::Nothing => Ok(without_plan(None)),
+            Request::Nothing | Request::Copy(_) => Ok(without_plan(None)),
             Request::Define(definition) => Ok(without_plan(
                 Definition::columns(definition)
                     .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
@@ -327,6 +334,17 @@ impl Session {
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
             Request::Write(written) => Box::pin(self.write(prepared, written, parameters)).await,
+            Request::Copy(copy) => {
+                self.transaction.refuse_if_failed()?;
+                if super::copy::sends(copy) {
+                    let view = self.view();
+                    return Ok(Outcome::CopyOut(Box::new(self.planner.copy_out(&view, prepared, copy).await?)));
+                }
+                self.refuse_if_read_only("COPY FROM")?;
+                let view = self.view();
+                let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                Ok(Outcome::CopyIn(Box::new(self.planner.copy_in(&view, prepared, copy, held)?)))
+            }
             Request::Explain { statement: query, verbose, format, .. } if writes::verb(query).is_some() => {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
@@ -418,6 +436,26 @@ impl Session {
                 _ => Outcome::Done(write_tag(verb, done.count)),
             });
         }
+    }
+
+    /// Writes what has come in; the answer is the tag.
+    pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
+        let now = self.planner.now();
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let (target, changes) = self.planner.copied(copy, is_transaction).await?;
+        let rows = changes.len();
+        match self.transaction.own() {
+            Some(own) => own.add(&target.snapshot, changes, now)?,
+            None => {
+                let table = target.table().id;
+                let operations: Vec<Operation> =
+                    changes.into_iter().filter_map(|change| change.operation(table)).collect();
+                if !operations.is_empty() {
+                    self.planner.commit(&operations).await?;
+                }
+            }
+        }
+        Ok(format!("COPY {rows}"))
     }
 
     fn refuse_if_read_only(&self, tag: &str) -> Result<()> {

@@ -41,6 +41,7 @@ pub enum Request {
     },
     /// INSERT, UPDATE, DELETE, MERGE.
     Write(Box<ast::Statement>),
+    Copy(Box<ast::Statement>),
     Command(Command),
     /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
     Define(Box<ast::Statement>),
@@ -279,6 +280,7 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
 
 fn classify(statement: ast::Statement) -> Result<Request> {
     match statement {
+        copy @ ast::Statement::Copy { .. } => Ok(Request::Copy(Box::new(copy))),
         written if writes::verb(&written).is_some() => Ok(Request::Write(Box::new(written))),
         ast::Statement::Query(_)
         | ast::Statement::ShowTables { .. }

@@ -48,6 +48,14 @@ impl Connection {
         }
         match guard.run(self.session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => self.reply.complete(tag),
+            Outcome::CopyIn(copy) => {
+                let tag = self.copy_in(copy, guard).await?;
+                self.reply.complete(tag)
+            }
+            Outcome::CopyOut(copy) => {
+                let tag = self.copy_out(copy, guard).await?;
+                self.reply.complete(tag)
+            }
             Outcome::Rows(mut rows) => {
                 let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;

@@ -51,6 +51,7 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidSubstring => "22011",
         ErrorKind::TooLarge => "54000",
         ErrorKind::NullNotAllowed => "22004",
+        ErrorKind::BadCopy => "22P04",
         ErrorKind::NotNull => "23502",
         ErrorKind::GeneratedColumn => "428C9",
         ErrorKind::CannotCoerce => "42846",

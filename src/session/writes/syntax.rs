@@ -198,6 +198,17 @@ pub fn last_part(name: &ObjectName) -> Result<String> {
         .ok_or_else(|| Error::new(ErrorKind::Syntax, format!("{name} is no name of a column")))
 }
 
+/// Schema and name of a table after names are resolved.
+pub fn relation_of(name: &ObjectName) -> Result<(String, String)> {
+    match name.0.as_slice() {
+        [schema, table] => match (schema.as_ident(), table.as_ident()) {
+            (Some(schema), Some(table)) => Ok((schema.value.clone(), table.value.clone())),
+            _ => Err(Error::new(ErrorKind::Unsupported, format!("{name} is no table"))),
+        },
+        _ => Err(Error::new(ErrorKind::Internal, format!("the table {name} was not resolved"))),
+    }
+}
+
 /// The alias and the name of a table in FROM after names are resolved.
 pub fn table_of(factor: &TableFactor) -> Result<(String, String, String)> {
     if let TableFactor::Table { name, alias: Some(alias), .. } = factor

@@ -151,13 +151,7 @@ impl Write {
         let TableObject::TableName(name) = &insert.table else {
             return Err(unsupported("INSERT into a function"));
         };
-        let relation = match name.0.as_slice() {
-            [schema, table] => match (schema.as_ident(), table.as_ident()) {
-                (Some(schema), Some(table)) => (schema.value.clone(), table.value.clone()),
-                _ => return Err(unsupported("INSERT into a function")),
-            },
-            _ => return Err(Error::new(ErrorKind::Internal, format!("the table {name} was not resolved"))),
-        };
+        let relation = syntax::relation_of(name)?;
         let target = Target::of(planner, &relation.0, &relation.1, "insert into")?;
         let alias = match &insert.table_alias {
             Some(alias) => alias.alias.value.clone(),
