@@ -6,6 +6,7 @@
 
 mod adapter;
 mod columns;
+mod entity_rows;
 mod key_order;
 mod reader;
 mod scan_exec;
@@ -14,6 +15,7 @@ mod snapshot_aggregate;
 mod table;
 
 pub use columns::{ColumnSource, TableColumns};
+pub use entity_rows::EntityRows;
 pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;

@@ -71,6 +71,16 @@ impl EntityTable {
         &self.table
     }
 
+    /// False where everything is to go the plain way.
+    pub fn reads_cleverly(&self) -> bool {
+        self.options == ScanOptions::default()
+    }
+
+    /// Its columns in SQL.
+    pub fn columns(&self) -> &TableColumns {
+        &self.columns
+    }
+
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
         let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
             .with_extension(RunHandle(Arc::clone(run)))

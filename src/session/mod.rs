@@ -14,6 +14,7 @@ mod explain;
 mod facts;
 mod functions;
 mod guard;
+mod key_read;
 mod limits;
 mod memory;
 mod names;

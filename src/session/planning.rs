@@ -24,6 +24,7 @@ use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
+use super::key_read::KeyRead;
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
@@ -154,7 +155,9 @@ impl Planner {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let planned = self.statement(view).query(statement, query, declared).await?;
-        let plan = Planned { plan: planned.plan, snapshot: view.snapshot.clone(), planning: view.planning() };
+        let key_read = KeyRead::of(&planned.plan, &planned.parameters);
+        let (snapshot, planning) = (view.snapshot.clone(), view.planning());
+        let plan = Planned { plan: planned.plan, key_read, snapshot, planning };
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -200,6 +203,9 @@ impl Planner {
         query: &ast::Statement,
         values: &[SqlValue],
     ) -> Result<Answer> {
+        if let Some(rows) = self.key_rows(view, prepared, values).await? {
+            return Ok(Answer::of(rows));
+        }
         let (plan, context) = self.physical(view, prepared, query, values).await?;
         let watch = StatementWatch::new(Arc::clone(&view.signals));
         let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
@@ -210,6 +216,17 @@ impl Planner {
             .map(|column| Arc::clone(&column.field))
             .collect();
         Ok(Answer::labelled(rows, &fields))
+    }
+
+    /// The rows of a query that is a read of few keys.
+    async fn key_rows(&self, view: &View, prepared: &Prepared, values: &[SqlValue]) -> Result<Option<RecordBatch>> {
+        let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
+        let Some(read) = &planned.key_read else { return Ok(None) };
+        if planned.planning != view.planning() {
+            return Ok(None);
+        }
+        view.signals.check()?;
+        read.rows(self.store.files(), &view.snapshot, values, columns).await
     }
 
     /// The value of an expression without columns, as EXECUTE takes them.

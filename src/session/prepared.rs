@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 use datafusion::logical_expr::LogicalPlan;
 
+use super::key_read::KeyRead;
 use super::statement::{Request, Statement};
 use crate::sql_types::PostgresType;
 use crate::storage::Snapshot;
@@ -46,15 +47,23 @@ impl Prepared {
         }
     }
 
+    /// Whether it is run without the query engine's planner, as long as its table stays as it is.
+    #[cfg(test)]
+    pub fn is_key_read(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
+    }
+
     pub fn is_empty(&self) -> bool {
         matches!(self.statement.request, Request::Nothing)
     }
 }
 
 /// A logical plan, and what it depends on.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Planned {
     pub plan: LogicalPlan,
+    /// The same as a read of few keys, if it is one.
+    pub key_read: Option<KeyRead>,
     pub snapshot: Snapshot,
     pub planning: PlanningSettings,
 }

@@ -19,5 +19,5 @@ pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::Error as LogError;
 pub use manifest::{Manifest, RangePartition, RangeStart};
-pub use read::{get, range};
+pub use read::{few_rows, get, range};
 pub use store::{Snapshot, Store, StoreOptions};

@@ -25,6 +25,35 @@ pub async fn get(files: &RunFiles, table: &Table, key: KeyRef<'_>) -> Result<Opt
     Ok(None)
 }
 
+/// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at most: batches with all columns of a run
+/// file each, whose schemas differ from file to file. `None` where there is more to read, or to merge.
+pub async fn few_rows(
+    files: &RunFiles,
+    table: &Table,
+    range: &KeyRange,
+    mut pages_max: usize,
+) -> Result<Option<Vec<RecordBatch>>> {
+    let mut found = Vec::new();
+    for partition in table.manifest.ranges_in(range) {
+        match partition.files.as_slice() {
+            [] => {}
+            [run] if !meets(run, range) => {}
+            [run] => match files.rows_in(run, range, &mut pages_max).await? {
+                Some(rows) => found.extend(rows),
+                None => return Ok(None),
+            },
+            // They may overlap.
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Whether a file may hold keys of a range, by its bounds.
+fn meets(run: &RunFile, range: &KeyRange) -> bool {
+    range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
+}
+
 /// Batches of entities in key order.
 pub type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 
@@ -34,9 +63,7 @@ pub fn range(files: Arc<RunFiles>, table: &Table, range: KeyRange) -> Result<Ent
     if let Some(file) = overlapping.and_then(|partition| partition.files.first()) {
         return Err(Error::corrupt(&file.path, "its range partition has several files"));
     }
-    let meets =
-        |run: &&Arc<RunFile>| range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref());
-    let runs: VecDeque<Arc<RunFile>> = table.manifest.files().filter(meets).cloned().collect();
+    let runs: VecDeque<Arc<RunFile>> = table.manifest.files().filter(|run| meets(run, &range)).cloned().collect();
     let state = Reading { files, range, runs, open: None };
     Ok(Box::pin(batches(state)))
 }

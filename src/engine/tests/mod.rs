@@ -4,6 +4,7 @@ mod crash;
 mod definitions;
 mod import;
 mod import_tables;
+mod key_reads;
 mod parameters;
 mod scans;
 

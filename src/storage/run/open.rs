@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, StringArray};
+use arrow::array::{Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -126,6 +126,18 @@ impl OpenRun {
             (Some(first), Some(last)) => first.rows.start..last.rows.end,
             _ => 0..0,
         }
+    }
+
+    /// Blocks that may hold keys of `range`, with their places among [`OpenRun::blocks`].
+    pub(super) fn blocks_in(&self, range: &KeyRange) -> impl Iterator<Item = (usize, &Block)> {
+        let from =
+            range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
+        let to = range
+            .upper()
+            .partition()
+            .map_or(self.blocks.len(), |p| self.blocks.partition_point(|block| *block.partition_min <= *p));
+        let candidates = self.blocks.iter().enumerate().take(to).skip(from);
+        candidates.filter(move |(_, block)| block.may_meet(range))
     }
 
     /// Blocks that may hold a key, with their places among [`OpenRun::blocks`].
@@ -263,20 +275,23 @@ pub struct RunFiles {
     open: Cache<u64, Arc<OpenRun>, MemoryWeight>,
     /// By file and place of the block.
     pub(super) key_blocks: Cache<(u64, u32), Arc<KeyBlock>, MemoryWeight>,
+    /// Decoded pages of all columns, by file and place of the block.
+    pub(super) pages: Cache<(u64, u32), Arc<RecordBatch>, MemoryWeight>,
     /// By file and row.
     pub(super) entities: Cache<(u64, u64), Arc<Entity>, MemoryWeight>,
 }
 
 impl RunFiles {
-    /// `cache_bytes` bounds all that is kept of files: a quarter for metadata and page indexes, a quarter for decoded pages of
-    /// keys, half for entities.
+    /// `cache_bytes` bounds all that is kept of files: a quarter each for metadata and page indexes, for decoded pages of keys,
+    /// for decoded pages of all columns, and for entities.
     pub fn new(store: Arc<dyn FileStore>, cache_bytes: u64) -> Self {
         // The item count is only where the caches' hash tables start.
         Self {
             store,
             open: Cache::with_weighter(64, cache_bytes / 4, MemoryWeight),
             key_blocks: Cache::with_weighter(1024, cache_bytes / 4, MemoryWeight),
-            entities: Cache::with_weighter(16 * 1024, cache_bytes / 2, MemoryWeight),
+            pages: Cache::with_weighter(256, cache_bytes / 4, MemoryWeight),
+            entities: Cache::with_weighter(16 * 1024, cache_bytes / 4, MemoryWeight),
         }
     }
 
@@ -315,6 +330,12 @@ impl Weighter<u64, Arc<OpenRun>> for MemoryWeight {
 impl Weighter<(u64, u32), Arc<KeyBlock>> for MemoryWeight {
     fn weight(&self, _: &(u64, u32), block: &Arc<KeyBlock>) -> u64 {
         block.memory_bytes() as u64
+    }
+}
+
+impl Weighter<(u64, u32), Arc<RecordBatch>> for MemoryWeight {
+    fn weight(&self, _: &(u64, u32), page: &Arc<RecordBatch>) -> u64 {
+        page.get_array_memory_size() as u64
     }
 }
 

@@ -40,6 +40,17 @@ impl OpenRun {
             Columns::Keys => None,
             Columns::All | Columns::Other => self.run.mask.as_deref(),
         };
+        self.read_unmasked_by(mask, rows, columns, batch_rows)
+    }
+
+    /// All rows but those of `mask`.
+    pub(super) fn read_unmasked_by(
+        self: &Arc<Self>,
+        mask: Option<&RoaringBitmap>,
+        rows: Range<u64>,
+        columns: Columns,
+        batch_rows: usize,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let (groups, selection) = self.selection(rows, mask);
         let metadata = self.arrow_metadata().clone();
         let projection = match columns {
