@@ -19,6 +19,7 @@ mod limits;
 mod memory;
 mod names;
 mod parameters;
+mod plan_cache;
 mod planning;
 mod portal;
 mod position;
@@ -30,6 +31,7 @@ mod session;
 mod settings;
 mod snapshot_catalog;
 mod statement;
+mod statement_state;
 mod transaction;
 mod watching;
 

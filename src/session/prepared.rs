@@ -6,6 +6,7 @@ use arrow::datatypes::FieldRef;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::key_read::KeyRead;
+use super::settings::Settings;
 use super::statement::{Request, Statement};
 use crate::sql_types::PostgresType;
 use crate::storage::Snapshot;
@@ -31,7 +32,7 @@ pub struct Prepared {
     /// By PREPARE, not by the protocol.
     pub from_sql: bool,
     /// The plan, as long as its snapshot and settings are those of the run.
-    pub(super) plan: Option<Planned>,
+    pub(super) plan: Option<Arc<Planned>>,
 }
 
 impl Prepared {
@@ -66,17 +67,33 @@ pub(super) struct Planned {
     pub key_read: Option<KeyRead>,
     pub snapshot: Snapshot,
     pub planning: PlanningSettings,
+    /// False where the plan holds something of the session that made it: the rows of the catalog are those that it sees.
+    pub lasts: bool,
 }
 
 /// The settings that a plan depends on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PlanningSettings {
     pub search_path: Vec<String>,
     pub time_zone: String,
+    pub date_style: String,
+    pub interval_style: String,
+}
+
+impl PlanningSettings {
+    pub fn of(settings: &Settings) -> Self {
+        let get = |name| settings.get(name).unwrap_or_default().to_owned();
+        Self {
+            search_path: settings.search_path(),
+            time_zone: get("TimeZone"),
+            date_style: get("DateStyle"),
+            interval_style: get("IntervalStyle"),
+        }
+    }
 }
 
 impl Planned {
     pub fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
-        Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
+        self.lasts && Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
     }
 }

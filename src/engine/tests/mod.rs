@@ -6,6 +6,7 @@ mod import;
 mod import_tables;
 mod key_reads;
 mod parameters;
+mod plan_cache;
 mod scans;
 
 use std::io::Cursor;

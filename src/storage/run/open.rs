@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use arrow::array::{Array, RecordBatch, StringArray};
 use bytes::Bytes;
@@ -249,9 +250,20 @@ impl AsyncFileReader for RunFileReader {
 pub(super) struct KeyBlock {
     pub partitions: StringArray,
     pub rows: StringArray,
+    /// Entities that were read from the file for it.
+    pub asked: AtomicU32,
 }
 
+/// Entities of a block that are read one by one before its page is decoded whole, which takes as long as several of them.
+const ASKED_MAX: u32 = 4;
+
 impl KeyBlock {
+    /// An entity is about to be read: true if it is not one of the first ones.
+    pub fn asked_again(&self) -> bool {
+        // It wraps after four thousand millions, and then a few are read one by one again.
+        self.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX
+    }
+
     /// Where in the block a key is.
     pub fn find(&self, key: KeyRef<'_>) -> Option<usize> {
         let at = |i: usize| KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, StringViewArray};
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, StringArray};
 use arrow::compute::{cast, filter_record_batch};
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
@@ -17,6 +17,9 @@ use crate::storage::error::{Error, Result};
 
 /// Decoded bytes of the pages of one file that are read together, by the average row of their row groups.
 const BYTES_MAX: u64 = 8 << 20;
+
+/// Decoded bytes of a page that is kept for the sake of single entities.
+const SMALL_BYTES_MAX: u64 = 1 << 20;
 
 impl RunFiles {
     /// The live rows of a file whose keys lie in `range`, in key order, with all columns of the file; text and binary as views.
@@ -45,7 +48,7 @@ impl RunFiles {
             if wanted.is_empty() {
                 continue;
             }
-            let rows = page.slice(wanted.start, wanted.len());
+            let rows = with_views(&page.slice(wanted.start, wanted.len())).map_err(|error| corrupt(&open, error))?;
             let Some(mask) = run.mask.as_deref() else {
                 found.push(rows);
                 continue;
@@ -61,7 +64,7 @@ impl RunFiles {
     }
 
     /// All rows of a block, masked ones too: masks change, and pages do not.
-    async fn page(&self, open: &Arc<OpenRun>, place: usize, rows: Range<u64>) -> Result<Arc<RecordBatch>> {
+    pub(super) async fn page(&self, open: &Arc<OpenRun>, place: usize, rows: Range<u64>) -> Result<Arc<RecordBatch>> {
         let slot = (open.run.id, place as u32);
         if let Some(page) = self.pages.get(&slot) {
             return Ok(page);
@@ -72,13 +75,18 @@ impl RunFiles {
             Some(batch) if batch.num_rows() == count => batch,
             _ => return Err(corrupt(open, format!("page {place} cannot be read"))),
         };
-        let page = Arc::new(with_views(&batch).map_err(|error| corrupt(open, error))?);
+        let page = Arc::new(batch);
         self.pages.insert(slot, Arc::clone(&page));
         Ok(page)
     }
 }
 
 impl OpenRun {
+    /// Whether a block is small enough to be kept decoded for the sake of single entities.
+    pub(super) fn is_small(&self, rows: &Range<u64>) -> bool {
+        self.decoded_bytes(rows) <= SMALL_BYTES_MAX
+    }
+
     /// About how much rows of one block take once they are decoded.
     fn decoded_bytes(&self, rows: &Range<u64>) -> u64 {
         let mut group_start = 0;
@@ -100,8 +108,7 @@ fn corrupt(open: &OpenRun, reason: impl ToString) -> Error {
 
 /// The rows of a page whose keys lie in `range`.
 fn within(page: &RecordBatch, range: &KeyRange) -> Option<Range<usize>> {
-    let keys: [&StringViewArray; 2] =
-        [page.columns().first()?.as_string_view_opt()?, page.columns().get(1)?.as_string_view_opt()?];
+    let keys: [&StringArray; 2] = [page.columns().first()?.as_string_opt()?, page.columns().get(1)?.as_string_opt()?];
     let first_above = |cut: &KeyCut| {
         let (mut low, mut high) = (0, page.num_rows());
         while low < high {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
@@ -98,7 +99,7 @@ impl RunFiles {
     /// The entity of a key, if the file has a live one.
     ///
     /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
-    /// then one page of each column.
+    /// then one page of each column, of which a row is taken, or all of it where the page is asked for again and again.
     pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
         if !run.spans(key) {
             return Ok(None);
@@ -113,6 +114,10 @@ impl RunFiles {
             }
             if let Some(entity) = self.entities.get(&(run.id, row)) {
                 return Ok(Some(entity));
+            }
+            if keys.asked_again() && open.is_small(&block.rows) {
+                let page = self.page(&open, place, block.rows.clone()).await?;
+                return Ok(Some(Arc::new(EntityColumns::of(&open, &page)?.entity(at)?)));
             }
             let mut batches = open.read(row..row + 1, Columns::All, 1)?;
             let Some(batch) = batches.next().await.transpose()? else {
@@ -139,6 +144,7 @@ impl RunFiles {
         let block = Arc::new(KeyBlock {
             partitions: batch.column(0).as_string::<i32>().clone(),
             rows: batch.column(1).as_string::<i32>().clone(),
+            asked: AtomicU32::new(0),
         });
         self.key_blocks.insert(slot, Arc::clone(&block));
         Ok(block)
