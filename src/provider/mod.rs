@@ -6,6 +6,7 @@
 
 mod adapter;
 mod columns;
+mod entity_rows;
 mod key_order;
 mod reader;
 mod recent;
@@ -16,6 +17,7 @@ mod snapshot_count;
 mod table;
 
 pub use columns::{ColumnSource, TableColumns};
+pub use entity_rows::EntityRows;
 pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, RECENT_ROWS, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
