@@ -323,7 +323,7 @@ impl RunFiles {
         {
             return Ok(open);
         }
-        let open = Arc::new(OpenRun::open(self.store.as_ref(), run).await?);
+        let open = Arc::new(Box::pin(OpenRun::open(self.store.as_ref(), run)).await?);
         self.open.insert(run.id, Arc::clone(&open));
         Ok(open)
     }
