@@ -45,5 +45,5 @@ pub use prepared::{Column, Prepared};
 pub use registry::{Activity, Interrupt, Registry};
 pub use session::{Outcome, Session};
 pub use settings::Settings;
-pub use statement::{Statement, parse_all, split as split_statements};
+pub use statement::{parse_all, split as split_statements};
 pub use transaction::TransactionStatus;

@@ -244,7 +244,7 @@ impl Planner {
         if let Some(rows) = self.key_rows(view, prepared, values).await? {
             return Ok(Answer::of(rows));
         }
-        let (plan, context) = self.physical(view, prepared, query, values).await?;
+        let (plan, context) = Box::pin(self.physical(view, prepared, query, values)).await?;
         let watch = StatementWatch::new(Arc::clone(&view.signals));
         let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
         let fields: Vec<_> = prepared

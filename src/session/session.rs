@@ -230,12 +230,12 @@ impl Session {
         match &statement.request {
             Request::Query(query) => {
                 let view = self.view();
-                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
             Request::Explain { statement: query, .. } => {
                 let view = self.view();
-                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
                 Ok(Prepared {
                     statement: Arc::clone(&statement),
                     columns: Some(Arc::from(text_columns(&["QUERY PLAN"]))),
@@ -338,6 +338,7 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
+    // What takes long anyway is boxed, here and below: this future is moved about, also where only one entity is read.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -350,13 +351,14 @@ impl Session {
             Request::Explain { statement: query, analyze, verbose, format } => {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
-                let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
-                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format).await?;
+                let (plan, context) = Box::pin(self.planner.physical(&view, prepared, query, parameters)).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format);
+                let lines = Box::pin(lines).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
             Request::Nothing => Ok(Outcome::Done(String::new())),
-            Request::Define(definition) => self.define(prepared, definition).await,
+            Request::Define(definition) => Box::pin(self.define(prepared, definition)).await,
             Request::Command(command) => {
                 if !command.ends_failure() {
                     self.transaction.refuse_if_failed()?;

@@ -107,10 +107,10 @@ fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
 fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Option<bool> {
     for key in sort {
         let Expr::Column(column) = &key.expr else { return None };
-        match places.get(schema.index_of_column(column).ok()?)? {
-            &PARTITION => {}
+        match *places.get(schema.index_of_column(column).ok()?)? {
+            PARTITION => {}
             // No two rows have the same, so that nothing behind it matters.
-            &ROW => return Some(key.asc),
+            ROW => return Some(key.asc),
             _ => return Some(false),
         }
     }

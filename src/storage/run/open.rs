@@ -333,7 +333,7 @@ impl RunFiles {
             Some(open) if Arc::ptr_eq(&open.run, run) => return Ok(open),
             // The mask has changed, or an older snapshot asks.
             Some(open) => Arc::new(open.described_by(run)),
-            None => Arc::new(OpenRun::open(self.store.as_ref(), run).await?),
+            None => Arc::new(Box::pin(OpenRun::open(self.store.as_ref(), run)).await?),
         };
         self.open.insert(run.id, Arc::clone(&open));
         Ok(open)
