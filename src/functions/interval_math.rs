@@ -15,6 +15,8 @@ use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::Call;
 use super::zone::Zone;
 
+/// Dates in days since 1970: from 4713-11-24 BC to 5874897-12-31.
+pub const DATE_DAYS: std::ops::RangeInclusive<i64> = -2_440_588..=2_145_042_905;
 /// Microseconds in `nanos` of Arrow's intervals.
 pub const NANOS_PER_MICRO: i64 = 1000;
 
@@ -164,7 +166,8 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
                 .zip(more.iter())
                 .map(|(day, more)| match day.zip(more) {
                     Some((day, more)) => {
-                        let moved = i64::from(day).checked_add(more * sign).and_then(|day| i32::try_from(day).ok());
+                        let moved = more.checked_mul(sign).and_then(|more| i64::from(day).checked_add(more));
+                        let moved = moved.filter(|day| DATE_DAYS.contains(day)).and_then(|day| i32::try_from(day).ok());
                         moved.map(Some).ok_or_else(|| date_range("date"))
                     }
                     None => Ok(None),

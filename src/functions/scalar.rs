@@ -46,6 +46,12 @@ impl Arguments<'_> {
         self.constants.get(place).copied().flatten().and_then(|value| value.try_as_str()).flatten()
     }
 
+    /// Whether an argument is a literal in quotes that has no type yet: those alone are in this form of text.
+    pub fn is_unknown(&self, place: usize) -> bool {
+        self.types.get(place).is_some_and(|data_type| **data_type == DataType::Utf8)
+            && self.constants.get(place).is_none_or(|constant| constant.is_some())
+    }
+
     /// There is no function of this name for these types.
     pub fn undefined<T>(&self) -> Result<T> {
         undefined(self.function, self.types.iter().copied())

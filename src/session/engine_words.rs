@@ -55,7 +55,8 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
             Error::new(ErrorKind::TypeMismatch, message)
         }),
         wording(r"(LIMIT|OFFSET) must be >= ?0", |found| {
-            Error::new(ErrorKind::InvalidParameter, format!("{} must not be negative", &found[1]))
+            let kind = if &found[1] == "LIMIT" { ErrorKind::InvalidLimit } else { ErrorKind::InvalidOffset };
+            Error::new(kind, format!("{} must not be negative", &found[1]))
         }),
         wording(
             r"Cannot (?:infer common|coerce).* (?:operation|expression) (.+) (=|<>|!=|<|<=|>|>=|\+|-|\*|/|%|\|\||AND|OR|~|~\*|!~|!~\*|&|\||#|<<|>>|IS DISTINCT FROM|IS NOT DISTINCT FROM) (\S+)",
