@@ -92,9 +92,12 @@ fn has_text(arguments: &Arguments) -> bool {
     (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Text && !arguments.is_unknown(place))
 }
 
-/// The digits of both sides; a text as the other's.
+/// The digits of both sides; a literal in quotes has those that it is written with.
 fn digits(arguments: &Arguments) -> ((u8, i8), (u8, i8)) {
-    let of = |place: usize| arguments.types.get(place).and_then(|data_type| super::kind::decimal_of(data_type));
+    let of = |place: usize| match arguments.text(place).and_then(Decimal::parse) {
+        Some(literal) => Some((literal.precision(), literal.scale())),
+        None => arguments.types.get(place).and_then(|data_type| super::kind::decimal_of(data_type)),
+    };
     let fallback = of(0).or(of(1)).unwrap_or((super::kind::NUMERIC_DIGITS_MAX, 0));
     (of(0).unwrap_or(fallback), of(1).unwrap_or(fallback))
 }

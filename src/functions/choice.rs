@@ -73,8 +73,7 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
 
 /// How many arguments are NULL, or are not.
 fn counted(call: &Call, nulls: bool) -> Result<ArrayRef> {
-    let is_null =
-        |place: usize, array: &ArrayRef, row| call.kind(place) == Kind::Null || array.is_null(row);
+    let is_null = |place: usize, array: &ArrayRef, row| call.kind(place) == Kind::Null || array.is_null(row);
     let counts = (0..call.rows).map(|row| {
         let places = call.args.iter().enumerate();
         i32::try_from(places.filter(|(place, array)| is_null(*place, array, row) == nulls).count()).unwrap_or(i32::MAX)

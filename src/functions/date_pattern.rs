@@ -179,10 +179,9 @@ impl<'a> Reader<'a> {
         self.rest = &self.rest[end..];
         match value.filter(|value| i32::try_from(*value).is_ok()) {
             Some(value) => Ok((value, end)),
-            None => fail(
-                ErrorKind::DateTimeOutOfRange,
-                format!("value for \"{name}\" in source string is out of range"),
-            ),
+            None => {
+                fail(ErrorKind::DateTimeOutOfRange, format!("value for \"{name}\" in source string is out of range"))
+            }
         }
     }
 
@@ -267,8 +266,8 @@ impl Fields {
     fn field(&mut self, reader: &mut Reader, name: &'static str, open: bool) -> Result<()> {
         let calendar = match name {
             "IYYY" | "IYY" | "IY" | "I" | "IDDD" | "ID" | "IW" => Some(Calendar::Iso),
-            "YYYY" | "YYY" | "YY" | "Y" | "Y,YYY" | "MM" | "MON" | "MONTH" | "RM" | "DD" | "DDD" | "DAY" | "DY" | "D"
-            | "WW" | "W" | "CC" | "AD" | "BC" | "A.D." | "B.C." | "Q" => Some(Calendar::Gregorian),
+            "YYYY" | "YYY" | "YY" | "Y" | "Y,YYY" | "MM" | "MON" | "MONTH" | "RM" | "DD" | "DDD" | "DAY" | "DY"
+            | "D" | "WW" | "W" | "CC" | "AD" | "BC" | "A.D." | "B.C." | "Q" => Some(Calendar::Gregorian),
             _ => None,
         };
         if calendar.is_some() {
@@ -326,10 +325,9 @@ impl Fields {
                 }
                 set(&mut self.zone_minutes, number(2)?, name)
             }
-            "TZ" | "OF" => fail(
-                ErrorKind::Unsupported,
-                format!("formatting field \"{name}\" is only supported in to_char"),
-            ),
+            "TZ" | "OF" => {
+                fail(ErrorKind::Unsupported, format!("formatting field \"{name}\" is only supported in to_char"))
+            }
             "A.D." | "B.C." => set(&mut self.before_christ, reader.word(&["a.d.", "b.c."], name)?, name),
             "AD" | "BC" => set(&mut self.before_christ, reader.word(&["ad", "bc"], name)?, name),
             "MONTH" => set(&mut self.month, reader.word(&MONTHS, name)? + 1, name),

@@ -104,7 +104,8 @@ struct ExtremeInterval {
 
 impl Accumulator for ExtremeInterval {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let Some(spans) = values.first().and_then(|values| values.as_primitive_opt::<IntervalMonthDayNanoType>()) else {
+        let Some(spans) = values.first().and_then(|values| values.as_primitive_opt::<IntervalMonthDayNanoType>())
+        else {
             return Ok(());
         };
         for span in spans.iter().flatten() {

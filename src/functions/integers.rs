@@ -126,7 +126,8 @@ fn digits(call: &Call, needed: bool) -> Result<ArrayRef> {
         }
         scale
     };
-    let digits = numbers.iter().map(|number| number.map(|number| i32::from(if needed { least(number) } else { scale })));
+    let digits =
+        numbers.iter().map(|number| number.map(|number| i32::from(if needed { least(number) } else { scale })));
     Ok(Arc::new(digits.collect::<Int32Array>()))
 }
 

@@ -186,7 +186,9 @@ pub fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
             }
             Ok(LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, group, distinct)?))
         }
-        LogicalPlan::Distinct(Distinct::All(input)) => Ok(LogicalPlan::Distinct(Distinct::All(of_columns(input, group_key)?))),
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            Ok(LogicalPlan::Distinct(Distinct::All(of_columns(input, group_key)?)))
+        }
         plan => Ok(plan),
     }
 }

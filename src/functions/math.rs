@@ -272,6 +272,9 @@ fn run_power(call: &Call) -> Result<ArrayRef> {
                 let message = if exact { "value overflows numeric format" } else { "value out of range: overflow" };
                 return fail(ErrorKind::OutOfRange, message);
             }
+            if power == 0.0 && base != 0.0 && !exact && base.is_finite() && exponent.is_finite() {
+                return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+            }
             Ok(Some(power))
         }
         None => Ok(None),

@@ -30,6 +30,7 @@ mod math;
 mod now;
 mod number_pattern;
 mod ordered_set;
+mod overlaps;
 mod pattern;
 mod planner;
 mod register;

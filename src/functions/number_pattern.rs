@@ -21,9 +21,8 @@ const ROMAN_WIDTH: usize = 15;
 const ROMAN_MAX: i64 = 3999;
 
 /// Keywords, the longer before the shorter that begins them, in upper case.
-const KEYWORDS: [&str; 20] = [
-    "EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "SP", "TH", ",", ".", "9", "0", "B", "C", "D", "G", "L", "S", "V",
-];
+const KEYWORDS: [&str; 20] =
+    ["EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "SP", "TH", ",", ".", "9", "0", "B", "C", "D", "G", "L", "S", "V"];
 
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
@@ -296,7 +295,7 @@ fn format(mut pattern: Pattern, number: Number) -> Result<String> {
     let before = digits.find('.').unwrap_or(digits.len());
     let spaces = pattern.before.saturating_sub(before);
     if before > pattern.before {
-        digits = format!("{}.{}", "#".repeat(pattern.before), "#".repeat(pattern.behind + 1));
+        digits = format!("{}.{}", "#".repeat(pattern.before), "#".repeat(pattern.behind));
     }
     Ok(Writer::new(&mut pattern, digits, negative, spaces).write())
 }
@@ -394,7 +393,10 @@ impl<'a> Writer<'a> {
             !negative && pattern.fill && !pattern.has_sign
         };
         let mut last_relevant = None;
-        if pattern.fill && pattern.decimal && let Some(point) = digits.find('.') {
+        if pattern.fill
+            && pattern.decimal
+            && let Some(point) = digits.find('.')
+        {
             let behind = digits[point + 1..].rfind(|digit| digit != '0').map_or(point, |place| point + 1 + place);
             let zeros = match pattern.zero_end > spaces {
                 true => (digits.len() - 1).min(pattern.zero_end - spaces),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, make_comparator, new_empty_array};
-use arrow::compute::{SortOptions, concat, is_not_null, filter, sort_to_indices, take};
+use arrow::compute::{SortOptions, concat, filter, is_not_null, sort_to_indices, take};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -98,7 +98,8 @@ impl AggregateUDFImpl for OrderedSet {
             _ => None,
         };
         let value_type = args.expr_fields.first().map_or(DataType::Null, |field| field.data_type().clone());
-        let as_list = matches!(args.return_field.data_type(), DataType::List(_)) && !matches!(value_type, DataType::List(_));
+        let as_list =
+            matches!(args.return_field.data_type(), DataType::List(_)) && !matches!(value_type, DataType::List(_));
         Ok(Box::new(Collected { value_type, values: Vec::new(), descending, shares, as_list }))
     }
 }
@@ -230,7 +231,10 @@ impl Accumulator for Collected {
             };
         }
         if count == 0 {
-            return ScalarValue::try_from(&DataType::List(Arc::new(Field::new_list_field(self.value_type.clone(), true))));
+            return ScalarValue::try_from(&DataType::List(Arc::new(Field::new_list_field(
+                self.value_type.clone(),
+                true,
+            ))));
         }
         Ok(ScalarValue::List(ScalarValue::new_list(&found, &self.value_type, true)))
     }

@@ -16,8 +16,8 @@ use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
-    angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes, integers,
-    justify, math, now, series, strings, text,
+    angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
+    integers, justify, math, now, overlaps, series, strings, text,
 };
 use crate::clock::Clock;
 
@@ -90,6 +90,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         integers::FUNCTIONS.as_slice(),
         justify::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
+        overlaps::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

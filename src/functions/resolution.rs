@@ -35,6 +35,7 @@ impl Resolver<'_> {
     pub fn resolve(&self, expr: Expr) -> Result<Expr> {
         match expr {
             Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
+            Expr::Negative(inner) if matches!(inner.as_ref(), Expr::Literal(value, _) if value.is_null()) => Ok(*inner),
             Expr::Negative(inner) if is_float_literal(&inner) => match *inner {
                 Expr::Literal(value, metadata) => Ok(Expr::Literal(value.arithmetic_negate()?, metadata)),
                 inner => Ok(Expr::Negative(Box::new(inner))),
@@ -50,6 +51,18 @@ impl Resolver<'_> {
             Expr::InList(list) => self.in_list(list),
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
+            // Nothing is evaluated beside a constant NULL.
+            Expr::ScalarFunction(function)
+                if self.zone.is_some()
+                    && Scalar::is_strict(&function.func)
+                    && function.args.iter().any(|arg| matches!(arg, Expr::Literal(value, _) if value.is_null())) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                match call.get_type(self.schema) {
+                    Ok(data_type) => Ok(Expr::Literal(ScalarValue::try_from(&data_type)?, None)),
+                    Err(_) => Ok(call),
+                }
+            }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
@@ -248,8 +261,7 @@ impl Resolver<'_> {
                 None => {
                     let kind = self.kind(&when).filter(|_| unknown_text(&when).is_none());
                     if let Some(kind) = kind.filter(|kind| !matches!(kind, Kind::Bool | Kind::Null | Kind::Other)) {
-                        let message =
-                            format!("argument of CASE/WHEN must be type boolean, not type {}", kind.name());
+                        let message = format!("argument of CASE/WHEN must be type boolean, not type {}", kind.name());
                         return fail(ErrorKind::DatatypeMismatch, message);
                     }
                     *when
@@ -314,6 +326,14 @@ impl Resolver<'_> {
             }
         };
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let joins = |kind: Option<Kind>| {
+            matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
+        };
+        if !joins(left_kind) && !joins(right_kind) {
+            let name = |kind: Option<Kind>| kind.map_or("unknown", Kind::name);
+            let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
+            return fail(ErrorKind::UndefinedFunction, message);
+        }
         let left = as_text(left, right_kind)?;
         let right = as_text(right, left_kind)?;
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))

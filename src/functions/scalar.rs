@@ -127,7 +127,17 @@ pub struct Scalar {
     signature: Signature,
 }
 
+/// Functions that answer beside a NULL.
+const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+
 impl Scalar {
+    /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
+    pub fn is_strict(function: &ScalarUDF) -> bool {
+        let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
+        known
+            .is_some_and(|function| function.volatility != Volatility::Volatile && !NOT_STRICT.contains(&function.name))
+    }
+
     pub fn udf(function: &'static Function) -> Arc<ScalarUDF> {
         let signature = if *function.arity.end() == 0 {
             Signature::nullary(function.volatility)

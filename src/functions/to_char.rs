@@ -35,8 +35,8 @@ pub const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII",
 pub const KEYWORDS: [&str; 58] = [
     "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY",
     "DDD", "IYY", "MON", "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD",
-    "DY", "FM", "FX", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US", "WW",
-    "YY", "Y", "D", "I", "J", "Q", "W",
+    "DY", "FM", "FX", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US",
+    "WW", "YY", "Y", "D", "I", "J", "Q", "W",
 ];
 
 /// One piece of a pattern.
@@ -111,6 +111,8 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
             (true, false) => format!("{value:0width$}"),
             (false, _) => value.to_string(),
         };
+        // Where the sign is counted.
+        let padded = |value: i64, width: usize| if filled { format!("{value:0width$}") } else { value.to_string() };
         let case = |word: &str| {
             if written.starts_with(char::is_lowercase) { word.to_lowercase() } else { word.to_owned() }
         };
@@ -119,14 +121,14 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
             "HH12" | "HH" => number(if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
             "MI" => number(time % MICROS_PER_HOUR / MICROS_PER_MINUTE, 2),
             "SS" => number(time % MICROS_PER_MINUTE / MICROS_PER_SECOND, 2),
-            "MS" => number(micros / 1000, 3),
-            "US" => number(micros, 6),
-            "FF1" => number(micros / 100_000, 1),
-            "FF2" => number(micros / 10_000, 2),
-            "FF3" => number(micros / 1000, 3),
-            "FF4" => number(micros / 100, 4),
-            "FF5" => number(micros / 10, 5),
-            "FF6" => number(micros, 6),
+            "MS" => padded(micros / 1000, 3),
+            "US" => padded(micros, 6),
+            "FF1" => padded(micros / 100_000, 1),
+            "FF2" => padded(micros / 10_000, 2),
+            "FF3" => padded(micros / 1000, 3),
+            "FF4" => padded(micros / 100, 4),
+            "FF5" => padded(micros / 10, 5),
+            "FF6" => padded(micros, 6),
             "SSSS" | "SSSSS" => (time / MICROS_PER_SECOND).to_string(),
             "AM" | "PM" => case(if hours % 24 >= 12 { "PM" } else { "AM" }),
             "A.M." | "P.M." => case(if hours % 24 >= 12 { "P.M." } else { "A.M." }),
@@ -135,13 +137,13 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
             "YY" | "IY" => number(years % 100, 2),
             "Y" | "I" => (years % 10).to_string(),
             "Y,YYY" => format!("{},{:03}", years / 1000, years % 1000),
-            "CC" => number(years / 100, 2),
+            "CC" => padded(years / 100, 2),
             "MM" => number(months, 2),
-            "DD" => number(days, 2),
-            "DDD" | "IDDD" => number(day_of_year, 3),
+            "DD" => padded(days, 2),
+            "DDD" | "IDDD" => padded(day_of_year, 3),
             "Q" if months == 0 => String::new(),
             "Q" => ((months - 1) / 3 + 1).to_string(),
-            "WW" | "IW" => number((day_of_year - 1) / 7 + 1, 2),
+            "WW" | "IW" => padded((day_of_year - 1) / 7 + 1, 2),
             "W" => ((days - 1) / 7 + 1).to_string(),
             "RM" if months == 0 && years == 0 => String::new(),
             "RM" => {

@@ -12,9 +12,11 @@ mod scan_exec;
 mod shown;
 mod snapshot_aggregate;
 mod table;
+mod unambiguous_filters;
 
 pub use columns::{ColumnSource, TableColumns};
 pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};
+pub use unambiguous_filters::UnambiguousFilters;

@@ -80,6 +80,7 @@ impl CatalogCasts {
         }
         if let DataType::List(_) = field.data_type()
             && let Some(list) = array_literal(&expr, &field)?
+            && !matches!(list, Expr::Cast(_))
         {
             return Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(list), field })));
         }
@@ -302,6 +303,10 @@ fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
     } else {
         read_array_text(text)?
     };
+    // Names of objects and texts are as they stand; other items are read as their type, where the zone is known.
+    if !is_vector(list) && !is_text(item.data_type()) && item.data_type() != &DataType::UInt32 {
+        return Ok(Some(Expr::Cast(Cast::new_from_field(Box::new(expr.clone()), Arc::new(list.clone())))));
+    }
     let items: Vec<_> = items.into_iter().map(ScalarValue::Utf8View).collect();
     let items = items.iter().map(|text| text.cast_to(item.data_type())).collect::<Result<Vec<_>>>()?;
     let values = ScalarValue::new_list(&items, item.data_type(), true);
