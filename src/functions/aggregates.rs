@@ -17,7 +17,8 @@ const AVERAGE_SCALE_ADDED: i8 = 4;
 const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 
 /// Aggregates whose constants are values like others; those of all the rest are counts, offsets and star.
-const OF_VALUES: [&str; 8] = ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg"];
+const OF_VALUES: [&str; 10] =
+    ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
 
 /// Arguments as the engine's aggregate `name` has to get them.
 pub fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {

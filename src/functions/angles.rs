@@ -41,7 +41,9 @@ fn returns_double(arguments: &Arguments) -> Result<DataType> {
 
 fn each(call: &Call, body: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
     let values = call.float8(0)?;
-    let results = values.iter().map(|value| value.map(body).transpose());
+    // There is one NaN, without a sign.
+    let of = |value: f64| if value.is_nan() { Ok(f64::NAN) } else { body(value) };
+    let results = values.iter().map(|value| value.map(of).transpose());
     Ok(Arc::new(results.collect::<Result<Float64Array>>()?))
 }
 

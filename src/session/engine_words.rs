@@ -42,6 +42,9 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Unary operator 'NOT' requires a boolean expression, got (\S+)", |found| {
             boolean_wanted("NOT", &found[1])
         }),
+        wording(r"Arithmetic overflow: Overflow happened on", |_| {
+            Error::new(ErrorKind::OutOfRange, "value out of range: overflow")
+        }),
         wording(r"Unary operator '-' only supports signed numeric", |_| {
             Error::new(ErrorKind::UnknownFunction, "operator does not exist: - of what is no number").with_usual_hint()
         }),
@@ -228,7 +231,7 @@ mod tests {
             )
         );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 21, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 22, "a pattern does not compile");
     }
 
     #[test]

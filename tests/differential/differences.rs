@@ -51,6 +51,21 @@ pub const DIFFERENCES: &[Difference] = &[
         &["(3, NULL, 7)) AS q(n"],
         "integers computed in VALUES are bigint beside literals",
     ),
+    construct(
+        "SELECT sum(x), sum(x::int8) FROM (VALUES (1::int4)) v(x)",
+        &["sum(small), sum(small::int8)"],
+        "aggregates that differ in a widening cast alone are refused",
+    ),
+    construct(
+        "SELECT (pg_typeof(1)::text, 1) = ('a', 1)",
+        &["pg_typeof(", "= ('a'"],
+        "the text of a type's name in a comparison of rows",
+    ),
+    construct(
+        "SELECT power(12345678901234567890.5, 2)",
+        &["power(12345678901234567890.5"],
+        "numerics have 38 digits, and neither NaN nor infinities",
+    ),
     construct("SELECT 0.1::float8 AS e, cbrt(0.1::float8)", &["cbrt("], "the last digit of cube roots"),
     construct("SELECT 'a '::char(3) = 'a'::char(4)", &["::char("], "blanks at the end of char(n) count"),
     construct(
@@ -62,11 +77,6 @@ pub const DIFFERENCES: &[Difference] = &[
         "SELECT ARRAY[1e300::float8]::text",
         &["ARRAY[", ":text"],
         "arrays of doubles are cast to text with all their digits",
-    ),
-    construct(
-        "SELECT age(timestamp '2024-01-31 10:00:00', timestamp '9999-12-31 23:59:59.999999') * 1.5",
-        &["age(", "* 1.5"],
-        "the last microsecond of an interval times a fraction",
     ),
     construct("SELECT stddev(x) FROM (VALUES (1), (2)) v(x)", &["stddev"], "deviations of integers are doubles"),
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
@@ -90,6 +100,10 @@ pub const DIFFERENCES: &[Difference] = &[
 
 /// Single questions, and what differs.
 pub const QUESTIONS: &[(&str, &str)] = &[
+    (
+        r#"SELECT ((lpad("RowKey", small % 9, ("PartitionKey" || interval '-1 year')), small) = ('a', cardinality(string_to_array(substring('', 1, small % 5), ',')))) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "of a row's values all are evaluated",
+    ),
     (
         r#"SELECT (quote_ident(NULL::text) ILIKE split_part("RowKey", ',', small % 3)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
         "beside a constant NULL the rest is evaluated",
@@ -122,10 +136,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "refused, where PostgreSQL answers",
     ),
     (
-        "SELECT (1, NULL) = (1, 2), (1, NULL) = (2, NULL), (1, NULL) < (2, 3), (NULL, 1) < (1, 1), ROW(1, 2) IS NULL, ROW(NULL, NULL) IS NULL",
-        "other rows",
-    ),
-    (
         "SELECT substring('abcdef' FROM 2 FOR 3), substring('abcdef' FROM -1 FOR 3), substr('abc', 0), left('abc', -1), right('abc', -2), substring('foobar' FROM 'o(.)b')",
         "another type",
     ),
@@ -150,7 +160,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT CASE WHEN true THEN 1 ELSE 'a'::text END", "another SQLSTATE"),
     ("SELECT coalesce(1, 'a'::text)", "another SQLSTATE"),
     ("SELECT ARRAY[1, true]", "another SQLSTATE"),
-    ("SELECT -'a'::text", "another SQLSTATE"),
     ("SELECT small FROM items LIMIT 'a'", "another SQLSTATE"),
     ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),
     ("SELECT * FROM items a JOIN parts b", "other words or another place"),
@@ -183,15 +192,7 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "another SQLSTATE",
     ),
     (r#"SELECT power(num, log(num)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
-    (
-        r#"SELECT substring(split_part(txt, ',', NULL::int4 % 3), 1, small % 5) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
-    ),
     (r#"SELECT right(txt, small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "other rows"),
-    (
-        r#"SELECT ((NULL::numeric::int8 % 10) * abs(big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
-    ),
     (
         r#"SELECT least(ln(100.00)::int4, round('-Infinity'::float8::numeric, 2)::int4, 3) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "another SQLSTATE",
@@ -203,10 +204,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
     (
         r#"SELECT (((interval '-1 year' * num) / small) / (small % 7)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "another SQLSTATE",
-    ),
-    (
-        r#"SELECT ((0::int8 + mod(small, small)) % (NULL::int8 * big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
     ),
     (
         r#"SELECT a."RowKey", b."RowKey", date(b.at) FROM items a JOIN parts b ON a."PartitionKey" = b."PartitionKey" AND a."RowKey" = b."RowKey""#,
