@@ -383,7 +383,7 @@ impl Fields {
     }
 
     /// Microseconds that clocks show, and the offset east of Greenwich in seconds, if it was there.
-    fn moment(mut self, text: &str) -> Result<(i64, Option<i64>)> {
+    fn moment(mut self, text: &str) -> Result<Read> {
         let beyond = || fail(ErrorKind::DateTimeOutOfRange, format!("date/time field value out of range: \"{text}\""));
         let (mut hour, mut minute, mut second) = (0, 0, 0);
         if self.seconds_of_day != 0 {
@@ -485,8 +485,11 @@ fn iso_week_days(year: i64, week: i64) -> i64 {
     fourth - (iso_weekday(fourth) - 1) + (week - 1) * 7
 }
 
+/// Microseconds that clocks show, and seconds east of Greenwich, if they were there.
+type Read = (i64, Option<i64>);
+
 /// What each row shows, and its offset; nothing where an argument is NULL.
-fn moments(call: &Call) -> Result<Vec<Option<(i64, Option<i64>)>>> {
+fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
     let (texts, patterns) = (call.text(0)?, call.text(1)?);
     let mut last: Option<(String, Vec<Node>)> = None;
     (0..call.rows)

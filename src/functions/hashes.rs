@@ -14,10 +14,10 @@ use super::scalar::{Arguments, Call, Function};
 
 pub static FUNCTIONS: [Function; 5] = [
     Function { name: "md5", arity: 1..=1, volatility: Volatility::Immutable, returns: returns_md5, run: run_md5 },
-    sha("sha224", |call| digests::<Sha224>(call)),
-    sha("sha256", |call| digests::<Sha256>(call)),
-    sha("sha384", |call| digests::<Sha384>(call)),
-    sha("sha512", |call| digests::<Sha512>(call)),
+    sha("sha224", digests::<Sha224>),
+    sha("sha256", digests::<Sha256>),
+    sha("sha384", digests::<Sha384>),
+    sha("sha512", digests::<Sha512>),
 ];
 
 const fn sha(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {

@@ -382,7 +382,7 @@ impl<'a> Writer<'a> {
         let mut bracket = pattern.bracket;
         let mut sign = pattern.sign;
         let sign_written = if pattern.plus || pattern.minus {
-            !(pattern.plus && !pattern.minus)
+            !pattern.plus || pattern.minus
         } else {
             if !negative && pattern.fill {
                 bracket = false;
