@@ -303,8 +303,11 @@ fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
     } else {
         read_array_text(text)?
     };
-    // Names of objects and texts are as they stand; other items are read as their type, where the zone is known.
-    if !is_vector(list) && !is_text(item.data_type()) && item.data_type() != &DataType::UInt32 {
+    // What the engine cannot read, or reads otherwise, is cast as a whole, where the zone is known.
+    let in_words = item.data_type().is_temporal()
+        || item.data_type().is_binary()
+        || matches!(item.data_type(), DataType::FixedSizeBinary(_));
+    if in_words && !is_vector(list) {
         return Ok(Some(Expr::Cast(Cast::new_from_field(Box::new(expr.clone()), Arc::new(list.clone())))));
     }
     let items: Vec<_> = items.into_iter().map(ScalarValue::Utf8View).collect();
