@@ -15,6 +15,7 @@ mod shown;
 mod snapshot_aggregate;
 mod snapshot_count;
 mod table;
+mod unambiguous_filters;
 
 pub use columns::{ColumnSource, TableColumns};
 pub use entity_rows::EntityRows;
@@ -22,3 +23,4 @@ pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, RECENT_ROWS, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};
+pub use unambiguous_filters::UnambiguousFilters;

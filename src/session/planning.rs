@@ -15,6 +15,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::OptimizerRule;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
@@ -42,7 +43,7 @@ use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
-use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions};
+use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::{self, Catalog, Snapshot, Store};
 use crate::system_catalog::SystemCatalog;
@@ -109,7 +110,12 @@ impl Planner {
             .with_runtime_env(runtime)
             .with_default_features()
             .build();
-        let mut physical = state.physical_optimizers().to_vec();
+        let checked =
+            |rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>| match UnambiguousFilters::concerns(rule.as_ref()) {
+                true => Arc::new(UnambiguousFilters(Arc::clone(rule))) as Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+                false => Arc::clone(rule),
+            };
+        let mut physical: Vec<_> = state.physical_optimizers().iter().map(checked).collect();
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
         physical.insert(place, Arc::new(ScanInKeyOrder));
