@@ -47,6 +47,8 @@ pub enum ErrorKind {
     TooComplex,
     UnknownFunction,
     AmbiguousFunction,
+    /// A function of windows where there is none.
+    WrongFunctionKind,
     InvalidName,
     /// A type, a setting or a role.
     UnknownObject,
@@ -78,6 +80,12 @@ pub enum ErrorKind {
     InvalidLogarithm,
     InvalidPower,
     InvalidSubstring,
+    /// LIMIT or OFFSET is negative.
+    InvalidLimit,
+    InvalidOffset,
+    /// A character that another encoding does not have.
+    Untranslatable,
+    SubscriptOutOfRange,
     /// A value that would be too long.
     TooLarge,
     NullNotAllowed,
@@ -419,6 +427,11 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::InvalidLogarithm => ErrorKind::InvalidLogarithm,
         Kind::InvalidPower => ErrorKind::InvalidPower,
         Kind::InvalidSubstring => ErrorKind::InvalidSubstring,
+        Kind::InvalidEncoding => ErrorKind::InvalidEncoding,
+        Kind::Untranslatable => ErrorKind::Untranslatable,
+        Kind::SubscriptOutOfRange => ErrorKind::SubscriptOutOfRange,
+        Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
+        Kind::Syntax => ErrorKind::Syntax,
         Kind::TooLarge => ErrorKind::TooLarge,
         Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::UndefinedFunction => ErrorKind::UnknownFunction,

@@ -82,18 +82,11 @@ impl Session {
 
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
-        let statement = Arc::new(parse(text)?);
-        let used = statement.parameters()?;
-        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
-            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
-        }
-        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
-            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
-        }
         let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
-        let prepared = Arc::new(self.prepare(statement, &types).await?);
+        let prepared = match self.prepared_before(text, &types) {
+            Some(prepared) => Arc::new(prepared),
+            None => self.prepare_text(text, values, &types).await?,
+        };
         let style = Arc::clone(self.settings.style());
         let mut bound = Vec::with_capacity(values.len());
         for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
@@ -109,6 +102,45 @@ impl Session {
                 Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"))
             }
         }
+    }
+
+    /// Parses and plans a text of one statement, which has a parameter for each of the values.
+    async fn prepare_text(
+        &mut self,
+        text: &str,
+        values: &[Value],
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Arc<Prepared>> {
+        let statement = Arc::new(parse(text)?);
+        let used = statement.parameters()?;
+        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
+            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
+            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        let prepared = Arc::new(self.prepare(statement, types).await?);
+        self.keep_plan(text, types, &prepared);
+        Ok(prepared)
+    }
+
+    /// The statement of a text as it was planned before, by this session or another one, if it is planned the same now. `types` are
+    /// those of [`Session::prepare`].
+    pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
+        // Whatever it is, it fails: in the way that it is parsed.
+        if self.transaction.status() == TransactionStatus::Failed {
+            return None;
+        }
+        let planner = &self.planner;
+        let snapshot = self.transaction.snapshot_seen(|| planner.snapshot());
+        planner.planned_before(text, types, &snapshot, &self.settings)
+    }
+
+    /// Keeps the plan of the only statement of a text, for [`Session::prepared_before`].
+    pub fn keep_plan(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
+        self.planner.keep_plan(text, types, prepared);
     }
 
     pub fn settings(&self) -> &Settings {
@@ -209,7 +241,7 @@ impl Session {
         match &statement.request {
             Request::Query(query) => {
                 let view = self.view();
-                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
             Request::Write(written) => {
@@ -220,7 +252,7 @@ impl Session {
                 let view = self.view();
                 let planned = match writes::verb(query) {
                     Some(_) => self.planner.prepare_write(&view, &statement, query, types).await?,
-                    None => self.planner.plan(&view, &statement, query, types).await?,
+                    None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
                 };
                 Ok(Prepared {
                     statement: Arc::clone(&statement),
@@ -254,7 +286,7 @@ impl Session {
     }
 
     /// Keeps a statement under a name. The unnamed one is replaced, others are not.
-    pub fn keep_statement(&mut self, name: &str, prepared: Prepared) -> Result<()> {
+    pub fn keep_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
         if !name.is_empty() && self.prepared.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(ErrorKind::DuplicateStatement, message));
@@ -263,7 +295,7 @@ impl Session {
             let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
             return Err(Error::new(ErrorKind::Exhausted, message));
         }
-        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), Arc::new(prepared));
+        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), prepared);
         Ok(())
     }
 
@@ -324,6 +356,7 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
+    // What takes long anyway is boxed, here and below: this future is moved about, also where only one entity is read.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -356,13 +389,14 @@ impl Session {
             Request::Explain { statement: query, analyze, verbose, format } => {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
-                let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
-                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format).await?;
+                let (plan, context) = Box::pin(self.planner.physical(&view, prepared, query, parameters)).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format);
+                let lines = Box::pin(lines).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
             Request::Nothing => Ok(Outcome::Done(String::new())),
-            Request::Define(definition) => self.define(prepared, definition).await,
+            Request::Define(definition) => Box::pin(self.define(prepared, definition)).await,
             Request::Command(command) => {
                 if !command.ends_failure() {
                     self.transaction.refuse_if_failed()?;
@@ -549,7 +583,7 @@ impl Session {
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
-                self.keep_statement(name, Prepared { from_sql: true, ..prepared })?;
+                self.keep_statement(name, Arc::new(Prepared { from_sql: true, ..prepared }))?;
             }
             Command::Execute { name, arguments } => {
                 let statement = self.statement(name)?;

@@ -131,6 +131,12 @@ impl Transaction {
         }
     }
 
+    /// The snapshot that the next statement would get, which this does not decide: it may be one that does not read.
+    pub fn snapshot_seen(&self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
+        let taken = self.block.as_ref().and_then(|block| block.snapshot.clone());
+        taken.unwrap_or_else(newest)
+    }
+
     /// The time of the block, which is that of its first statement; without a block, the time now.
     pub fn now(&mut self, now: impl FnOnce() -> DateTime) -> DateTime {
         match &mut self.block {

@@ -29,16 +29,6 @@ impl Snapshot {
         Self { sequence, catalog, deltas, own: None }
     }
 
-    /// Whether both see the same.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let own = match (&self.own, &other.own) {
-            (None, None) => true,
-            // The writes of a transaction go on.
-            _ => false,
-        };
-        own && self.sequence == other.sequence && Arc::ptr_eq(&self.catalog, &other.catalog)
-    }
-
     pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
         self.catalog.table_by_id(id)
     }

@@ -4,7 +4,9 @@ mod crash;
 mod definitions;
 mod import;
 mod import_tables;
+mod key_reads;
 mod parameters;
+mod plan_cache;
 mod scans;
 mod writes;
 

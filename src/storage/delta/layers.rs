@@ -6,6 +6,7 @@ use roaring::RoaringBitmap;
 
 use super::layer::Layer;
 use super::version::Version;
+use crate::model::KeyRange;
 use crate::rows::PropertyNames;
 use crate::storage::error::Result;
 use crate::storage::run::{RunFile, RunFiles};
@@ -54,6 +55,14 @@ impl Layers {
             versions.filter(|(place, version)| !version.is_deleted() && !hidden.contains(*place as u32)).count() as u64
         };
         self.iter().map(live).sum()
+    }
+
+    /// Whether there are versions of keys in a range.
+    pub fn meets(&self, range: &KeyRange) -> bool {
+        self.layers.iter().any(|layer| {
+            let from = layer.versions().partition_point(|version| !range.lower().is_below(version.key()));
+            layer.versions().get(from).is_some_and(|version| range.contains(version.key()))
+        })
     }
 
     /// The newest visible version of a key.

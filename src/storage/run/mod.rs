@@ -9,6 +9,7 @@ mod column;
 mod layout;
 mod open;
 mod other;
+mod pages;
 mod reader;
 mod run_file;
 mod statistics;
