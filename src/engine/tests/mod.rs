@@ -8,6 +8,7 @@ mod key_reads;
 mod parameters;
 mod plan_cache;
 mod scans;
+mod transactions;
 mod writes;
 
 use std::io::Cursor;

@@ -198,7 +198,7 @@ impl Running<'_> {
         let keys = drafts.iter().map(|draft| draft.key(target)).collect::<Result<Vec<_>>>()?;
         let mut done = Done { returned: Returned { are_written: true, ..Returned::default() }, ..Done::default() };
         let mut places: HashMap<&Key, usize> = HashMap::with_capacity(keys.len());
-        let mut skipped = HashSet::new();
+        let (mut skipped, mut repeated) = (HashSet::new(), HashSet::new());
         for (place, key) in keys.iter().enumerate() {
             let Some(before) = places.insert(key, place) else { continue };
             match conflict {
@@ -211,10 +211,9 @@ impl Running<'_> {
                 Conflict::Replace => {
                     skipped.insert(before);
                 }
+                // An error only if the row was written before, which is seen below.
                 Conflict::Update { .. } => {
-                    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
-                    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
-                    return Err(Error::new(ErrorKind::Cardinality, message).with_hint(hint));
+                    repeated.insert(key.clone());
                 }
             }
         }
@@ -238,6 +237,7 @@ impl Running<'_> {
                     conflicts.push((Arc::clone(existing), draft));
                     continue;
                 }
+                (Conflict::Update { .. }, None) if repeated.contains(key) => return Err(twice()),
                 (_, existing) => Before::Seen(existing.as_ref().map(|entity| entity.timestamp)),
             };
             self.put(write, &mut done, key.clone(), before, draft);
@@ -277,6 +277,8 @@ impl Running<'_> {
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
+        // By key: the first row that was updated.
+        let mut updated: HashMap<Key, usize> = HashMap::new();
         while let Some(batch) = rows.try_next().await? {
             let places = batch.column(0).as_primitive::<arrow::datatypes::Int64Type>().clone();
             let assigned = assignments.iter().enumerate();
@@ -284,7 +286,11 @@ impl Running<'_> {
                 .map(|(place, (at, _))| self.assigned(&target.columns[*at], &batch, place + 1))
                 .collect::<Result<Vec<_>>>()?;
             for row in 0..batch.num_rows() {
-                let (entity, _) = &conflicts[places.value(row) as usize];
+                let place = places.value(row) as usize;
+                let (entity, _) = &conflicts[place];
+                if updated.insert(entity.key.clone(), place).is_some() {
+                    return Err(twice());
+                }
                 let mut draft = Draft::of(entity);
                 for ((at, _), values) in assignments.iter().zip(&assigned) {
                     draft.assign(&target.columns[*at], values.value(row)?)?;
@@ -296,7 +302,12 @@ impl Running<'_> {
                 self.put(write, done, entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
             }
         }
-        Ok(())
+        // A row that was updated is not looked at again, whatever the condition says.
+        let later = conflicts
+            .iter()
+            .enumerate()
+            .find(|(place, (entity, _))| updated.get(&entity.key).is_some_and(|first| first < place));
+        if later.is_some() { Err(twice()) } else { Ok(()) }
     }
 
     async fn updated(&self, write: &Write, assignments: &[(usize, Expr)]) -> Result<Done> {
@@ -628,6 +639,12 @@ fn key_of(batch: &RecordBatch, row: usize) -> Result<Key> {
         text.ok_or_else(|| Error::new(ErrorKind::Internal, "a row to be written has no key"))
     };
     Ok(Key::new(part(0)?, part(1)?))
+}
+
+fn twice() -> Error {
+    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+    Error::new(ErrorKind::Cardinality, message).with_hint(hint)
 }
 
 /// A row that was selected is of the same snapshot as the entity.
