@@ -62,10 +62,15 @@ async fn write(table: &Table, writer: usize) {
         Some(rowkey::model::Value::Int64(number)) => *number,
         _ => 0,
     };
+    if number % 3 == 0 && number > 0 {
+        // It may have been killed before this.
+        delete(table, writer, number).await;
+    }
     loop {
         number += 1;
         let single = entity(writer, &format!("single-{number:09}"), number);
-        table.insert(&single).await.expect("an insert");
+        // The one before may have been killed between this and the group.
+        table.insert_or_replace(&single).await.expect("an insert");
         acknowledged(writer, "single", number);
         let group = (0..GROUP).map(|place| EntityOperation::InsertOrReplace(entity(writer, &group_row(place), number)));
         let counter = EntityOperation::InsertOrMerge(entity(writer, "counter", number));
@@ -74,10 +79,15 @@ async fn write(table: &Table, writer: usize) {
         acknowledged(writer, "group", number);
         if number % 3 == 0 {
             // Every third single entity goes.
-            let row = format!("single-{number:09}");
-            table.delete(&partition, &row, IfMatch::Any).await.expect("a delete");
-            acknowledged(writer, "deleted", number);
+            delete(table, writer, number).await;
         }
+    }
+}
+
+async fn delete(table: &Table, writer: usize, number: i64) {
+    match table.delete(&partition(writer), &format!("single-{number:09}"), IfMatch::Any).await {
+        Ok(_) => acknowledged(writer, "deleted", number),
+        Err(error) => assert_eq!(error.kind(), rowkey::ErrorKind::MissingEntity),
     }
 }
 
