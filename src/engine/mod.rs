@@ -1,9 +1,11 @@
-//! The lifetime of a data folder in a process: opening it, importing into it, checking it.
+//! The lifetime of a data folder in a process: opening it, importing into it, keeping it in shape.
 
 mod import;
 mod import_tables;
+mod maintenance;
 mod open;
 mod progress;
+mod vacuum;
 
 pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};
 pub use import_tables::SkippedAccount;

@@ -224,6 +224,7 @@ impl From<storage::Error> for Error {
             },
             storage::Error::TransactionTooLarge { .. } => ErrorKind::TooLarge,
             storage::Error::FoldFails { .. } => ErrorKind::Exhausted,
+            storage::Error::Closing => ErrorKind::ShuttingDown,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
         Self::new(kind, error.to_string()).with_source(error)

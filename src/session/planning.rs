@@ -251,6 +251,7 @@ impl Planner {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
+            store: Arc::clone(&self.store),
             scan: self.options.scan,
             system: system.clone(),
             views: ViewExpansion::new(Arc::clone(&state), system.clone()),

@@ -111,10 +111,10 @@ const EDITS: &str = r#"[
 
 fn catalog() -> SystemCatalog {
     let edits: Vec<Edit> = serde_json::from_str(EDITS).expect("edits");
-    let snapshot = Snapshot { sequence: 9, catalog: Arc::default() };
-    let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
+    let mut snapshot = Snapshot { sequence: 9, ..Snapshot::default() };
+    snapshot.catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse("devstoreaccount1").expect("an account");
-    SystemCatalog::new(Snapshot { catalog, ..snapshot }, account, Arc::new(Facts))
+    SystemCatalog::new(snapshot, account, Arc::new(Facts))
 }
 
 fn context() -> SessionContext {

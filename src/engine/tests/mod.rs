@@ -20,7 +20,6 @@ use crate::files::FileStore;
 use crate::formats::Source;
 use crate::model::{DateTime, Entity, KeyRange, TableName, Value};
 use crate::session::{Result, Session};
-use crate::storage;
 
 /// 2024-05-01T08:00:00Z.
 const NOW_TICKS: i64 = 17_145_504_000_000_000;
@@ -40,7 +39,7 @@ fn import(engine: &Engine, table: &str, text: &str, file_bytes: usize) -> Result
 fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
     let snapshot = engine.store().snapshot();
     let table = snapshot.catalog.table(engine.account(), &TableName::parse(table).expect("a table name"))?;
-    let batches = storage::range(Arc::clone(engine.store().files()), table, KeyRange::all()).expect("a range");
+    let batches = snapshot.table_snapshot(table).range(Arc::clone(engine.store().files()), KeyRange::all());
     let batches: Vec<Vec<Entity>> = block_on(batches.try_collect()).expect("entities");
     Some(batches.into_iter().flatten().collect())
 }

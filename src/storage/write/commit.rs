@@ -164,7 +164,7 @@ impl Head {
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(Error::TransactionTooLarge { bytes: payload.len() as u64, bytes_max: PAYLOAD_BYTES_MAX as u64 });
         }
-        let answer = self.append(store, ENTITY_WRITES, payload, &edits, |head, sequence| {
+        let answer = self.append(store, ENTITY_WRITES, payload, &edits, false, |head, sequence| {
             for writes in tables {
                 let Some(delta) = head.deltas.get(&writes.table) else { continue };
                 for version in writes.versions {
