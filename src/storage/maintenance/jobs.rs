@@ -82,8 +82,13 @@ fn place(account: &str, table: &str) -> Place {
 }
 
 impl Store {
-    /// Claims a table, existing or not, for a job; refused while another one is under way.
-    pub fn begin_job(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
+    /// Claims a table, existing or not, for a job that changes it; refused while another one is under way.
+    pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
+        self.claim(account, table, Work::Definition, false)
+    }
+
+    /// The same for a job of a certain kind.
+    pub fn begin_work(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
         self.claim(account, table, work, false)
     }
 

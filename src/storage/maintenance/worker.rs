@@ -127,7 +127,7 @@ impl Maintainer {
     fn fold_and_compact(&self, table: u64) -> Result<()> {
         let store = &self.store;
         let named = store.table_of_job(table)?;
-        let job = store.begin_job(&named.account, &named.name, Work::Fold)?;
+        let job = store.begin_work(&named.account, &named.name, Work::Fold)?;
         self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());
