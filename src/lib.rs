@@ -60,12 +60,23 @@
 //! 7. Files are opened through `storage::run::RunFiles`, which caches their metadata and page indexes. Batches flow up to the
 //!    [`Answer`].
 //!
-//! A point read (`Table::get`) skips all that: `storage::get` finds the file in the manifest, the page of keys by the page index,
+//! A point read (`Table::get`) skips all that: `TableSnapshot::get` looks at recent writes, finds the file in the manifest, the page of keys by the page index,
 //! the row by binary search, and decodes one row.
 //!
 //! # Life of a write
 //!
-//! Entities come in by import; single writes will join the same log later.
+//! A single write (`Table::insert`, SQL, or a transaction of many):
+//!
+//! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the operations against their newest
+//!    versions, durable or in flight.
+//! 2. The new versions go into the table's delta (`storage::delta`) under the sequence number of the record to come; the record is
+//!    handed to the log, which writes and syncs what has gathered. When it is durable the snapshot of that number is published, and
+//!    the write is answered.
+//! 3. Scans bring the delta's versions into layers, mask the rows of run files that they take the place of, and read both as one.
+//! 4. A fold writes what has gathered into run files of their own; one record names them, the masks and the sequence number up to which
+//!    writes need not be replayed. Compactions merge run files.
+//!
+//! An import:
 //!
 //! 1. `engine::import` claims the table, and lets [`formats`] decode each input into `rows::Rows`, on several threads and in
 //!    the order of the input.
@@ -82,14 +93,14 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`frontend`] | the doors: embedded API, command line, sample data |
-//! | `engine` | lifetime of a data folder: open, import |
+//! | `engine` | lifetime of a data folder: open, import, entity operations |
 //! | `session` | statements, planning, EXPLAIN, the public error |
 //! | `system_catalog` | pg_catalog, information_schema and schema rowkey, as tables |
 //! | `functions` | PostgreSQL's functions and type rules |
 //! | `sql_types` | PostgreSQL's types, their text and binary forms |
 //! | `provider` | DataFusion's view of a table: claims, scans, key order |
 //! | `access` | filters to key set and access path; pure |
-//! | `storage` | log, catalog, manifest, run files, merge |
+//! | `storage` | log, catalog, manifest, run files, recent writes, folds, merge |
 //! | [`formats`] | decoding exports |
 //! | `rows` | entities in an arena: sorting, spilling, merging |
 //! | [`files`] | the only place that touches disk or object store |
@@ -112,7 +123,10 @@ mod sql_types;
 mod storage;
 mod system_catalog;
 
-pub use engine::{ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount};
+pub use engine::{
+    EntityOperation, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport,
+    SkippedAccount,
+};
 pub use frontend::{Database, EntityStream, Table};
 pub use provider::ScanOptions;
 pub use session::{Answer, Error, ErrorKind, Result};

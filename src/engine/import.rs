@@ -193,12 +193,7 @@ struct Merged {
 
 impl Import<'_> {
     /// Everything up to the commit: run files are written and durable, and nothing names them.
-    fn merge(
-        &self,
-        sources: Vec<Source>,
-        table: &Arc<Table>,
-        report: &mut ImportReport,
-    ) -> Result<Merged> {
+    fn merge(&self, sources: Vec<Source>, table: &Arc<Table>, report: &mut ImportReport) -> Result<Merged> {
         let progress = &self.options.progress;
         progress.enter("reading");
         let store = &self.engine.store;

@@ -1,12 +1,15 @@
 //! The lifetime of a data folder in a process: opening it, importing into it, keeping it in shape.
 
+mod entity_group;
 mod import;
 mod import_tables;
 mod maintenance;
 mod open;
 mod progress;
+mod tables;
 mod vacuum;
 
+pub use entity_group::{EntityOperation, IfMatch};
 pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};
 pub use import_tables::SkippedAccount;
 pub use open::{Engine, Options};

@@ -38,6 +38,10 @@ impl Database {
         Ok(Self { engine: Arc::new(Engine::open(location, options).await?) })
     }
 
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Runs one statement.
     pub async fn sql(&self, statement: &str) -> Result<Answer> {
         self.sql_with(statement, Vec::new()).await
@@ -139,6 +143,14 @@ pub struct Table {
 }
 
 impl Table {
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The entity with this key: a point query that never goes through the planner.
     pub async fn get(&self, partition: &str, row: &str) -> Result<Option<Entity>> {
         Ok(self.get_shared(partition, row).await?.map(|entity| Entity::clone(&entity)))

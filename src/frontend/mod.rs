@@ -2,6 +2,7 @@
 
 pub mod command;
 mod embedded;
+mod entity_writes;
 pub mod postgres;
 pub mod sample;
 

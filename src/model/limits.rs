@@ -26,5 +26,9 @@ pub const STRING_UTF16_UNITS_MAX: usize = 32 * 1024;
 /// Longest Binary value, in bytes.
 pub const BINARY_BYTES_MAX: usize = 64 * 1024;
 
+/// Most operations of an entity group transaction, and most bytes of its entities.
+pub const ENTITY_GROUP_OPERATIONS_MAX: usize = 100;
+pub const ENTITY_GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Largest entity, in bytes, by the service's size formula ([`crate::model::Entity::size_bytes`]).
 pub const ENTITY_BYTES_MAX: usize = 1024 * 1024;

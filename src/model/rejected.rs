@@ -20,6 +20,7 @@ pub enum Rule {
     DateTimeRange,
     PropertyCount,
     EntitySize,
+    EntityGroup,
     /// Text that cannot be read as a value of the wanted type.
     Unreadable,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::config::ConfigOptions;
@@ -130,14 +130,4 @@ fn is_of(data_type: &DataType, edm: EdmType) -> bool {
         EdmType::Int64 => *data_type == DataType::Int64,
         EdmType::String => matches!(data_type, DataType::Utf8 | DataType::Utf8View),
     }
-}
-
-/// The file's schema as the scan reads it: strings and binaries as views, which is how SQL sees them.
-pub fn with_views(schema: &Schema) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
-        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-        DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
-        _ => Arc::clone(field),
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

@@ -1,6 +1,7 @@
 //! Reading in key order without a sort.
 //!
-//! Files are sorted by key and do not overlap, so reading them one after another is reading in key order. Backwards, a scan
+//! Files are sorted by key, and those of different range partitions do not overlap, so the first files of all range partitions one after
+//! another are in key order, and so are the second ones: these lanes, and recent writes, are merged. Backwards, a scan
 //! reads them from the last to the first in short stretches of rows and turns each stretch round; with a LIMIT it starts with
 //! very short ones.
 
@@ -119,10 +120,6 @@ fn ordered(
 
 /// The direction in which the scan's entities have the wanted order.
 fn direction(scan: &EntityScanExec, columns: &[(usize, bool)]) -> Option<Direction> {
-    // Files of one range partition that overlap have to be merged.
-    if scan.scan().table.manifest.ranges().iter().any(|range| range.files.len() > 1) {
-        return None;
-    }
     let one_partition = scan.scan().one_partition();
     let mut wanted = None;
     // Once both keys are ordered nothing is left to order; in one partition, RowKey alone does it.
@@ -155,10 +152,14 @@ const FIRST_STRETCH_ROWS: u64 = 256;
 /// Most rows of a stretch.
 const STRETCH_ROWS_MAX: u64 = 8 * 1024;
 
-/// Streams the entities of a scan backwards.
-pub(super) fn reversed_scan(scan: &EntityScanExec, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+/// Streams the files of one lane of a scan backwards.
+pub(super) fn reversed_scan(
+    scan: &EntityScanExec,
+    lane: usize,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
     let config = scan.config()?.clone();
-    let files = config.file_groups.iter().flat_map(|group| group.files().iter().cloned()).collect();
+    let files = config.file_groups.get(lane).map(|group| group.files().to_vec()).unwrap_or_default();
     let state = Backward {
         left: config.limit,
         stretch_rows: if config.limit.is_some() { FIRST_STRETCH_ROWS } else { STRETCH_ROWS_MAX },

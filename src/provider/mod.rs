@@ -8,13 +8,15 @@ mod adapter;
 mod columns;
 mod key_order;
 mod reader;
+mod recent;
 mod scan_exec;
 mod shown;
 mod snapshot_aggregate;
+mod snapshot_count;
 mod table;
 
 pub use columns::{ColumnSource, TableColumns};
 pub use key_order::ScanInKeyOrder;
-pub use scan_exec::{EntityScanExec, Scan};
+pub use scan_exec::{EntityScanExec, RECENT_ROWS, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};

@@ -4,40 +4,75 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
-use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::{StreamExt, stream};
 
+use super::columns::TableColumns;
 use super::key_order::{Direction, reversed_scan};
+use super::reader::RunHandle;
+use super::recent::{recent_batches, recent_rows};
 use crate::access::AccessPlan;
 use crate::storage::Table;
+use crate::storage::delta::Layers;
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 
 /// What a scan was planned from; EXPLAIN tells it.
 #[derive(Debug)]
 pub struct Scan {
     pub table: Arc<Table>,
+    pub columns: TableColumns,
+    /// Recent writes, which are not in run files yet.
+    pub layers: Option<Arc<Layers>>,
     pub access: AccessPlan,
     /// All filters that the planner offered.
     pub filters: Vec<Expr>,
-    /// The files that may hold a wanted key, in key order, each with the place of its range partition.
+    /// The files that may hold a wanted key, in the order of their range partitions, each with the place of it; masked are the rows
+    /// that recent writes take the place of.
     pub selected: Vec<(usize, Arc<RunFile>)>,
     pub files: Arc<RunFiles>,
 }
 
 impl Scan {
+    /// Files in the order of their range partitions as groups in each of which keys ascend: the first files of all range partitions,
+    /// the second ones, and so on. At least one, be it empty.
+    fn lanes(&self, files: Vec<PartitionedFile>) -> Vec<FileGroup> {
+        let range_of = |file: &PartitionedFile| {
+            let run = file.extension::<RunHandle>().map(|RunHandle(run)| run.id);
+            self.selected.iter().find(|(_, selected)| Some(selected.id) == run).map(|(range, _)| *range)
+        };
+        let mut lanes: Vec<Vec<PartitionedFile>> = vec![Vec::new()];
+        let (mut last, mut lane) = (None, 0);
+        for file in files {
+            let range = range_of(&file);
+            lane = if range == last { lane + 1 } else { 0 };
+            last = range;
+            if lanes.len() <= lane {
+                lanes.push(Vec::new());
+            }
+            lanes[lane].push(file);
+        }
+        lanes.into_iter().map(FileGroup::new).collect()
+    }
+
     /// Whether all wanted keys lie in one partition.
     pub fn one_partition(&self) -> bool {
         match self.access.keys.ranges() {
@@ -59,12 +94,17 @@ pub struct EntityScanExec {
     parquet: Arc<DataSourceExec>,
     order: Option<Direction>,
     properties: Arc<PlanProperties>,
+    /// Counts what comes from recent writes.
+    recent: ExecutionPlanMetricsSet,
 }
+
+/// The counter of rows that come from recent writes.
+pub const RECENT_ROWS: &str = "recent_rows";
 
 impl EntityScanExec {
     pub fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        Self { scan, parquet, order: None, properties }
+        Self { scan, parquet, order: None, properties, recent: ExecutionPlanMetricsSet::new() }
     }
 
     pub fn scan(&self) -> &Arc<Scan> {
@@ -101,13 +141,10 @@ impl EntityScanExec {
         let config = self.config()?;
         let files = config.file_groups.iter().flat_map(|group| group.files().iter().cloned());
         // Parts of one file are whole again.
-        let mut whole = Vec::new();
+        let mut whole: Vec<PartitionedFile> = Vec::new();
         for mut file in files {
             file.range = None;
-            if whole
-                .last()
-                .is_none_or(|last: &datafusion::datasource::listing::PartitionedFile| last.path() != file.path())
-            {
+            if whole.last().is_none_or(|last| last.path() != file.path()) {
                 whole.push(file);
             }
         }
@@ -116,7 +153,7 @@ impl EntityScanExec {
             (a, b) => a.or(b),
         };
         let config = FileScanConfigBuilder::from(config.clone())
-            .with_file_groups(vec![FileGroup::new(whole)])
+            .with_file_groups(self.scan.lanes(whole))
             .with_limit(limit)
             .with_preserve_order(true)
             .build();
@@ -126,19 +163,80 @@ impl EntityScanExec {
 
     fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties }.with_order_properties()
+        let recent = self.recent.clone();
+        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties, recent }.with_order_properties()
+    }
+
+    /// How a key column of the output is sorted.
+    fn sorted(&self, name: &str, direction: Direction) -> Option<PhysicalSortExpr> {
+        let index = self.output_of(name)?;
+        let column = Column::new(self.schema().field(index).name(), index);
+        Some(PhysicalSortExpr::new(Arc::new(column), direction.sort_options()))
+    }
+
+    /// The order of the output by its key columns; in one partition RowKey alone says it.
+    fn ordering(&self, direction: Direction) -> Vec<PhysicalSortExpr> {
+        let row = self.sorted(ROW_KEY, direction);
+        match (self.scan.one_partition(), row) {
+            (true, Some(row)) => vec![row],
+            _ => [PARTITION_KEY, ROW_KEY].into_iter().map_while(|name| self.sorted(name, direction)).collect(),
+        }
+    }
+
+    /// Streams all lanes as one, in key order.
+    fn merged(&self, direction: Direction, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let config = self.config()?;
+        let lanes = config.file_groups.len();
+        let mut streams: Vec<SendableRecordBatchStream> = Vec::with_capacity(lanes + 2);
+        for lane in 0..lanes {
+            streams.push(match direction {
+                Direction::Forward => self.parquet.execute(lane, Arc::clone(&context))?,
+                Direction::Backward => reversed_scan(self, lane, Arc::clone(&context))?,
+            });
+        }
+        for batch in self.recent(direction)? {
+            streams.push(self.recent_stream(vec![batch]));
+        }
+        if streams.len() == 1 {
+            return Ok(streams.remove(0));
+        }
+        let Some(ordering) = LexOrdering::new(self.ordering(direction)) else {
+            return internal_err!("a scan in key order has no key among its columns");
+        };
+        let memory = MemoryConsumer::new(format!("EntityScanExec[{}]", self.scan.table.name));
+        StreamingMergeBuilder::new()
+            .with_streams(streams)
+            .with_schema(self.schema())
+            .with_expressions(&ordering)
+            .with_metrics(BaselineMetrics::new(&ExecutionPlanMetricsSet::new(), 0))
+            .with_batch_size(context.session_config().batch_size())
+            .with_fetch(self.fetch())
+            .with_reservation(memory.register(context.memory_pool()))
+            .build()
+    }
+
+    /// Recent entities, counted.
+    fn recent(&self, direction: Direction) -> Result<Vec<RecordBatch>> {
+        let batches = recent_batches(&self.scan, self.config()?, direction)?;
+        let counted = MetricBuilder::new(&self.recent).counter(RECENT_ROWS, 0);
+        counted.add(batches.iter().map(RecordBatch::num_rows).sum());
+        Ok(batches)
+    }
+
+    /// How many recent entities the scan looks at.
+    pub fn recent_rows(&self) -> Result<u64> {
+        recent_rows(&self.scan)
+    }
+
+    fn recent_stream(&self, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
+        Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream::iter(batches.into_iter().map(Ok))))
     }
 
     fn with_order_properties(mut self) -> Self {
         let Some(direction) = self.order else { return self };
         let inner = self.parquet.properties();
         let mut equivalences: EquivalenceProperties = inner.equivalence_properties().clone();
-        let options = direction.sort_options();
-        let schema = self.schema();
-        let sorted = |name: &str| {
-            let index = self.output_of(name)?;
-            Some(PhysicalSortExpr::new(Arc::new(Column::new(schema.field(index).name(), index)), options))
-        };
+        let sorted = |name: &str| self.sorted(name, direction);
         let ordering: Vec<PhysicalSortExpr> = [PARTITION_KEY, ROW_KEY].into_iter().map_while(sorted).collect();
         // In one partition, RowKey alone is in order too.
         if let Some(row) = sorted(ROW_KEY).filter(|_| self.scan.one_partition()) {
@@ -227,13 +325,22 @@ impl ExecutionPlan for EntityScanExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         match self.order {
-            Some(Direction::Backward) => reversed_scan(self, context),
-            Some(Direction::Forward) | None => self.parquet.execute(partition, context),
+            Some(direction) => self.merged(direction, context),
+            // Recent writes come with the first partition.
+            None if partition == 0 && self.scan.layers.is_some() => {
+                let recent = self.recent(Direction::Forward)?;
+                let stored = self.parquet.execute(partition, context)?;
+                let both = stream::iter(recent.into_iter().map(Ok)).chain(stored);
+                Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), both)))
+            }
+            None => self.parquet.execute(partition, context),
         }
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
-        self.parquet.metrics()
+        let mut metrics = self.parquet.metrics().unwrap_or_default();
+        self.recent.clone_inner().iter().for_each(|metric| metrics.push(Arc::clone(metric)));
+        Some(metrics)
     }
 
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {

@@ -8,7 +8,7 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{
-    Column, ColumnStatistics, Constraint, Constraints, DFSchema, Result, ScalarValue, Statistics,
+    Column, ColumnStatistics, Constraint, Constraints, DFSchema, DataFusionError, Result, ScalarValue, Statistics,
 };
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
@@ -21,14 +21,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use roaring::RoaringBitmap;
 
-use super::adapter::{EntityColumnAdapterFactory, with_views};
+use super::adapter::EntityColumnAdapterFactory;
 use super::columns::TableColumns;
 use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use crate::model::{KeyCut, KeySet};
-use crate::storage::{Table, TableSnapshot};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
+use crate::storage::{Table, TableSnapshot};
 
 /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
 const PARALLEL_ROWS_MIN: u64 = 64 * 1024;
@@ -71,6 +71,10 @@ impl EntityTable {
         &self.snapshot.table
     }
 
+    pub fn files(&self) -> &Arc<RunFiles> {
+        &self.files
+    }
+
     /// The table with its recent writes.
     pub fn snapshot(&self) -> &TableSnapshot {
         &self.snapshot
@@ -79,7 +83,7 @@ impl EntityTable {
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
         let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
             .with_extension(RunHandle(Arc::clone(run)))
-            .with_arrow_schema(with_views(&run.layout().schema()));
+            .with_arrow_schema(run.layout().view_schema());
         if let Some(mask) = &run.mask {
             file = file.with_extension(parquet_row_selection(live_rows(run.rows, mask)));
         }
@@ -143,8 +147,15 @@ impl TableProvider for EntityTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let considered = if self.options.pruning { filters } else { &[] };
         let access = plan_access(considered);
-        let selected: Vec<(usize, Arc<RunFile>)> =
-            self.snapshot.table.manifest.files_in(&access.keys).map(|(range, file)| (range, Arc::clone(file))).collect();
+        let layers = self.snapshot.layers();
+        let mut selected: Vec<(usize, Arc<RunFile>)> = Vec::new();
+        for (range, file) in self.snapshot.table.manifest.files_in(&access.keys) {
+            let live = match &layers {
+                Some(layers) => layers.masked(&self.files, file).await.map_err(external)?,
+                None => Some(Arc::clone(file)),
+            };
+            selected.extend(live.map(|file| (range, file)));
+        }
 
         let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
             .with_pushdown_filters(self.options.filter_pushdown)
@@ -167,6 +178,7 @@ impl TableProvider for EntityTable {
         }
 
         let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
+        let recent = layers.as_ref().map_or(0, |layers| layers.live_rows());
         let groups = match state.config().target_partitions() {
             threads if threads > 1 && rows >= PARALLEL_ROWS_MIN => {
                 split(&selected, threads, |run| self.partitioned_file(run))
@@ -174,7 +186,7 @@ impl TableProvider for EntityTable {
             _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],
         };
         let mut statistics = Statistics::new_unknown(self.columns.schema());
-        statistics.num_rows = Precision::Inexact(rows as usize);
+        statistics.num_rows = Precision::Inexact((rows + recent) as usize);
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(groups)
             .with_statistics(statistics)
@@ -184,6 +196,8 @@ impl TableProvider for EntityTable {
             .build();
         let scan = Scan {
             table: Arc::clone(&self.snapshot.table),
+            columns: self.columns.clone(),
+            layers,
             access,
             filters: filters.to_vec(),
             selected,
@@ -191,6 +205,10 @@ impl TableProvider for EntityTable {
         };
         Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
     }
+}
+
+fn external(error: crate::storage::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
 
 /// Whether a filter compares several columns at once, which the Parquet reader does not prune by.

@@ -140,12 +140,13 @@ pub struct Error {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<usize>,
+    operation: Option<usize>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), detail: None, hint: None, position: None, source: None }
+        Self { kind, message: message.into(), detail: None, hint: None, position: None, operation: None, source: None }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -181,6 +182,17 @@ impl Error {
     /// The character of the statement that it is about, counted from 1.
     pub fn position(&self) -> Option<usize> {
         self.position
+    }
+
+    /// Says which of several operations it is about, from 0.
+    pub fn at_operation(mut self, index: usize) -> Self {
+        self.operation = Some(index);
+        self
+    }
+
+    /// Of an entity group transaction, the operation that failed, from 0.
+    pub fn operation(&self) -> Option<usize> {
+        self.operation
     }
 
     /// What may help, as a sentence.
@@ -227,7 +239,11 @@ impl From<storage::Error> for Error {
             storage::Error::Closing => ErrorKind::ShuttingDown,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
-        Self::new(kind, error.to_string()).with_source(error)
+        let operation = match &error {
+            storage::Error::Refused { index, .. } | storage::Error::RejectedAt { index, .. } => Some(*index),
+            _ => None,
+        };
+        Self { operation, ..Self::new(kind, error.to_string()).with_source(error) }
     }
 }
 

@@ -47,9 +47,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Table {
-    /// Whether some entity has properties in the `(other)` column.
+    /// Whether entities may have properties in the `(other)` column.
     pub fn has_other(&self) -> bool {
-        self.manifest.files().any(|file| file.other)
+        self.columns.len() >= COLUMNS_MAX || self.manifest.files().any(|file| file.other)
     }
 }
 

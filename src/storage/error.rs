@@ -1,7 +1,7 @@
 //! What can go wrong below the query engine.
 
-use crate::files;
 use super::write::Refusal;
+use crate::files;
 use crate::model::{Key, Rejected};
 use crate::rows;
 

@@ -144,7 +144,10 @@ impl Manifest {
     /// This manifest with another mask on one file. `None` if there is no such file.
     pub fn with_mask(&self, file_id: u64, mask: Option<Arc<roaring::RoaringBitmap>>) -> Option<Self> {
         let mut changed = self.clone();
-        let slot = Arc::make_mut(&mut changed.ranges).iter_mut().flat_map(|range| &mut range.files).find(|file| file.id == file_id)?;
+        let slot = Arc::make_mut(&mut changed.ranges)
+            .iter_mut()
+            .flat_map(|range| &mut range.files)
+            .find(|file| file.id == file_id)?;
         *slot = Arc::new(RunFile { mask, ..RunFile::clone(slot) });
         Some(changed)
     }

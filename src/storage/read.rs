@@ -102,9 +102,10 @@ fn batches(state: Reading) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
 
 /// The entities of one layer in a range of keys.
 fn recent(layers: Arc<Layers>, place: usize, range: KeyRange) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
-    let from = layers.iter().nth(place).map_or(0, |(layer, _)| {
-        layer.versions().partition_point(|version| !range.lower().is_below(version.key()))
-    });
+    let from = layers
+        .iter()
+        .nth(place)
+        .map_or(0, |(layer, _)| layer.versions().partition_point(|version| !range.lower().is_below(version.key())));
     try_unfold((layers, range, from), move |(layers, range, mut at)| async move {
         let mut entities = Vec::new();
         if let Some((layer, hidden)) = layers.iter().nth(place) {

@@ -97,6 +97,16 @@ impl TableSnapshot {
         (!layers.is_empty()).then_some(layers)
     }
 
+    /// Live entities. Looks for recent writes in run files where nobody has yet.
+    pub async fn live_rows(&self, files: &RunFiles) -> Result<u64> {
+        let Some(layers) = self.layers() else { return Ok(self.table.manifest.live_rows()) };
+        let mut live = layers.live_rows();
+        for run in self.table.manifest.files() {
+            live += layers.masked(files, run).await?.map_or(0, |run| run.live_rows());
+        }
+        Ok(live)
+    }
+
     /// The newest version of a key among recent writes.
     pub fn recent(&self, key: KeyRef<'_>) -> Option<Arc<Version>> {
         if self.is_settled() {
@@ -131,7 +141,11 @@ impl TableSnapshot {
     }
 }
 
-async fn find_in_file(files: &RunFiles, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<(Arc<Entity>, u64, u32)>> {
+async fn find_in_file(
+    files: &RunFiles,
+    run: &Arc<RunFile>,
+    key: KeyRef<'_>,
+) -> Result<Option<(Arc<Entity>, u64, u32)>> {
     let Some(row) = files.position(run, key).await? else { return Ok(None) };
     Ok(files.get(run, key).await?.map(|entity| (entity, run.id, row)))
 }

@@ -209,6 +209,11 @@ impl Store {
         self.commit_with(|_| Ok((edits.to_vec(), None)))
     }
 
+    /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
+    pub fn commit_built(&self, build: impl FnOnce(&Catalog) -> Vec<Edit>) -> Result<Snapshot> {
+        self.commit_with(|head| Ok((build(&head.catalog), None)))
+    }
+
     /// The same with edits that depend on the newest state, which nobody changes meanwhile; with them the delta of one table may be
     /// replaced. `build` must not wait.
     pub(super) fn commit_with(
@@ -254,7 +259,7 @@ impl Store {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.retain(|file| {
             self.files.forget(file.id);
-            // Other holders of this description, or other descriptions of the file.
+            // The same description, or another one of the file.
             let reachable = Arc::strong_count(file) > 1 || file.holders.count() > 1;
             if !reachable {
                 let _ = self.files.store().remove(&file.path);

@@ -111,9 +111,11 @@ const EDITS: &str = r#"[
 
 fn catalog() -> SystemCatalog {
     let edits: Vec<Edit> = serde_json::from_str(EDITS).expect("edits");
-    let mut snapshot = Snapshot { sequence: 9, ..Snapshot::default() };
-    snapshot.catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
+    let snapshot = Snapshot::default();
+    let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse("devstoreaccount1").expect("an account");
+    let mut snapshot = snapshot.with_catalog(catalog);
+    snapshot.sequence = 9;
     SystemCatalog::new(snapshot, account, Arc::new(Facts))
 }
 

@@ -6,6 +6,7 @@ mod import;
 mod import_tables;
 mod parameters;
 mod scans;
+mod writes;
 
 use std::io::Cursor;
 use std::sync::Arc;

@@ -58,6 +58,9 @@ fn table_read(read: &TableRead) -> Value {
             object.insert(name.to_owned(), value);
         }
     };
+    if read.recent_rows_max > 0 {
+        set("Recent Rows", json!(read.recent_rows_max));
+    }
     if let Some(keys) = read.point_keys {
         set("Keys", json!(keys));
     }

@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
-use crate::provider::{ColumnSource, EntityScanExec, Scan, TableColumns};
+use crate::provider::{ColumnSource, EntityScanExec, RECENT_ROWS, Scan, TableColumns};
 use crate::session::error::Result;
 use crate::storage::run::{OpenRun, RunFile};
 
@@ -41,6 +41,8 @@ pub struct TableRead {
     pub files: Share,
     pub row_groups: Share,
     pub pages: Share,
+    /// Of `rows_max`, those that were written recently and are not in files yet.
+    pub recent_rows_max: u64,
     pub rows_max: u64,
     pub bytes_max: u64,
     pub hint: Option<String>,
@@ -113,6 +115,8 @@ async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
     for (_, run) in &scan.selected {
         add_file(&mut read, scan, run, &columns, &wanted).await?;
     }
+    read.recent_rows_max = exec.recent_rows()?;
+    read.rows_max += read.recent_rows_max;
     if analyzed {
         read.actual = Some(actual(exec));
     }
@@ -242,6 +246,7 @@ fn actual(exec: &EntityScanExec) -> ActualRead {
     for metric in metrics.iter() {
         match metric.value() {
             MetricValue::OutputRows(rows) => read.rows += rows.value() as u64,
+            MetricValue::Count { name, count } if name == RECENT_ROWS => read.rows += count.value() as u64,
             MetricValue::Count { name, count } if name == "bytes_scanned" => read.bytes += count.value() as u64,
             MetricValue::PruningMetrics { name, pruning_metrics } => {
                 let slot = match name.as_ref() {

@@ -70,8 +70,12 @@ fn details(read: &TableRead) -> Vec<String> {
     let mut lines = vec![format!("access path: {}{keys}", read.path), format!("key bounds: {}", read.keys)];
     let residual = if read.residual.is_empty() { "none".to_owned() } else { read.residual.join(" AND ") };
     lines.push(format!("residual filter: {residual}"));
+    let recent = match read.recent_rows_max {
+        0 => String::new(),
+        rows => format!(", recent rows<={rows}"),
+    };
     lines.push(format!(
-        "range partitions {}, files {}, row groups {}, pages {}, rows<={}, bytes~{}",
+        "range partitions {}, files {}, row groups {}, pages {}, rows<={}, bytes~{}{recent}",
         share(read.range_partitions),
         share(read.files),
         share(read.row_groups),

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arrow::compute::cast;
 use arrow::record_batch::RecordBatch;
 use roaring::RoaringBitmap;
 
 use super::version::Version;
 use crate::rows::{PropertyNames, Rows};
 use crate::storage::catalog::Table;
-use crate::storage::error::Result;
-use crate::storage::run::{RunFile, RunFiles, RunLayout, batch_of, column_ranks};
+use crate::storage::error::{Error, Result};
+use crate::storage::run::{RunFile, RunFiles, batch_of, column_ranks};
 
 /// One version of each key, in key order. Immutable.
 #[derive(Debug, Default)]
@@ -24,9 +25,10 @@ pub struct Layer {
 /// The entities of a layer in Arrow.
 #[derive(Debug, Clone)]
 pub struct LayerBatch {
-    pub layout: RunLayout,
-    /// With the columns of the layout, as they would lie in a run file; one row for each version that is not a deletion.
+    /// With the columns of a run file, as scans read them; one row for each version that is not a deletion.
     pub batch: RecordBatch,
+    /// By row: the place of its version.
+    pub places: Vec<u32>,
 }
 
 impl Layer {
@@ -52,12 +54,19 @@ impl Layer {
         if let Some(batch) = self.batch.get() {
             return Ok(batch);
         }
-        let mut rows = Rows::new();
-        for row in self.versions.iter().filter_map(|version| version.row()) {
-            rows.push_ref(row);
+        let (mut rows, mut places) = (Rows::new(), Vec::new());
+        for (place, version) in self.versions.iter().enumerate() {
+            if let Some(row) = version.row() {
+                rows.push_ref(row);
+                places.push(place as u32);
+            }
         }
         let (layout, batch) = batch_of(&[rows], names, &column_ranks(table, names))?;
-        Ok(self.batch.get_or_init(|| LayerBatch { layout, batch }))
+        let schema = layout.view_schema();
+        let views = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
+        let batch = views.collect::<std::result::Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new(schema, c));
+        let batch = batch.map_err(|error| Error::corrupt("recent writes", error))?;
+        Ok(self.batch.get_or_init(|| LayerBatch { batch, places }))
     }
 
     /// The rows of a file that versions of this layer take the place of; some of them may be masked already.

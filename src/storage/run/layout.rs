@@ -91,6 +91,21 @@ impl RunLayout {
         Arc::new(Schema::new(fields))
     }
 
+    /// The schema as scans read it: strings and binaries as views, which is how SQL sees them.
+    pub fn view_schema(&self) -> SchemaRef {
+        let fields = self
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| match field.data_type() {
+                DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+                DataType::Binary => Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView)),
+                _ => Arc::clone(field),
+            })
+            .collect::<Vec<_>>();
+        Arc::new(Schema::new(fields))
+    }
+
     /// Position of each property column (and of its tick) in the file's schema.
     pub fn positions(&self) -> Vec<ColumnPosition> {
         let mut next = KEY_COLUMNS;

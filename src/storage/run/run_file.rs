@@ -54,7 +54,7 @@ pub struct RunFile {
     pub holders: Holders,
 }
 
-/// Counts who holds a description of a file, with whatever mask: while somebody does, the file must stay.
+/// Counts the descriptions of a file, which differ in their masks: while somebody holds one, the file must stay.
 #[derive(Debug, Clone, Default)]
 pub struct Holders(Arc<()>);
 

@@ -162,7 +162,10 @@ impl Head {
         }
         let payload = encode(&edits, &tables).map_err(|error| Error::corrupt("catalog edits", error))?;
         if payload.len() > PAYLOAD_BYTES_MAX {
-            return Err(Error::TransactionTooLarge { bytes: payload.len() as u64, bytes_max: PAYLOAD_BYTES_MAX as u64 });
+            return Err(Error::TransactionTooLarge {
+                bytes: payload.len() as u64,
+                bytes_max: PAYLOAD_BYTES_MAX as u64,
+            });
         }
         let answer = self.append(store, ENTITY_WRITES, payload, &edits, false, |head, sequence| {
             for writes in tables {

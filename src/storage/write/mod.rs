@@ -6,6 +6,3 @@ pub(super) mod payload;
 
 pub use commit::ENTITY_WRITES;
 pub use operation::{Change, Condition, Operation, Properties, Refusal, Written};
-
-#[cfg(test)]
-mod tests;

@@ -140,7 +140,8 @@ impl TableRecord<'_> {
                 return Version::deleted(names, write.key, unknown).map_err(|error| error.to_string());
             };
             let properties = properties.iter().filter_map(|&(place, value)| Some((*ids.get(place as usize)?, value)));
-            let row = EncodedRow::encode(names, write.key, *timestamp, properties).map_err(|error| error.to_string())?;
+            let row =
+                EncodedRow::encode(names, write.key, *timestamp, properties).map_err(|error| error.to_string())?;
             Ok(Version::written(row, unknown))
         };
         self.writes.iter().map(version).collect()
@@ -246,4 +247,3 @@ impl<'a> Input<'a> {
 fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| format!("a text is not UTF-8: {error}"))
 }
-

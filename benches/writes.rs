@@ -1,0 +1,217 @@
+//! Durable writes: in process, over the wire, and of PostgreSQL.
+//!
+//! ```sh
+//! cargo bench --bench writes -- FOLDER [--seconds 5] [--rowkey URL] [--postgres URL]
+//! ```
+//! FOLDER is made anew for the writes in process. At each URL a table is made, filled and dropped: `postgresql://rowkey@127.0.0.1:5433/devstoreaccount1`.
+//! Every write is answered when it is durable; PostgreSQL's `synchronous_commit` should be `on`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rowkey::model::{EntityBuilder, Key};
+use rowkey::{Database, EntityOperation, IfMatch};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const WRITERS: [usize; 3] = [1, 8, 32];
+const GROUP: usize = 100;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Work {
+    Insert,
+    Update,
+    Group,
+}
+
+impl Work {
+    const ALL: [Work; 3] = [Work::Insert, Work::Update, Work::Group];
+
+    fn name(self) -> &'static str {
+        match self {
+            Work::Insert => "inserts",
+            Work::Update => "updates",
+            Work::Group => "transactions of 100 inserts",
+        }
+    }
+}
+
+/// Numbers of entities, each given once.
+#[derive(Clone, Default)]
+struct Numbers(Arc<AtomicU64>);
+
+impl Numbers {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn partition(number: u64) -> String {
+    format!("customer-{:04}", number % 1000)
+}
+
+fn entity(number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
+    let key = Key::new(partition(number), format!("{number:012}-{place:03}"));
+    let builder = EntityBuilder::new(key)
+        .property("Amount", number as i32)
+        .property("Status", "waiting for the next step of its life")
+        .property("Score", number as f64 / 7.0);
+    Ok(builder.build()?)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let mut folder = None;
+    let mut seconds = 5;
+    let mut servers = Vec::new();
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or("an option lacks its value");
+        match argument.as_str() {
+            "--seconds" => seconds = value()?.parse()?,
+            "--rowkey" => servers.push(("rowkey, wire", value()?)),
+            "--postgres" => servers.push(("postgresql", value()?)),
+            _ => folder = Some(argument),
+        }
+    }
+    let time = Duration::from_secs(seconds);
+    println!("{:<16} {:<28} {:>8} {:>12} {:>10} {:>10}", "engine", "work", "writers", "a second", "p50 us", "p99 us");
+    if let Some(folder) = folder {
+        in_process(&folder, time).await?;
+    }
+    for (name, url) in servers {
+        server(name, &url, time).await?;
+    }
+    Ok(())
+}
+
+fn report(engine: &str, work: Work, writers: usize, time: Duration, mut latencies: Vec<Duration>) {
+    latencies.sort();
+    let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).map_or(0, Duration::as_micros);
+    let rate = latencies.len() as f64 / time.as_secs_f64();
+    println!("{engine:<16} {:<28} {writers:>8} {rate:>12.0} {:>10} {:>10}", work.name(), at(0.5), at(0.99));
+}
+
+async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
+    if std::path::Path::new(folder).exists() {
+        return Err(format!("{folder} exists already").into());
+    }
+    let db = Database::open(folder).await?;
+    let table = db.create_table("Bench").await?;
+    let numbers = Numbers::default();
+    for work in Work::ALL {
+        for writers in WRITERS {
+            let inserted = numbers.0.load(Ordering::Relaxed).max(1);
+            let end = Instant::now() + time;
+            let mut tasks = Vec::new();
+            for writer in 0..writers {
+                let (table, numbers) = (table.clone(), numbers.clone());
+                tasks.push(tokio::spawn(async move {
+                    let mut latencies = Vec::new();
+                    let mut at = writer as u64 * 7919;
+                    while Instant::now() < end {
+                        let begun = Instant::now();
+                        match work {
+                            Work::Insert => drop(table.insert(&entity(numbers.next(), 0)?).await?),
+                            Work::Update => {
+                                at += 1;
+                                let mut changed = entity(at % inserted, 0)?;
+                                changed.timestamp = rowkey::model::DateTime::MIN;
+                                drop(table.insert_or_merge(&changed).await?);
+                            }
+                            Work::Group => {
+                                let number = numbers.next();
+                                let group = (1..=GROUP).map(|place| entity(number, place).map(EntityOperation::Insert));
+                                drop(table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?);
+                            }
+                        }
+                        latencies.push(begun.elapsed());
+                    }
+                    Ok::<_, Failure>(latencies)
+                }));
+            }
+            let mut latencies = Vec::new();
+            for task in tasks {
+                latencies.extend(task.await??);
+            }
+            report("rowkey, process", work, writers, time, latencies);
+        }
+    }
+    drop(table.delete(&partition(0), "000000000000-000", IfMatch::Any).await);
+    Ok(())
+}
+
+async fn connect(url: &str) -> Result<tokio_postgres::Client, Failure> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Failure> {
+    let owner = connect(url).await?;
+    owner.batch_execute("DROP TABLE IF EXISTS bench_writes").await.or_else(|_| Ok::<_, Failure>(()))?;
+    let create = "CREATE TABLE bench_writes (\"PartitionKey\" text, \"RowKey\" text, \"Amount\" int4, \"Status\" text, \
+                  \"Score\" float8, PRIMARY KEY (\"PartitionKey\", \"RowKey\"))";
+    owner.batch_execute(create).await?;
+    let numbers = Numbers::default();
+    for work in Work::ALL {
+        for writers in WRITERS {
+            let inserted = numbers.0.load(Ordering::Relaxed).max(1);
+            let mut clients = Vec::new();
+            for _ in 0..writers {
+                clients.push(connect(url).await?);
+            }
+            let end = Instant::now() + time;
+            let mut tasks = Vec::new();
+            for (writer, mut client) in clients.into_iter().enumerate() {
+                let numbers = numbers.clone();
+                tasks.push(tokio::spawn(async move {
+                    let insert = "INSERT INTO bench_writes (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") \
+                                  VALUES ($1, $2, $3, $4, $5)";
+                    let insert = client.prepare(insert).await?;
+                    let update = "UPDATE bench_writes SET \"Amount\" = $3 WHERE \"PartitionKey\" = $1 AND \"RowKey\" = $2";
+                    let update = client.prepare(update).await?;
+                    let status = "waiting for the next step of its life";
+                    let mut latencies = Vec::new();
+                    let mut at = writer as u64 * 7919;
+                    while Instant::now() < end {
+                        let begun = Instant::now();
+                        match work {
+                            Work::Insert => {
+                                let number = numbers.next();
+                                let (pk, rk) = (partition(number), format!("{number:012}-000"));
+                                client.execute(&insert, &[&pk, &rk, &(number as i32), &status, &1.5]).await?;
+                            }
+                            Work::Update => {
+                                at += 1;
+                                let number = at % inserted;
+                                let (pk, rk) = (partition(number), format!("{number:012}-000"));
+                                client.execute(&update, &[&pk, &rk, &(at as i32)]).await?;
+                            }
+                            Work::Group => {
+                                let number = numbers.next();
+                                let pk = partition(number);
+                                let transaction = client.transaction().await?;
+                                for place in 1..=GROUP {
+                                    let rk = format!("{number:012}-{place:03}");
+                                    transaction.execute(&insert, &[&pk, &rk, &(number as i32), &status, &1.5]).await?;
+                                }
+                                transaction.commit().await?;
+                            }
+                        }
+                        latencies.push(begun.elapsed());
+                    }
+                    Ok::<_, Failure>(latencies)
+                }));
+            }
+            let mut latencies = Vec::new();
+            for task in tasks {
+                latencies.extend(task.await??);
+            }
+            report(name, work, writers, time, latencies);
+        }
+    }
+    owner.batch_execute("DROP TABLE bench_writes").await?;
+    Ok(())
+}
