@@ -319,4 +319,3 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
     }
     Ok(table)
 }
-

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::maintenance::Maintenance;
 use crate::clock::{Clock, SystemClock};
 use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
 use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings};
-use super::maintenance::Maintenance;
 use crate::storage::{Durability, Store, StoreOptions};
 
 /// The location that keeps nothing.
@@ -104,7 +104,13 @@ impl Engine {
         };
         let planner = Arc::new(Planner::new(Arc::clone(&store), options.account.clone(), session)?);
         let maintenance = if read_only { None } else { Some(Maintenance::start(&store)?) };
-        Ok(Self { _maintenance: maintenance, store, account: options.account, planner, registry: Arc::new(Registry::new()) })
+        Ok(Self {
+            _maintenance: maintenance,
+            store,
+            account: options.account,
+            planner,
+            registry: Arc::new(Registry::new()),
+        })
     }
 
     pub fn store(&self) -> &Arc<Store> {

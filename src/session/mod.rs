@@ -30,6 +30,7 @@ mod settings;
 mod snapshot_catalog;
 mod statement;
 mod transaction;
+mod vacuum;
 mod watching;
 
 pub use answer::Answer;

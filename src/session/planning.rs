@@ -123,6 +123,14 @@ impl Planner {
         Ok(Self { store, account, options, state, functions, started })
     }
 
+    pub(super) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    pub(super) fn account(&self) -> &AccountName {
+        &self.account
+    }
+
     /// The newest snapshot.
     pub fn snapshot(&self) -> Snapshot {
         self.store.snapshot()

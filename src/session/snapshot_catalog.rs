@@ -11,8 +11,8 @@ use super::error::Error;
 use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
-use crate::storage::{Snapshot, Store};
 use crate::storage::run::RunFiles;
+use crate::storage::{Snapshot, Store};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 
 /// The table function that EXPLAINs in rows.

@@ -168,7 +168,8 @@ async fn live_twice(files: &RunFiles, range: &RangePartition) -> Option<Finding>
         let least = (0..lanes.len()).min_by(|a, b| lanes[*a].keys.front().cmp(&lanes[*b].keys.front()))?;
         let key = lanes[least].keys.pop_front()?;
         let path = lanes[least].run.path.clone();
-        if let Some(other) = lanes.iter().enumerate().find(|(at, lane)| *at != least && lane.keys.front() == Some(&key)) {
+        if let Some(other) = lanes.iter().enumerate().find(|(at, lane)| *at != least && lane.keys.front() == Some(&key))
+        {
             let problem = format!("key {} is live here and in {}", shown(key.as_ref()), other.1.run.path);
             return Some(Finding { path, problem });
         }

@@ -108,7 +108,8 @@ impl Manifest {
 
     /// Different PartitionKeys, if that is known without reading: no row is masked, and files do not overlap.
     pub fn partitions(&self) -> Option<u64> {
-        let known = |range: &RangePartition| range.files.len() <= 1 && range.files.iter().all(|file| file.mask.is_none());
+        let known =
+            |range: &RangePartition| range.files.len() <= 1 && range.files.iter().all(|file| file.mask.is_none());
         if !self.ranges.iter().all(known) {
             return None;
         }

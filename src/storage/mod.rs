@@ -24,9 +24,7 @@ pub use catalog::{Catalog, CommentObject, Edit, PropertyColumn, Table, View, Vie
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::{Durability, Error as LogError};
-pub use maintenance::{
-    CompactReport, FILE_BYTES, FoldReport, Maintainer, MaintenanceStatus, TableJob, TableMaintenance, VacuumReport, Work,
-};
+pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
 pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use read::EntityBatches;
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};

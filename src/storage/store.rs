@@ -131,7 +131,8 @@ impl Store {
         let (log, replayed) = if options.read_only {
             (None, replay(store.as_ref(), from, &mut apply).await?)
         } else {
-            let (log, replayed) = Log::open_with(Arc::clone(&store), options.segment_bytes, options.durability, from, &mut apply).await?;
+            let (log, replayed) =
+                Log::open_with(Arc::clone(&store), options.segment_bytes, options.durability, from, &mut apply).await?;
             (Some(Arc::new(log)), replayed)
         };
         let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());

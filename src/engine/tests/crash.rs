@@ -58,8 +58,7 @@ fn a_stop_at_any_step_of_an_import_leaves_the_old_table_or_the_new_one() {
                 } else {
                     assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: neither old nor new");
                 }
-                let report =
-                    block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+                let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
                 assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
             }
         }

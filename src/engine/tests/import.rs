@@ -60,10 +60,8 @@ fn random_imports_agree_with_a_map() {
             .collect();
         let expected: Vec<_> = model.into_iter().collect();
         assert_eq!(found, expected, "seed {seed}");
-        let report = futures::executor::block_on(crate::storage::check(
-            engine.store().files(),
-            &engine.store().snapshot(),
-        ));
+        let report =
+            futures::executor::block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
         assert_eq!(report.findings, [], "seed {seed}");
     }
 }

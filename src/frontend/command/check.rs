@@ -65,15 +65,18 @@ mod tests {
 
     fn printed(findings: Vec<Finding>) -> String {
         let mut out = Vec::new();
-        print(&CheckReport { tables: 1, files: 12, entities: 1234567, unfolded: 0, findings }, "./data", &mut out).unwrap();
+        print(&CheckReport { tables: 1, files: 12, entities: 1234567, unfolded: 0, findings }, "./data", &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn recent_writes_are_mentioned() {
         let mut out = Vec::new();
-        print(&CheckReport { tables: 1, entities: 1, unfolded: 2, ..CheckReport::default() }, "./data", &mut out).unwrap();
-        let line = "checked ./data: 1 table, 0 files, 1 entity, 2 recent writes not yet folded into files: nothing is wrong\n";
+        print(&CheckReport { tables: 1, entities: 1, unfolded: 2, ..CheckReport::default() }, "./data", &mut out)
+            .unwrap();
+        let line =
+            "checked ./data: 1 table, 0 files, 1 entity, 2 recent writes not yet folded into files: nothing is wrong\n";
         assert_eq!(String::from_utf8(out).unwrap(), line);
     }
 

@@ -360,7 +360,8 @@ impl Drop for PoisonAtEnd<'_> {
 fn run(queue: &Queue, mut writer: Writer, durability: Durability) -> Result<()> {
     let _guard = PoisonAtEnd(queue);
     while let Some((group, syncs)) = queue.take() {
-        let done = commit(queue, &mut writer, group, durability).and_then(|()| sync(queue, &mut writer, !syncs.is_empty()));
+        let done =
+            commit(queue, &mut writer, group, durability).and_then(|()| sync(queue, &mut writer, !syncs.is_empty()));
         let cause = done.err();
         for waiting in syncs {
             let _ = waiting.send(match &cause {

@@ -82,7 +82,18 @@ pub(super) struct End {
 impl Writer {
     pub(super) fn new(store: Arc<dyn FileStore>, segments: Segments, segment_bytes: u64, end: End) -> Self {
         let End { file, file_bytes, offset, next, attested } = end;
-        Self { store, segments, segment_bytes, file, file_bytes, offset, next, attested, buffer: Vec::new(), synced: next - 1 }
+        Self {
+            store,
+            segments,
+            segment_bytes,
+            file,
+            file_bytes,
+            offset,
+            next,
+            attested,
+            buffer: Vec::new(),
+            synced: next - 1,
+        }
     }
 
     /// Sequence number of the next record.

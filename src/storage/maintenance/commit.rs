@@ -42,10 +42,16 @@ fn rebased(base: &Table, newest: &Table, edits: Vec<Edit>) -> Result<Vec<Edit>> 
         return Err(Error::Conflict(format!("table \"{}\" was emptied while a job worked on it", base.name)));
     }
     let kept = base.columns.iter().all(|column| {
-        newest.columns.iter().any(|now| now.name == column.name && column.types.iter().all(|edm| now.types.contains(edm)))
+        newest
+            .columns
+            .iter()
+            .any(|now| now.name == column.name && column.types.iter().all(|edm| now.types.contains(edm)))
     });
     if !kept {
-        return Err(Error::Conflict(format!("columns of table \"{}\" were changed while a job worked on it", base.name)));
+        return Err(Error::Conflict(format!(
+            "columns of table \"{}\" were changed while a job worked on it",
+            base.name
+        )));
     }
     let mut columns = newest.columns.clone();
     let mut rebased = Vec::with_capacity(edits.len());

@@ -56,7 +56,12 @@ impl Store {
 
     /// Replaces files by others with the same live rows; also gives the number of range partitions there are now in place of those
     /// replaced.
-    pub(super) fn rewrite(&self, base: &Arc<Table>, rewrite: &Rewrite, file_bytes: usize) -> Result<(CompactReport, usize)> {
+    pub(super) fn rewrite(
+        &self,
+        base: &Arc<Table>,
+        rewrite: &Rewrite,
+        file_bytes: usize,
+    ) -> Result<(CompactReport, usize)> {
         let mut report = CompactReport::default();
         let Some(first) = base.manifest.ranges().get(rewrite.ranges.start) else { return Ok((report, 0)) };
         let continues = matches!(first.start, RangeStart::Key(..));

@@ -11,11 +11,10 @@ mod status;
 mod vacuum;
 mod worker;
 
-pub use compact::{CompactReport, FILE_BYTES};
-pub use fold::FoldReport;
-pub use jobs::{Jobs, TableJob, Work};
+pub use compact::FILE_BYTES;
+pub use jobs::{Jobs, Work};
 pub use signals::MaintenanceSignals;
-pub use status::{MaintenanceStatus, TableMaintenance};
+pub use status::MaintenanceStatus;
 pub use vacuum::VacuumReport;
 pub use worker::Maintainer;
 

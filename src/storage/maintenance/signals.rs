@@ -81,7 +81,11 @@ impl MaintenanceSignals {
     pub fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
         {
             let mut state = self.state();
-            if outcome.is_ok() { state.unfolded.remove(&table) } else { state.unfolded.insert(table) };
+            if outcome.is_ok() {
+                state.unfolded.remove(&table)
+            } else {
+                state.unfolded.insert(table)
+            };
             let entry = state.tables.entry(table).or_default();
             if outcome.is_ok() {
                 entry.folds += 1;

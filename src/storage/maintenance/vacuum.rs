@@ -1,6 +1,5 @@
 //! VACUUM: what the background would do sooner or later, now.
 
-
 use super::compact::CompactReport;
 use super::fold::FoldReport;
 use super::jobs::Work;

@@ -8,7 +8,7 @@ use crate::storage::Table;
 
 pub(super) static COLUMNS: [Column; 9] = [
     Column::new(TABLE_NAME, Kind::Text),
-    // Under way: fold, compaction, vacuum, import or definition; NULL if nothing is.
+    // Under way: fold, compaction, vacuum or import; NULL if nothing is.
     Column::nullable("work", Kind::Text),
     Column::nullable("work_began", Kind::Time),
     // Of the background, since the data folder was opened.

@@ -23,8 +23,8 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::Result;
 
 use crate::model::AccountName;
-use crate::storage::{MaintenanceStatus, Snapshot};
 use crate::storage::run::RunFiles;
+use crate::storage::{MaintenanceStatus, Snapshot};
 
 use relation::Relation;
 use scan::RelationTable;

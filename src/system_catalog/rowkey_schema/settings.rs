@@ -2,8 +2,8 @@
 
 use super::cells::{Column, Kind, Row};
 use crate::model::AccountName;
-use crate::storage::{MaintenanceStatus, Snapshot};
 use crate::storage::run::RunFiles;
+use crate::storage::{MaintenanceStatus, Snapshot};
 
 pub(super) static COLUMNS: [Column; 3] = [
     Column::new("name", Kind::Text),

@@ -28,7 +28,8 @@ pub(super) fn print(report: &ImportReport, table: &str, took: Duration, out: &mu
     for (name, count) in counts {
         writeln!(out, "  {name:<13}  {count:>columns$}")?;
     }
-    let partitions = report.partitions.map(|partitions| format!(" in {}", counted(partitions, "partition", "partitions")));
+    let partitions =
+        report.partitions.map(|partitions| format!(" in {}", counted(partitions, "partition", "partitions")));
     writeln!(
         out,
         "  in the table   {}{}, {}",
