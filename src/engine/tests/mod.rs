@@ -4,6 +4,7 @@ mod crash;
 mod definitions;
 mod import;
 mod import_tables;
+mod maintenance;
 mod parameters;
 mod scans;
 mod writes;

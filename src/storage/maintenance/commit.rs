@@ -9,16 +9,16 @@ use crate::storage::snapshot::Snapshot;
 use crate::storage::store::Store;
 
 impl Store {
-    /// Commits the edits of a job that began with the table as `base` says. Columns that single writes have added since then stay;
+    /// Commits the edits of a job that began with the table as `base` says, or that make the table. Columns that single writes have added since then stay;
     /// if the run files are others than then, nothing is done.
     pub fn commit_job(&self, base: &Table, edits: Vec<Edit>) -> Result<Snapshot> {
         self.commit_with(|head| {
-            let creates = edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. }));
-            match head.catalog.table_by_id(base.id) {
-                Some(newest) if !creates => Ok((rebased(base, newest, edits)?, None)),
-                None if !creates => Err(Error::NoSuchTable(base.name.clone())),
-                _ => Ok((edits, None)),
+            if edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. })) {
+                // Others may have made tables since.
+                return Ok((renumbered(edits, head.catalog.next_table_id()), None));
             }
+            let newest = head.catalog.table_by_id(base.id).ok_or_else(|| Error::NoSuchTable(base.name.clone()))?;
+            Ok((rebased(base, newest, edits)?, None))
         })
     }
 
@@ -34,6 +34,18 @@ impl Store {
             let _ = self.files().store().remove(&file.path);
         }
     }
+}
+
+/// Edits that make a table, for a table of this number.
+fn renumbered(mut edits: Vec<Edit>, number: u64) -> Vec<Edit> {
+    for edit in &mut edits {
+        match edit {
+            Edit::CreateTable { id, .. } => *id = number,
+            Edit::SetColumns { table, .. } | Edit::ReplaceRanges { table, .. } => *table = number,
+            _ => {}
+        }
+    }
+    edits
 }
 
 /// Edits for `newest` that do what `edits` do for `base`.

@@ -21,8 +21,10 @@ impl Store {
     /// Folds a table, and compacts what is due; with `full` all of it is written anew, one file a range partition. Waits for jobs of
     /// the background. Blocks.
     pub fn vacuum(&self, table: u64, full: bool, file_bytes: usize) -> Result<VacuumReport> {
-        let named = self.table_of_job(table)?;
-        let _job = self.wait_for_job(&named.account, &named.name, Work::Vacuum)?;
+        let _job = {
+            let named = self.table_of_job(table)?;
+            self.wait_for_job(&named.account, &named.name, Work::Vacuum)?
+        };
         let mut report = VacuumReport { fold: self.fold(table)?, ..VacuumReport::default() };
         if full {
             self.write_table_anew(table, file_bytes, &mut report)?;

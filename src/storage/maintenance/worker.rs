@@ -66,21 +66,23 @@ impl Maintainer {
         self.again.retain(|table, _| exists(*table));
         self.store.maintenance.retain(exists);
         let held_back = self.holding_back_the_log(&snapshot.deltas);
+        let mut due = Vec::new();
         for (&table, delta) in snapshot.deltas.iter() {
             let quiet = self.is_quiet(table, delta, now);
-            let due = is_due(delta) || wanted.contains(&table) || quiet || held_back == Some(table);
-            let (retried, paused) = match self.again.get(&table) {
-                Some((at, _)) => (*at <= now, *at > now),
-                None => (false, false),
-            };
-            if (due && !paused) || retried {
-                self.see_to(table, now);
+            let wanted = is_due(delta) || wanted.contains(&table) || quiet || held_back == Some(table);
+            // After a failure there is a pause, and then it is tried again without being asked.
+            if self.again.get(&table).map_or(wanted, |(at, _)| *at <= now) {
+                due.push(table);
             }
+        }
+        // What it holds must not stay in memory or on disk for as long as the work takes.
+        drop(snapshot);
+        for table in due {
+            self.see_to(table);
             if self.store.maintenance.is_stopped() {
                 return;
             }
         }
-        drop(snapshot);
         self.store.remove_retired();
     }
 
@@ -106,7 +108,8 @@ impl Maintainer {
         now.saturating_sub(*since) >= QUIET
     }
 
-    fn see_to(&mut self, table: u64, now: Duration) {
+    fn see_to(&mut self, table: u64) {
+        let now = self.store.clock().elapsed();
         match self.fold_and_compact(table) {
             Ok(()) => {
                 self.again.remove(&table);
@@ -126,8 +129,10 @@ impl Maintainer {
 
     fn fold_and_compact(&self, table: u64) -> Result<()> {
         let store = &self.store;
-        let named = store.table_of_job(table)?;
-        let job = store.begin_work(&named.account, &named.name, Work::Fold)?;
+        let job = {
+            let named = store.table_of_job(table)?;
+            store.begin_work(&named.account, &named.name, Work::Fold)?
+        };
         self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());

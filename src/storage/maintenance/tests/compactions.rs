@@ -79,7 +79,7 @@ fn a_partition_larger_than_a_file_is_cut_by_row_key_and_becomes_whole_again() {
     let inside = starts.iter().filter(|start| matches!(start, RangeStart::Key(partition, _) if partition == "big"));
     assert!(inside.count() > 1, "{starts:?}");
     assert_eq!(starts.last(), Some(&RangeStart::Partition("z".to_owned())), "it shares no range partition");
-    let deletions: Vec<Operation> = (3..60).map(|i| delete(key("big", i))).collect();
+    let deletions: Vec<Operation> = (1..60).map(|i| delete(key("big", i))).collect();
     write(&store, &mut model, &deletions);
     store.vacuum(ID, false, FILE_BYTES).expect("compacts");
     expect(&store, &model, "shrunk");
@@ -117,7 +117,7 @@ fn vacuum_full_of_many_files_goes_step_by_step() {
         expect(&store, &model, "written anew");
         let sizes: Vec<u64> = manifest(&store).ranges().iter().map(bytes).collect();
         let (_, but_last) = sizes.split_last().expect("range partitions");
-        assert!(sizes.len() > 30 && but_last.iter().all(|bytes| *bytes >= FILE_BYTES as u64), "{sizes:?}");
+        assert!(sizes.len() > 30 && but_last.iter().all(|bytes| *bytes * 2 >= FILE_BYTES as u64), "{sizes:?}");
     }
 }
 

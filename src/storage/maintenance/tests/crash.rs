@@ -103,32 +103,26 @@ fn operations() -> u64 {
     whole.operations()
 }
 
-fn run(faults: &[Fault], modes: impl Fn(u64) -> Vec<AfterCrash>, every: usize) {
-    let operations = operations();
-    assert!(operations > 150, "only {operations} operations");
-    for &fault in faults {
-        for n in (1..=operations).step_by(every) {
-            let failing = Arc::new(FaultStore::new(FaultPlan::at(n, fault)));
-            let known = workload(Arc::clone(&failing));
-            for mode in modes(n) {
-                let what = format!("{fault:?} at {n} of {operations}, {mode:?}");
-                let files = failing.after_crash(mode);
-                let store =
-                    open_with(Arc::new(files.clone()), small()).unwrap_or_else(|error| panic!("{what}: {error}"));
-                let found = entities(&store, &store.snapshot());
-                let whole = found == known.certain || known.perhaps.as_ref() == Some(&found);
-                assert!(whole, "{what}: {found:#?} instead of {:#?} or {:#?}", known.certain, known.perhaps);
-                expect(&store, &found, &what);
-                // It goes on from there.
-                if store.snapshot().table(ID).is_none() {
-                    create(&store).unwrap_or_else(|error| panic!("{what}: {error}"));
-                }
-                let mut model = found;
-                write(&store, &mut model, &[put(key("p", 0), &content(77)), put(key("z", 0), &content(78))]);
-                store.vacuum(ID, false, CUT_BYTES).unwrap_or_else(|error| panic!("{what}: {error}"));
-                expect(&store, &model, &what);
-            }
+/// A fault at one place, and what is found after a crash.
+fn run(n: u64, fault: Fault, modes: &[AfterCrash]) {
+    let failing = Arc::new(FaultStore::new(FaultPlan::at(n, fault)));
+    let known = workload(Arc::clone(&failing));
+    for &mode in modes {
+        let what = format!("{fault:?} at {n}, {mode:?}");
+        let files = failing.after_crash(mode);
+        let store = open_with(Arc::new(files.clone()), small()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let found = entities(&store, &store.snapshot());
+        let whole = found == known.certain || known.perhaps.as_ref() == Some(&found);
+        assert!(whole, "{what}: {found:#?} instead of {:#?} or {:#?}", known.certain, known.perhaps);
+        expect(&store, &found, &what);
+        // It goes on from there.
+        if store.snapshot().table(ID).is_none() {
+            create(&store).unwrap_or_else(|error| panic!("{what}: {error}"));
         }
+        let mut model = found;
+        write(&store, &mut model, &[put(key("p", 0), &content(77)), put(key("z", 0), &content(78))]);
+        store.vacuum(ID, false, CUT_BYTES).unwrap_or_else(|error| panic!("{what}: {error}"));
+        expect(&store, &model, &what);
     }
 }
 
@@ -136,18 +130,24 @@ const FAULTS: [Fault; 3] = [Fault::Stop, Fault::Tear, Fault::Fail(std::io::Error
 
 #[test]
 fn a_fault_anywhere_keeps_what_was_acknowledged_and_shows_nothing_half() {
-    let mode = |n: u64| {
-        vec![[AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)][(n % 3) as usize]]
-    };
-    run(&FAULTS, mode, 1);
+    let operations = operations();
+    assert!(operations > 150, "only {operations} operations");
+    for n in 1..=operations {
+        // Every place, with one fault and one kind of crash each.
+        let modes = [AfterCrash::LoseUnsynced, AfterCrash::TearUnsynced(n), AfterCrash::KeepUnsynced];
+        run(n, FAULTS[n as usize % 3], &modes[n as usize / 3 % 3..][..1]);
+    }
 }
 
 #[test]
 #[ignore = "the long version"]
-fn every_fault_with_every_kind_of_crash_after_it() {
-    let torn = |n: u64, more: u64| AfterCrash::TearUnsynced(n * 5 + more);
-    let modes = |n| vec![AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, torn(n, 0), torn(n, 1), torn(n, 2)];
-    run(&FAULTS, modes, 1);
+fn every_fault_anywhere_with_every_kind_of_crash_after_it() {
+    for n in 1..=operations() {
+        let torn = |more: u64| AfterCrash::TearUnsynced(n * 5 + more);
+        for fault in FAULTS {
+            run(n, fault, &[AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, torn(0), torn(1), torn(2)]);
+        }
+    }
 }
 
 #[test]
