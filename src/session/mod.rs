@@ -33,6 +33,7 @@ mod snapshot_catalog;
 mod statement;
 mod statement_state;
 mod transaction;
+mod vacuum;
 mod watching;
 
 pub use answer::Answer;
