@@ -48,8 +48,10 @@ mod undefined;
 mod zone;
 
 pub use analyzer::ObjectNames;
+pub use cast::cast_array;
 pub use error::{Error, ErrorKind};
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;
+pub use zone::Zone;

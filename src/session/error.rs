@@ -89,6 +89,12 @@ pub enum ErrorKind {
     /// A value that would be too long.
     TooLarge,
     NullNotAllowed,
+    /// What comes in by COPY is not in its format.
+    BadCopy,
+    /// A key column without a value.
+    NotNull,
+    /// A column that the server keeps is given a value.
+    GeneratedColumn,
     /// There is no such cast.
     CannotCoerce,
     InvalidParameter,

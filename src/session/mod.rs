@@ -7,6 +7,7 @@
 mod answer;
 mod commands;
 mod constructs;
+mod copy;
 mod definitions;
 mod engine_words;
 mod error;
@@ -35,8 +36,10 @@ mod statement_state;
 mod transaction;
 mod vacuum;
 mod watching;
+mod writes;
 
 pub use answer::Answer;
+pub use copy::{CopyIn, CopyOut};
 pub use error::{Error, ErrorKind, Result};
 pub use guard::StatementGuard;
 pub use planning::{Planner, SessionOptions};
@@ -44,7 +47,7 @@ pub use portal::PortalState;
 pub use portal::Rows;
 pub use prepared::{Column, Prepared};
 pub use registry::{Activity, Interrupt, Registry};
-pub use session::{Outcome, Session};
+pub use session::{Outcome, Session, write_tag};
 pub use settings::Settings;
 pub use statement::{parse_all, split as split_statements};
 pub use transaction::TransactionStatus;

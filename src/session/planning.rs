@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
 use datafusion::common::plan_err;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
@@ -19,6 +20,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
@@ -303,8 +305,12 @@ impl Planner {
         })
     }
 
+    pub(super) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     /// The planner for one statement.
-    fn statement(&self, view: &View) -> PlannedStatement {
+    pub(super) fn statement(&self, view: &View) -> PlannedStatement {
         let facts = self.facts(view);
         let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
         let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
@@ -321,6 +327,7 @@ impl Planner {
             scan: self.options.scan,
             system: system.clone(),
             views: ViewExpansion::new(settings.clone(), system.clone()),
+            rows: None,
         };
         PlannedStatement::new(settings, tables, system, view.settings.search_path())
     }
@@ -335,13 +342,13 @@ impl Planner {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
-            let mut defined = definitions::define(definition.clone(), statement.text(), &planner).await?;
+            let mut defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await?;
             let edits = std::mem::take(&mut defined.edits);
             if edits.is_empty() {
                 return Ok(defined);
             }
             let store = Arc::clone(&self.store);
-            let committed = tokio::task::spawn_blocking(move || store.commit(&edits)).await;
+            let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
             match committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
                 // Somebody else was first: the statement is read again, against what there is now.
                 Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {
@@ -411,7 +418,8 @@ fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
     Ok(seen.data)
 }
 
-fn same_columns(before: &[Column], now: &[Column]) -> bool {
+/// Whether columns have the same names and types.
+pub(super) fn same_columns(before: &[Column], now: &[Column]) -> bool {
     before.len() == now.len()
         && before
             .iter()
@@ -496,6 +504,34 @@ impl PlannedStatement {
         &self.tables.account
     }
 
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.tables.snapshot
+    }
+
+    /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
+    pub fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
+        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
+        let surroundings = Surroundings { settings: self.settings.clone(), tables, relations: self.relations.clone() };
+        surroundings.planner()
+    }
+
+    /// The zone of times without one.
+    pub fn zone(&self) -> Result<functions::Zone> {
+        Ok(functions::Zone::of(self.state.config_options())?)
+    }
+
+    /// A plan to look at.
+    pub async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        Ok((self.state.create_physical_plan(plan).await?, self.settings.task_context()))
+    }
+
+    /// Runs a plan.
+    pub async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
+        let plan = self.state.create_physical_plan(plan).await?;
+        let watch = StatementWatch::new(Arc::clone(signals));
+        Ok(WatchedRows::new(execute_stream(watched(plan, &watch)?, self.settings.task_context())?, watch))
+    }
+
     /// What a view is to be made of, planned as where it will be read.
     pub async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
         self.tables.views.query(statement, query, &self.tables).await
@@ -528,22 +564,39 @@ impl PlannedStatement {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
         let mut query = query.clone();
-        let resolved =
-            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
+        let resolved = self.resolve(statement, &mut query)?;
+        let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
+        Ok(PlannedQuery { relations: resolved.relations, ..planned })
+    }
+
+    /// Writes into a statement what its names mean.
+    pub fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
+        names::resolve(resolved, &self.relations).map_err(|error| Error::from_names(error, &statement.source))
+    }
+
+    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they have the planner's names.
+    pub async fn resolved_query(
+        &self,
+        statement: &Statement,
+        mut query: ast::Statement,
+        called: &[(String, Location)],
+        output: Vec<names::OutputColumn>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
         constructs::rewrite_syntax(&mut query)?;
         functions::rewrite_syntax(&mut query);
-        let state = functions::with_undefined(&self.state, resolved.functions.iter().map(|(name, _)| name.as_str()))?;
+        let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))?;
         let planned = parameters::plan(&state, query, declared).await;
-        let (plan, parameters) = planned.map_err(|error| error.at_function(&resolved.functions, &statement.source))?;
+        let (plan, parameters) = planned.map_err(|error| error.at_function(called, &statement.source))?;
         // Literals and what is computed from them get their types from the analyzer.
-        let is_plain = resolved.output.iter().all(|output| output.origin.is_some());
+        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
         let analyzed = match is_plain {
             true => None,
             // What is wrong beside the types of the columns is told when the statement runs.
             false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
         };
-        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), resolved.output)?;
-        Ok(PlannedQuery { plan, parameters, columns, relations: resolved.relations })
+        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
     }
 
     fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {

@@ -20,7 +20,7 @@ mod snapshot;
 mod store;
 mod write;
 
-pub use catalog::{Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
+pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::{Durability, Error as LogError};

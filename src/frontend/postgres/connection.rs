@@ -15,7 +15,7 @@ use crate::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, Sta
 pub struct Connection {
     pub(super) session: Session,
     pub(super) reply: Reply,
-    messages: mpsc::Receiver<Received>,
+    pub(super) messages: mpsc::Receiver<Received>,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// What the client was told of the settings.
@@ -159,7 +159,7 @@ impl Connection {
                 self.ready()
             }
             // Left over from a copy that failed: passed over, as PostgreSQL does.
-            Message::Copy => return Ok(()),
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Ok(()),
             Message::Terminate => return Ok(()),
         };
         match done {

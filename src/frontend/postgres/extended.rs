@@ -137,6 +137,18 @@ impl Connection {
                     self.session.put_portal(name, portal);
                     return Ok(());
                 }
+                Outcome::CopyIn(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = self.copy_in(copy, &mut guard).await?;
+                    return self.reply.complete(tag);
+                }
+                Outcome::CopyOut(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = self.copy_out(copy, &mut guard).await?;
+                    return self.reply.complete(tag);
+                }
                 Outcome::FromCursor { name: cursor, rows_max: fetched } => {
                     let asked = portal.result_formats.clone();
                     portal.state = PortalState::Finished;

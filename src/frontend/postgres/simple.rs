@@ -8,7 +8,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::rows::{formats, send};
-use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all};
+use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag};
 
 impl Connection {
     /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
@@ -60,6 +60,14 @@ impl Connection {
         }
         match guard.run(self.session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => self.reply.complete(tag),
+            Outcome::CopyIn(copy) => {
+                let tag = self.copy_in(copy, guard).await?;
+                self.reply.complete(tag)
+            }
+            Outcome::CopyOut(copy) => {
+                let tag = self.copy_out(copy, guard).await?;
+                self.reply.complete(tag)
+            }
             Outcome::Rows(mut rows) => {
                 let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;
@@ -87,6 +95,7 @@ impl Connection {
 pub(super) fn tag(verb: &str, rows: u64) -> String {
     match verb {
         "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" => write_tag(verb, rows),
         verb => verb.to_owned(),
     }
 }

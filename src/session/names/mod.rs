@@ -16,6 +16,7 @@ mod from;
 mod function;
 mod join;
 mod label;
+mod merge;
 mod order;
 mod query;
 mod scope;

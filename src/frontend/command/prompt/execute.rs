@@ -208,6 +208,9 @@ async fn statement(
         match guard.run(session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
             Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, guard).await?,
+            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+                return Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"));
+            }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
                 let PortalState::Running(rows) = &mut portal.state else {
