@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::executor::block_on;
+
 use super::open::Engine;
 use super::progress::ImportProgress;
 use crate::files::paths;
@@ -11,10 +13,8 @@ use crate::model::{DateTime, EdmType, TableName};
 use crate::rows::{PropertyNames, Rows, Sorter, SorterOptions};
 use crate::session::{Error, ErrorKind, Result};
 use crate::storage::ingest::{Ingest, IngestOptions, IngestReport};
-use crate::storage::{self, Edit, Manifest, Table};
+use crate::storage::{self, Edit, FILE_BYTES, Manifest, PropertyColumn, Snapshot, Table, Work};
 
-/// Encoded bytes of the entities of one run file: some tens of megabytes of Parquet.
-const FILE_BYTES: usize = 128 << 20;
 /// Rows held for sorting.
 const SORT_BYTES: usize = 256 << 20;
 /// Input in key order is written at once when this much of it was seen.
@@ -74,11 +74,11 @@ pub struct ImportReport {
     pub rejected: u64,
     /// The first rejects, with their places.
     pub rejects: Vec<Reject>,
-    /// In the table afterwards: partitions, entities, files.
-    pub partitions: u64,
+    /// In the table afterwards: partitions (none where replaced rows or overlapping files leave that open), entities, files.
+    pub partitions: Option<u64>,
     pub stored: u64,
     pub files: u64,
-    /// Of the table afterwards.
+    /// Of the table afterwards, as its files have them; rows that were replaced since they were written count.
     pub properties: Vec<PropertyReport>,
 }
 
@@ -94,7 +94,11 @@ impl Engine {
     /// or nothing. Of a database of Azurite the table of the same name is taken. Blocks, and uses threads of its own.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         let name = TableName::parse(table)?;
-        let _job = self.store.begin_job(self.account.as_str(), name.as_str())?;
+        let _job = self.store.wait_for_job(self.account.as_str(), name.as_str(), Work::Import)?;
+        // What is imported is merged with what was written before; what is written from now on stays on top.
+        if let Some(table) = self.store.snapshot().catalog.table(&self.account, &name) {
+            self.store.fold(table.id)?;
+        }
         let snapshot = self.store.snapshot();
         let (target, mut edits) = match snapshot.catalog.table(&self.account, &name) {
             Some(table) => (Arc::clone(table), Vec::new()),
@@ -117,14 +121,32 @@ impl Engine {
         (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
         edits.extend(merged.edits);
         options.progress.enter("writing");
-        let table = if edits.is_empty() {
-            target
-        } else {
-            let committed = self.store.commit(&edits)?;
-            committed.catalog.table(&self.account, &name).cloned().unwrap_or(target)
-        };
-        describe(&table, &mut report);
+        let committed = if edits.is_empty() { self.store.snapshot() } else { self.store.commit_job(&target, edits)? };
+        match committed.catalog.table(&self.account, &name) {
+            Some(table) => self.describe(&committed, table, &mut report)?,
+            // Dropped since.
+            None => {}
+        }
         Ok(report)
+    }
+
+    fn describe(&self, snapshot: &Snapshot, table: &Arc<Table>, report: &mut ImportReport) -> Result<()> {
+        report.partitions = table.manifest.partitions();
+        report.stored = block_on(snapshot.table_snapshot(table).live_entities(self.store.files()))?;
+        report.files = table.manifest.files().count() as u64;
+        let mut counts: BTreeMap<(&str, EdmType), u64> = BTreeMap::new();
+        for summary in table.manifest.files().flat_map(|file| &file.columns) {
+            *counts.entry((&summary.column.property, summary.column.edm)).or_default() += summary.entities;
+        }
+        let property = |column: &PropertyColumn| PropertyReport {
+            name: column.name.to_string(),
+            types: EdmType::ALL
+                .into_iter()
+                .filter_map(|edm| counts.get(&(&*column.name, edm)).map(|&count| (edm, count)))
+                .collect(),
+        };
+        report.properties = table.columns.iter().map(property).filter(|property| !property.types.is_empty()).collect();
+        Ok(())
     }
 
     /// A table that does not exist yet, and the edit that makes it.
@@ -296,26 +318,4 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
         }
     }
     Ok(table)
-}
-
-fn describe(table: &Table, report: &mut ImportReport) {
-    report.partitions = table.manifest.partitions();
-    report.stored = table.manifest.live_rows();
-    report.files = table.manifest.files().count() as u64;
-    let mut counts: BTreeMap<(&str, EdmType), u64> = BTreeMap::new();
-    for summary in table.manifest.files().flat_map(|file| &file.columns) {
-        *counts.entry((&summary.column.property, summary.column.edm)).or_default() += summary.entities;
-    }
-    report.properties = table
-        .columns
-        .iter()
-        .map(|column| PropertyReport {
-            name: column.name.to_string(),
-            types: EdmType::ALL
-                .into_iter()
-                .filter_map(|edm| counts.get(&(&*column.name, edm)).map(|&count| (edm, count)))
-                .collect(),
-        })
-        .filter(|property| !property.types.is_empty())
-        .collect();
 }

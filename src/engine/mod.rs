@@ -1,11 +1,13 @@
-//! The lifetime of a data folder in a process: opening it, importing into it, checking it.
+//! The lifetime of a data folder in a process: opening it, importing into it, keeping it in shape.
 
 mod entity_group;
 mod import;
 mod import_tables;
+mod maintenance;
 mod open;
 mod progress;
 mod tables;
+mod vacuum;
 
 pub use entity_group::{EntityOperation, IfMatch};
 pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::maintenance::Maintenance;
 use crate::clock::{Clock, SystemClock};
 use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
 use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings};
-use crate::storage::{Store, StoreOptions};
+use crate::storage::{Durability, Store, StoreOptions};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
@@ -30,6 +31,8 @@ pub struct Options {
     pub spill_folder: Option<PathBuf>,
     /// Threads of one query; by default the machine's.
     pub target_partitions: Option<usize>,
+    /// When writes of entities are acknowledged.
+    pub durability: Durability,
     /// How tables are scanned; the default is right for everything but checking it.
     pub scan: ScanOptions,
 }
@@ -43,6 +46,7 @@ impl Options {
             memory_bytes: None,
             spill_folder: None,
             target_partitions: None,
+            durability: Durability::Sync,
             scan: ScanOptions::default(),
         }
     }
@@ -56,6 +60,8 @@ impl Options {
 /// A data folder with everything that works on it.
 #[derive(Debug)]
 pub struct Engine {
+    /// First, so that it ends before what it works on; none where nothing can be written.
+    _maintenance: Option<Maintenance>,
     pub(super) store: Arc<Store>,
     pub(super) account: AccountName,
     planner: Arc<Planner>,
@@ -83,7 +89,12 @@ impl Engine {
         options: Options,
         read_only: bool,
     ) -> Result<Self> {
-        let storage = StoreOptions { cache_bytes: options.cache_bytes, read_only, ..StoreOptions::default() };
+        let storage = StoreOptions {
+            cache_bytes: options.cache_bytes,
+            durability: options.durability,
+            read_only,
+            ..StoreOptions::default()
+        };
         let store = Arc::new(Store::open(files, clock, storage).await?);
         let session = SessionOptions {
             memory_bytes: options.memory_bytes,
@@ -92,7 +103,14 @@ impl Engine {
             scan: options.scan,
         };
         let planner = Arc::new(Planner::new(Arc::clone(&store), options.account.clone(), session)?);
-        Ok(Self { store, account: options.account, planner, registry: Arc::new(Registry::new()) })
+        let maintenance = if read_only { None } else { Some(Maintenance::start(&store)?) };
+        Ok(Self {
+            _maintenance: maintenance,
+            store,
+            account: options.account,
+            planner,
+            registry: Arc::new(Registry::new()),
+        })
     }
 
     pub fn store(&self) -> &Arc<Store> {

@@ -131,7 +131,7 @@ impl Database {
     /// Verifies every file of every table against the manifest.
     pub async fn check(&self) -> Result<CheckReport> {
         let snapshot = self.engine.store().snapshot();
-        Ok(storage::check(self.engine.store().files(), &snapshot.catalog).await)
+        Ok(storage::check(self.engine.store().files(), &snapshot).await)
     }
 }
 
@@ -195,6 +195,12 @@ impl Table {
             Err(error) => stream::iter([Err(error)]).boxed(),
         };
         EntityStream { entities }
+    }
+
+    /// Folds recent writes into files and compacts the files where that is due; with `full` the table is written anew, one file a
+    /// range partition. The background does the same, except the latter, sooner or later. Blocks: call it on a thread that may.
+    pub fn vacuum(&self, full: bool) -> Result<()> {
+        self.engine.vacuum(self.id, full).map(|_| ())
     }
 
     fn stored(&self) -> Result<TableSnapshot> {

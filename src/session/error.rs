@@ -250,6 +250,7 @@ impl From<storage::Error> for Error {
             },
             storage::Error::TransactionTooLarge { .. } => ErrorKind::TooLarge,
             storage::Error::FoldFails { .. } => ErrorKind::Exhausted,
+            storage::Error::Closing => ErrorKind::ShuttingDown,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
         let operation = match &error {

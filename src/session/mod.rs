@@ -34,6 +34,7 @@ mod snapshot_catalog;
 mod statement;
 mod statement_state;
 mod transaction;
+mod vacuum;
 mod watching;
 mod writes;
 

@@ -145,6 +145,14 @@ impl Planner {
         })
     }
 
+    pub(super) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    pub(super) fn account(&self) -> &AccountName {
+        &self.account
+    }
+
     /// The newest snapshot.
     pub fn snapshot(&self) -> Snapshot {
         self.store.snapshot()
@@ -315,6 +323,7 @@ impl Planner {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
+            store: Arc::clone(&self.store),
             scan: self.options.scan,
             system: system.clone(),
             views: ViewExpansion::new(settings.clone(), system.clone()),

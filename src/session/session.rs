@@ -634,6 +634,13 @@ impl Session {
                 self.portals.remove(name);
             }
             Command::CloseCursor(None) => self.portals.retain(|_, portal| portal.cursor.is_none()),
+            Command::Vacuum(vacuum) => {
+                if self.transaction.status() != TransactionStatus::Idle {
+                    let message = "VACUUM cannot run inside a transaction block";
+                    return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                }
+                self.notices.extend(self.planner.vacuum(vacuum).await?);
+            }
         }
         Ok(Outcome::Done(tag))
     }

@@ -12,8 +12,8 @@ use super::writes::MEMORY_ROWS;
 use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
-use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
+use crate::storage::{Snapshot, Store};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 
 /// The table function that EXPLAINs in rows.
@@ -28,6 +28,8 @@ pub struct SnapshotCatalog {
     pub snapshot: Snapshot,
     pub account: AccountName,
     pub files: Arc<RunFiles>,
+    /// For what is under way in it; what is stored comes from the snapshot.
+    pub store: Arc<Store>,
     pub scan: ScanOptions,
     pub system: SystemCatalog,
     /// What plans the views.
@@ -62,7 +64,8 @@ impl CatalogProvider for SnapshotCatalog {
             PUBLIC => Some(Arc::new(self.clone())),
             ROWKEY_SCHEMA => {
                 let (snapshot, account) = (self.snapshot.clone(), self.account.clone());
-                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files));
+                let status = self.store.maintenance_status();
+                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files), status);
                 Some(schema.with_settings(self.views.settings()).schema())
             }
             name => self.system.schema(name),

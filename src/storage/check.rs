@@ -1,12 +1,19 @@
 //! Verifying a data folder: what the manifest says against what the files hold.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use arrow::array::AsArray;
+use arrow::record_batch::RecordBatch;
 use futures::StreamExt;
+use futures::stream::BoxStream;
 
-use super::catalog::{Catalog, Table};
+use super::catalog::Table;
+use super::error;
+use super::manifest::RangePartition;
 use super::run::{Columns, EntityColumns, RunFile, RunFiles};
-use crate::model::Key;
+use super::snapshot::Snapshot;
+use crate::model::{Key, KeyRef};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +28,10 @@ pub struct Finding {
 pub struct CheckReport {
     pub tables: u64,
     pub files: u64,
+    /// Live ones, those of recent writes among them.
     pub entities: u64,
+    /// Recent writes that are in the log and not in files yet; they were verified when the log was read.
+    pub unfolded: u64,
     pub findings: Vec<Finding>,
 }
 
@@ -30,49 +40,57 @@ const READ_BYTES: u64 = 4 << 20;
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 4096;
 
-/// Reads everything: checksums, bounds, order, uniqueness and counts of every file, and that files lie within their range
-/// partitions. One damaged file does not keep the others from being checked.
-pub async fn check(files: &RunFiles, catalog: &Catalog) -> CheckReport {
+/// Reads everything: checksums, bounds, order, uniqueness and counts of every file, that files lie within their range partitions, that
+/// masks name rows that there are, and that no key is live in two files. One damaged file does not keep the others from being checked.
+pub async fn check(files: &RunFiles, snapshot: &Snapshot) -> CheckReport {
     let mut report = CheckReport::default();
-    for table in catalog.tables() {
+    for table in snapshot.catalog.tables() {
         report.tables += 1;
-        check_table(files, table, &mut report).await;
+        check_table(files, table, snapshot, &mut report).await;
     }
     report
 }
 
-async fn check_table(files: &RunFiles, table: &Table, report: &mut CheckReport) {
+async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, report: &mut CheckReport) {
+    let path = || format!("table {}", table.name);
     if !table.manifest.is_sound() {
         let problem = "its range partitions do not ascend, or a file lies outside its range partition".to_owned();
-        report.findings.push(Finding { path: format!("table {}", table.name), problem });
+        report.findings.push(Finding { path: path(), problem });
     }
-    let mut last: Option<Key> = None;
-    for file in table.manifest.files() {
-        report.files += 1;
-        let found = |problem: String| Finding { path: file.path.clone(), problem };
-        if last.as_ref().is_some_and(|last| *last >= file.first) {
-            report
-                .findings
-                .push(found(format!("its first key {} is not behind the file before it", shown(&file.first))));
-        }
-        last = Some(file.last.clone());
-        match checksum(files, file).await {
-            Ok(crc32c) if crc32c == file.crc32c => {}
-            Ok(crc32c) => {
-                let problem = format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c);
-                report.findings.push(found(problem));
-                continue;
-            }
-            Err(error) => {
-                report.findings.push(found(error));
-                continue;
+    let mut all_whole = true;
+    for range in table.manifest.ranges() {
+        let mut whole = true;
+        for file in &range.files {
+            report.files += 1;
+            if let Err(problem) = check_file(files, file).await {
+                report.findings.push(Finding { path: file.path.clone(), problem });
+                whole = false;
             }
         }
-        match check_rows(files, file).await {
-            Ok(live) => report.entities += live,
-            Err(problem) => report.findings.push(found(problem)),
+        // What cannot be read has been found already.
+        if whole && range.files.len() > 1 {
+            report.findings.extend(live_twice(files, range).await);
         }
+        all_whole &= whole;
     }
+    let recent = snapshot.table_snapshot(table);
+    report.unfolded += recent.delta().map_or(0, |delta| delta.len() as u64);
+    match recent.live_entities(files).await {
+        Ok(entities) => report.entities += entities,
+        Err(error) if all_whole => report.findings.push(Finding { path: path(), problem: error.to_string() }),
+        Err(_) => {}
+    }
+}
+
+async fn check_file(files: &RunFiles, file: &Arc<RunFile>) -> Result<(), String> {
+    let crc32c = checksum(files, file).await?;
+    if crc32c != file.crc32c {
+        return Err(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c));
+    }
+    if let Some(row) = file.mask.as_ref().and_then(|mask| mask.max()).filter(|row| u64::from(*row) >= file.rows) {
+        return Err(format!("its mask names row {row}, and it has {}", file.rows));
+    }
+    check_rows(files, file).await
 }
 
 async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, String> {
@@ -90,42 +108,120 @@ async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, String> {
     Ok(crc32c)
 }
 
-/// Reads every live row; gives their number.
-async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<u64, String> {
+/// Reads the keys of all rows, and every live row.
+async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), String> {
     let open = files.open(run).await.map_err(|error| error.to_string())?;
-    let mut batches = open.read(0..run.rows, Columns::All, BATCH_ROWS).map_err(|error| error.to_string())?;
-    let (mut live, mut last): (u64, Option<Key>) = (0, None);
-    while let Some(batch) = batches.next().await {
+    let mut keys = open.read(0..run.rows, Columns::Keys, BATCH_ROWS).map_err(|error| error.to_string())?;
+    let (mut rows, mut last): (u64, Option<Key>) = (0, None);
+    while let Some(batch) = keys.next().await {
         let batch = batch.map_err(|error| error.to_string())?;
-        let columns = EntityColumns::of(&open, &batch).map_err(|error| error.to_string())?;
-        for i in 0..columns.len() {
-            let key = columns.key(i);
+        for i in 0..batch.num_rows() {
+            let key = key_at(&batch, i).ok_or("its keys are not texts")?;
             if key < run.first.as_ref() || run.last.as_ref() < key {
-                return Err(format!("key {} lies outside the bounds in the manifest", shown(&key.to_key())));
+                return Err(format!("key {} lies outside the bounds in the manifest", shown(key)));
             }
             if let Some(last) = &last
                 && key <= last.as_ref()
             {
                 let fault = if key == last.as_ref() { "occurs twice" } else { "is out of order" };
-                return Err(format!("key {} {fault}", shown(&key.to_key())));
+                return Err(format!("key {} {fault}", shown(key)));
             }
+            keep(&mut last, key);
+            rows += 1;
+        }
+    }
+    if rows != run.rows {
+        return Err(format!("it has {rows} rows, the manifest says {}", run.rows));
+    }
+    let mut batches = open.read(0..run.rows, Columns::All, BATCH_ROWS).map_err(|error| error.to_string())?;
+    let mut live = 0;
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(|error| error.to_string())?;
+        let columns = EntityColumns::of(&open, &batch).map_err(|error| error.to_string())?;
+        for i in 0..columns.len() {
             columns.entity(i).map_err(|error| error.to_string())?;
-            match &mut last {
-                Some(last) => {
-                    key.partition.clone_into(&mut last.partition);
-                    key.row.clone_into(&mut last.row);
-                }
-                None => last = Some(key.to_key()),
-            }
             live += 1;
         }
     }
     if live != run.live_rows() {
         return Err(format!("it has {live} live rows, the manifest says {}", run.live_rows()));
     }
-    Ok(live)
+    Ok(())
 }
 
-fn shown(key: &Key) -> String {
+/// Goes through the live keys of the files of a range partition together; the first that two files have.
+async fn live_twice(files: &RunFiles, range: &RangePartition) -> Option<Finding> {
+    let mut lanes = Vec::with_capacity(range.files.len());
+    for file in &range.files {
+        match Lane::open(files, file).await {
+            Ok(lane) => lanes.push(lane),
+            Err(error) => return Some(Finding { path: file.path.clone(), problem: error.to_string() }),
+        }
+    }
+    loop {
+        for lane in &mut lanes {
+            if let Err(error) = lane.fill().await {
+                return Some(Finding { path: lane.run.path.clone(), problem: error.to_string() });
+            }
+        }
+        lanes.retain(|lane| !lane.keys.is_empty());
+        let least = (0..lanes.len()).min_by(|a, b| lanes[*a].keys.front().cmp(&lanes[*b].keys.front()))?;
+        let key = lanes[least].keys.pop_front()?;
+        let path = lanes[least].run.path.clone();
+        if let Some(other) = lanes.iter().enumerate().find(|(at, lane)| *at != least && lane.keys.front() == Some(&key))
+        {
+            let problem = format!("key {} is live here and in {}", shown(key.as_ref()), other.1.run.path);
+            return Some(Finding { path, problem });
+        }
+    }
+}
+
+/// The live keys of one file.
+struct Lane {
+    run: Arc<RunFile>,
+    batches: BoxStream<'static, error::Result<RecordBatch>>,
+    /// Of the next batch.
+    row: u64,
+    keys: VecDeque<Key>,
+}
+
+impl Lane {
+    async fn open(files: &RunFiles, run: &Arc<RunFile>) -> error::Result<Self> {
+        let batches = files.open(run).await?.read(0..run.rows, Columns::Keys, BATCH_ROWS)?;
+        Ok(Self { run: Arc::clone(run), batches, row: 0, keys: VecDeque::new() })
+    }
+
+    async fn fill(&mut self) -> error::Result<()> {
+        while self.keys.is_empty() {
+            let Some(batch) = self.batches.next().await.transpose()? else { return Ok(()) };
+            for i in 0..batch.num_rows() {
+                let masked = self.run.mask.as_ref().is_some_and(|mask| mask.contains((self.row + i as u64) as u32));
+                if !masked {
+                    self.keys.extend(key_at(&batch, i).map(|key| key.to_key()));
+                }
+            }
+            self.row += batch.num_rows() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// A key of a batch that has the key columns first.
+fn key_at(batch: &RecordBatch, i: usize) -> Option<KeyRef<'_>> {
+    let column = |place: usize| Some(batch.columns().get(place)?.as_string_opt::<i32>()?.value(i));
+    Some(KeyRef { partition: column(0)?, row: column(1)? })
+}
+
+fn keep(last: &mut Option<Key>, key: KeyRef<'_>) {
+    match last {
+        Some(last) => {
+            key.partition.clone_into(&mut last.partition);
+            key.row.clone_into(&mut last.row);
+        }
+        None => *last = Some(key.to_key()),
+    }
+}
+
+fn shown(key: KeyRef<'_>) -> String {
     format!("({:?}, {:?})", key.partition, key.row)
 }

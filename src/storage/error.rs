@@ -53,6 +53,10 @@ pub enum Error {
     #[error("recent writes fill their memory and cannot be folded into files: {cause}")]
     FoldFails { cause: String },
 
+    /// A job was given up because nobody waits for it any more.
+    #[error("the database is being closed")]
+    Closing,
+
     #[error("a transaction writes at most {bytes_max} bytes, this one {bytes}")]
     TransactionTooLarge { bytes: u64, bytes_max: u64 },
 

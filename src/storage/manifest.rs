@@ -115,15 +115,20 @@ impl Manifest {
         self.ranges.iter().map(RangePartition::live_rows).sum()
     }
 
-    /// Different PartitionKeys, where files do not overlap; masked rows count.
-    pub fn partitions(&self) -> u64 {
+    /// Different PartitionKeys, if that is known without reading: no row is masked, and files do not overlap.
+    pub fn partitions(&self) -> Option<u64> {
+        let known =
+            |range: &RangePartition| range.files.len() <= 1 && range.files.iter().all(|file| file.mask.is_none());
+        if !self.ranges.iter().all(known) {
+            return None;
+        }
         let mut last: Option<&Key> = None;
         let mut partitions = 0;
         for file in self.files() {
             partitions += file.partitions - u64::from(last.is_some_and(|last| last.partition == file.first.partition));
             last = Some(&file.last);
         }
-        partitions
+        Some(partitions)
     }
 
     /// Least and greatest live key, if they are known without reading: no row of the first and of the last file is masked, and

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod check;
+mod count;
 pub mod delta;
 mod error;
 pub mod ingest;
@@ -22,8 +23,8 @@ mod write;
 pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
-pub use log::Error as LogError;
-pub use maintenance::FoldReport;
+pub use log::{Durability, Error as LogError};
+pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
 pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use read::EntityBatches;
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::catalog::{Catalog, Edit};
 use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
-use super::log::{Appended, Log, Record, TornTail, newest_checkpoint, replay};
-use super::maintenance::MaintenanceSignals;
+use super::log::{Appended, Durability, Log, Record, TornTail, newest_checkpoint, replay};
+use super::maintenance::{Jobs, MaintenanceSignals};
 use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
 use super::snapshot::Snapshot;
@@ -34,6 +34,8 @@ pub struct StoreOptions {
     pub checkpoint_after_bytes: u64,
     /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
     pub delta_bytes_max: u64,
+    /// When single writes are acknowledged; everything else is synced first.
+    pub durability: Durability,
     /// Leave everything as it is, and take no ownership: for object stores.
     pub read_only: bool,
 }
@@ -45,6 +47,7 @@ impl Default for StoreOptions {
             segment_bytes: 1 << 20,
             checkpoint_after_bytes: 1 << 20,
             delta_bytes_max: 256 << 20,
+            durability: Durability::Sync,
             read_only: false,
         }
     }
@@ -63,8 +66,8 @@ pub struct Store {
     pub(super) maintenance: MaintenanceSignals,
     /// Files that no newer catalog names, which older snapshots may still read.
     retired: Mutex<Vec<Arc<RunFile>>>,
-    /// Tables with a maintenance job under way, as account and folded name.
-    jobs: Arc<Mutex<HashSet<(String, String)>>>,
+    jobs: Arc<Jobs>,
+    durability: Durability,
     torn_tail: Option<TornTail>,
     /// Last, so that the folder is released when everything else is closed.
     _owner: Option<Box<dyn OwnerLock>>,
@@ -109,13 +112,6 @@ impl FileIds {
     }
 }
 
-/// Held while a maintenance job (an import, a fold, a compaction) works on a table.
-#[derive(Debug)]
-pub struct TableJob {
-    jobs: Arc<Mutex<HashSet<(String, String)>>>,
-    table: (String, String),
-}
-
 impl Store {
     /// Opens a data folder, an empty one as well, and takes ownership of it.
     pub async fn open(store: Arc<dyn FileStore>, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self> {
@@ -135,7 +131,8 @@ impl Store {
         let (log, replayed) = if options.read_only {
             (None, replay(store.as_ref(), from, &mut apply).await?)
         } else {
-            let (log, replayed) = Log::open(Arc::clone(&store), options.segment_bytes, from, &mut apply).await?;
+            let (log, replayed) =
+                Log::open_with(Arc::clone(&store), options.segment_bytes, options.durability, from, &mut apply).await?;
             (Some(Arc::new(log)), replayed)
         };
         let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
@@ -166,6 +163,7 @@ impl Store {
             maintenance: MaintenanceSignals::new(options.delta_bytes_max),
             retired: Mutex::default(),
             jobs: Arc::default(),
+            durability: options.durability,
             torn_tail: replayed.torn_tail,
             _owner: owner,
         })
@@ -194,18 +192,17 @@ impl Store {
         self.torn_tail.as_ref()
     }
 
-    /// Claims a table, existing or not, for a maintenance job: one at a time.
-    pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
-        // A job ends in a commit: better refused now than after the work.
-        if self.head.is_none() {
-            return Err(self.read_only());
-        }
-        let claimed = (account.to_owned(), table.to_ascii_lowercase());
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if !jobs.insert(claimed.clone()) {
-            return Err(Error::Busy(table.to_owned()));
-        }
-        Ok(TableJob { jobs: Arc::clone(&self.jobs), table: claimed })
+    pub(super) fn jobs(&self) -> &Arc<Jobs> {
+        &self.jobs
+    }
+
+    /// When single writes are acknowledged.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub(super) fn refuse_if_read_only(&self) -> Result<()> {
+        if self.head.is_none() { Err(self.read_only()) } else { Ok(()) }
     }
 
     /// Makes `edits` durable as one record and publishes the catalog they lead to. Blocks for the sync.
@@ -241,7 +238,7 @@ impl Store {
             let (edits, delta) = build(&head)?;
             let before = Arc::clone(&head.catalog);
             let (kind, payload) = encode_edits(&edits)?;
-            let answer = head.append(self, kind, payload, &edits, |head, _| {
+            let answer = head.append(self, kind, payload, &edits, true, |head, _| {
                 if let Some((table, delta)) = delta {
                     Arc::make_mut(&mut head.deltas).insert(table, delta);
                 }
@@ -251,7 +248,9 @@ impl Store {
         };
         answer.wait()?;
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(gone);
-        self.checkpoint_when_due()?;
+        // What is committed stays committed, whatever becomes of the log before it.
+        let checkpoint = self.checkpoint_when_due();
+        self.maintenance.checkpointed(checkpoint.map_err(|error| error.to_string()));
         self.remove_retired();
         Ok(snapshot)
     }
@@ -296,27 +295,33 @@ impl Store {
         }
         let content = CheckpointContent { sequence: snapshot.sequence, catalog: snapshot.catalog.as_ref() };
         let content = serde_json::to_vec(&content).map_err(|error| Error::corrupt("catalog", error))?;
+        // It must not know of records that a crash could still take away.
+        if log.durable() < snapshot.sequence {
+            log.sync()?;
+        }
         log.checkpoint(covered, CHECKPOINT_WITH_SEQUENCE, &content)?;
         checkpoints.covered = covered;
         self.head()?.log_bytes = 0;
         Ok(())
     }
 
-    /// Bytes of the log since the last checkpoint.
-    pub(super) fn log_bytes(&self) -> u64 {
-        self.head().map_or(0, |head| head.log_bytes)
+    /// Bytes of the log on disk; 0 if it is not open for writing.
+    pub fn log_bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.bytes())
     }
 }
 
 impl Head {
     /// Hands a record to the log and makes what it leads to the newest state; `enter` adds what belongs to the record besides catalog
-    /// edits, and gets its sequence number. When the record is durable the state is published.
+    /// edits, and gets its sequence number. When the record is durable the state is published; with `synced` that does not depend on
+    /// the store's [`Durability`].
     pub fn append(
         &mut self,
         store: &Store,
         kind: u8,
         payload: Vec<u8>,
         edits: &[Edit],
+        synced: bool,
         enter: impl FnOnce(&mut Head, u64),
     ) -> Result<Appended> {
         if !edits.is_empty() {
@@ -329,10 +334,14 @@ impl Head {
         self.log_bytes += payload.len() as u64;
         let published = Arc::clone(&store.published);
         let next = Snapshot::new(sequence, Arc::clone(&self.catalog), Arc::clone(&self.deltas));
-        Ok(self.log.append_then(kind, payload, move |written| {
+        let publish = move |written| {
             debug_assert_eq!(written, sequence, "records are numbered in the order of their appends");
             *published.write().unwrap_or_else(PoisonError::into_inner) = next;
-        }))
+        };
+        Ok(match synced {
+            true => self.log.append_synced(kind, payload, publish),
+            false => self.log.append_then(kind, payload, publish),
+        })
     }
 
     /// The sequence number that the next record gets.
@@ -354,12 +363,6 @@ impl Head {
         {
             *delta = Arc::new(delta.sealed());
         }
-    }
-}
-
-impl Drop for TableJob {
-    fn drop(&mut self) {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.table);
     }
 }
 

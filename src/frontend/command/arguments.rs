@@ -11,6 +11,7 @@ use super::output::Form;
 use crate::formats::Format;
 use crate::frontend::embedded::OnReject;
 use crate::model::{Rejected, TableName};
+use crate::storage::Durability;
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";
@@ -55,6 +56,9 @@ pub(super) struct ServeArguments {
     /// Add the sample tables; without --data nothing is kept
     #[arg(long)]
     pub(super) sample: bool,
+
+    #[command(flatten)]
+    pub(super) durability: DurabilityArguments,
 }
 
 /// Ask in SQL
@@ -70,6 +74,9 @@ pub(super) struct SqlArguments {
     /// Add the sample tables; without --data nothing is kept
     #[arg(long)]
     pub(super) sample: bool,
+
+    #[command(flatten)]
+    pub(super) durability: DurabilityArguments,
 
     /// Type statements at a prompt, also with --sample
     #[arg(long, conflicts_with_all = ["query", "file"])]
@@ -124,6 +131,30 @@ pub(super) struct ImportArguments {
 pub(super) struct CheckArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DurabilityArguments {
+    /// When a write is acknowledged; imports, definitions and folds are always on disk first
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "sync")]
+    pub(super) durability: WhenDurable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum WhenDurable {
+    /// When it is on disk
+    Sync,
+    /// When the operating system has it: a crash of the machine may lose the last writes
+    Os,
+}
+
+impl DurabilityArguments {
+    pub(super) fn durability(&self) -> Durability {
+        match self.durability {
+            WhenDurable::Sync => Durability::Sync,
+            WhenDurable::Os => Durability::Os,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -32,11 +32,15 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
         0 => "nothing is wrong".to_owned(),
         count => counted(count, "problem", "problems"),
     };
+    let unfolded = match report.unfolded {
+        0 => String::new(),
+        count => format!(", {} not yet folded into files", counted(count, "recent write", "recent writes")),
+    };
     // The query of a URL may be a signature, which is nobody's to read.
     let location = location.split_once("://").map_or(location, |_| location.split('?').next().unwrap_or_default());
     writeln!(
         out,
-        "checked {location}: {}, {}, {}: {found}",
+        "checked {location}: {}, {}, {}{unfolded}: {found}",
         counted(report.tables, "table", "tables"),
         counted(report.files, "file", "files"),
         counted(report.entities, "entity", "entities"),
@@ -51,7 +55,7 @@ mod tests {
     #[test]
     fn a_signature_is_not_printed() {
         let mut out = Vec::new();
-        let report = CheckReport { tables: 0, files: 0, entities: 0, findings: vec![] };
+        let report = CheckReport::default();
         print(&report, "https://a.blob.core.windows.net/c/f?sv=1&sig=secret", &mut out).unwrap();
         print(&report, "what?", &mut out).unwrap();
         let printed = String::from_utf8(out).unwrap();
@@ -61,8 +65,19 @@ mod tests {
 
     fn printed(findings: Vec<Finding>) -> String {
         let mut out = Vec::new();
-        print(&CheckReport { tables: 1, files: 12, entities: 1234567, findings }, "./data", &mut out).unwrap();
+        print(&CheckReport { tables: 1, files: 12, entities: 1234567, unfolded: 0, findings }, "./data", &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn recent_writes_are_mentioned() {
+        let mut out = Vec::new();
+        print(&CheckReport { tables: 1, entities: 1, unfolded: 2, ..CheckReport::default() }, "./data", &mut out)
+            .unwrap();
+        let line =
+            "checked ./data: 1 table, 0 files, 1 entity, 2 recent writes not yet folded into files: nothing is wrong\n";
+        assert_eq!(String::from_utf8(out).unwrap(), line);
     }
 
     #[test]

@@ -65,6 +65,8 @@ impl Command {
             fetch(words, false)?
         } else if words.take("close") {
             Command::CloseCursor(if words.take("all") { None } else { Some(words.name()?) })
+        } else if words.take("vacuum") {
+            Command::Vacuum(super::vacuum::vacuum(words)?)
         } else {
             return Ok(None);
         };

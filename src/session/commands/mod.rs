@@ -3,6 +3,7 @@
 //! Their grammar is small and the clients' use of it wide, so it is read here from tokens and not by the SQL parser.
 
 mod grammar;
+mod vacuum;
 mod words;
 
 #[cfg(test)]
@@ -12,6 +13,7 @@ use datafusion::sql::sqlparser::ast::Expr;
 
 use super::statement::Statement;
 
+pub use vacuum::Vacuum;
 pub use words::Words;
 
 /// A statement that is not a query.
@@ -67,6 +69,7 @@ pub enum Command {
     },
     /// `None` is ALL.
     CloseCursor(Option<String>),
+    Vacuum(Vacuum),
 }
 
 /// What DISCARD throws away.
@@ -152,6 +155,7 @@ impl Command {
             Command::Fetch { rows: false, .. } => "MOVE",
             Command::CloseCursor(Some(_)) => "CLOSE CURSOR",
             Command::CloseCursor(None) => "CLOSE CURSOR ALL",
+            Command::Vacuum(_) => "VACUUM",
         }
     }
 

@@ -49,6 +49,12 @@ impl Cutter {
         }
     }
 
+    /// The first rows may go on with a partition that began before them.
+    pub fn continuing(mut self, continues: bool) -> Self {
+        self.continues = continues;
+        self
+    }
+
     /// A partition of this many encoded bytes gets a file of its own.
     fn own_file_bytes(&self) -> usize {
         self.file_bytes / 4

@@ -9,7 +9,7 @@ use super::writer::{RunWriterThread, WriterOptions, Written};
 use crate::model::DateTime;
 use crate::rows::{PropertyNames, RowRef, Rows};
 use crate::storage::catalog::{Edit, Table};
-use crate::storage::error::{Error, Result};
+use crate::storage::error::Result;
 use crate::storage::manifest::{Manifest, RangePartition};
 use crate::storage::run::RunFiles;
 use crate::storage::store::FileIds;
@@ -76,7 +76,7 @@ impl Ingest {
             writer,
             cutter: Cutter::new(options.file_bytes),
             timestamp: options.timestamp,
-            existing: Existing::none(names),
+            existing: Existing::none(),
             current: None,
             changed: false,
             rewritten: Vec::new(),
@@ -162,11 +162,7 @@ impl Ingest {
     fn enter_range(&mut self, range: usize) -> Result<()> {
         self.current = Some(range);
         self.changed = false;
-        self.existing = match self.manifest.ranges()[range].files.as_slice() {
-            [] => Existing::none(&self.names),
-            [file] => Existing::open(&self.files, file, &self.names)?,
-            [first, ..] => return Err(Error::corrupt(&first.path, "its range partition has several files")),
-        };
+        self.existing = Existing::open(&self.files, &self.manifest.ranges()[range].files, &self.names)?;
         Ok(())
     }
 
@@ -191,7 +187,7 @@ impl Ingest {
         } else {
             self.cutter.clear();
         }
-        self.existing = Existing::none(&self.names);
+        self.existing = Existing::none();
         Ok(())
     }
 

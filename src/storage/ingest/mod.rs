@@ -9,4 +9,7 @@ mod existing;
 mod merge;
 mod writer;
 
+pub(super) use cutter::Cutter;
+pub(super) use existing::Existing;
 pub use merge::{Ingest, IngestOptions, IngestReport};
+pub(super) use writer::{RunWriterThread, WriterOptions, Written};

@@ -22,7 +22,28 @@ use super::segment::{HEADER_BYTES, RESERVED_BYTES};
 use super::writer::{Segments, Writer};
 use crate::files::{self, FileStore};
 
-/// What an append wants done once its record is durable; it gets the record's sequence number.
+/// When an append is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// When its record is synced.
+    #[default]
+    Sync,
+    /// When its record is written, unless it asks for more: the operating system syncs it when it likes. The end of the process loses
+    /// nothing, that of the machine may lose the last records.
+    Os,
+}
+
+impl Durability {
+    /// As it is written in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::Sync => "sync",
+            Durability::Os => "os",
+        }
+    }
+}
+
+/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets the record's sequence number.
 type OnDurable = Box<dyn FnOnce(u64) + Send>;
 
 /// The log of one data folder, open for writing. The caller owns the folder.
@@ -41,9 +62,21 @@ impl Log {
     /// their order; cuts a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is changed;
     /// what has been applied by then is to be thrown away.
     /// New segments have `segment_bytes`, or more where a single record needs it.
+    #[cfg(test)]
     pub async fn open(
         store: Arc<dyn FileStore>,
         segment_bytes: u64,
+        from: u64,
+        apply: &mut Apply<'_>,
+    ) -> Result<(Self, Replayed)> {
+        Self::open_with(store, segment_bytes, Durability::Sync, from, apply).await
+    }
+
+    /// The same; `durability` says what appends wait for.
+    pub async fn open_with(
+        store: Arc<dyn FileStore>,
+        segment_bytes: u64,
+        durability: Durability,
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
@@ -55,7 +88,7 @@ impl Log {
             let queue = Arc::clone(&queue);
             thread::Builder::new()
                 .name("rowkey-log".to_owned())
-                .spawn(move || run(&queue, writer))
+                .spawn(move || run(&queue, writer, durability))
                 .map_err(Error::Thread)?
         };
         Ok((Self { store, segments, checkpoints, queue, committer: Some(committer) }, replayed))
@@ -65,7 +98,7 @@ impl Log {
     /// these calls. `kind` is the caller's business, but not 0.
     #[cfg(test)]
     pub fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
-        self.append_entry(kind, payload.into(), None)
+        self.append_entry(kind, payload.into(), false, None)
     }
 
     /// The same; `on_durable` runs on the log's thread when the record is durable, before the answer, and in log order: the
@@ -76,12 +109,22 @@ impl Log {
         payload: impl Into<Bytes>,
         on_durable: impl FnOnce(u64) + Send + 'static,
     ) -> Appended {
-        self.append_entry(kind, payload.into(), Some(Box::new(on_durable)))
+        self.append_entry(kind, payload.into(), false, Some(Box::new(on_durable)))
     }
 
-    fn append_entry(&self, kind: u8, payload: Bytes, on_durable: Option<OnDurable>) -> Appended {
+    /// The same, and the record and all before it are synced whatever the log's [`Durability`].
+    pub fn append_synced(
+        &self,
+        kind: u8,
+        payload: impl Into<Bytes>,
+        on_durable: impl FnOnce(u64) + Send + 'static,
+    ) -> Appended {
+        self.append_entry(kind, payload.into(), true, Some(Box::new(on_durable)))
+    }
+
+    fn append_entry(&self, kind: u8, payload: Bytes, synced: bool, on_durable: Option<OnDurable>) -> Appended {
         let (done, answer) = oneshot::channel();
-        let entry = Entry { kind, payload, on_durable, done };
+        let entry = Entry { kind, payload, synced, on_durable, done };
         if kind == STAMP {
             entry.answer(Err(Error::ReservedKind { kind }));
         } else if entry.payload.len() > PAYLOAD_BYTES_MAX {
@@ -91,6 +134,18 @@ impl Log {
             self.queue.push(entry);
         }
         Appended(answer)
+    }
+
+    /// Syncs what is written; gives the highest sequence number that is durable then. Blocks.
+    pub fn sync(&self) -> Result<u64> {
+        let (done, answer) = oneshot::channel();
+        self.queue.want_sync(done);
+        Appended(answer).wait()
+    }
+
+    /// Bytes of the segments there are.
+    pub fn bytes(&self) -> u64 {
+        self.segments.bytes()
     }
 
     /// The highest sequence number that is durable.
@@ -189,6 +244,8 @@ impl Wake for Unpark {
 struct Entry {
     kind: u8,
     payload: Bytes,
+    /// Answered only when synced.
+    synced: bool,
     on_durable: Option<OnDurable>,
     done: oneshot::Sender<Result<u64>>,
 }
@@ -206,8 +263,12 @@ struct Queue {
     changed: Condvar,
 }
 
+type Answer = oneshot::Sender<Result<u64>>;
+
 struct QueueState {
     waiting: VecDeque<Entry>,
+    /// Who waits for what is written to be synced.
+    syncs: Vec<Answer>,
     closed: bool,
     poisoned: Option<Arc<str>>,
     durable: u64,
@@ -215,7 +276,7 @@ struct QueueState {
 
 impl Queue {
     fn new(durable: u64) -> Self {
-        let state = QueueState { waiting: VecDeque::new(), closed: false, poisoned: None, durable };
+        let state = QueueState { waiting: VecDeque::new(), syncs: Vec::new(), closed: false, poisoned: None, durable };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -238,17 +299,29 @@ impl Queue {
         entry.answer(Err(Error::Poisoned { cause }));
     }
 
+    fn want_sync(&self, done: Answer) {
+        let mut state = self.state();
+        let _ = match &state.poisoned {
+            Some(cause) => done.send(Err(Error::Poisoned { cause: Arc::clone(cause) })),
+            None => {
+                state.syncs.push(done);
+                self.changed.notify_one();
+                Ok(())
+            }
+        };
+    }
+
     fn close(&self) {
         self.state().closed = true;
         self.changed.notify_one();
     }
 
-    /// Waits for appends and takes them all; none once the queue is closed and empty.
-    fn take(&self) -> Option<VecDeque<Entry>> {
+    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty.
+    fn take(&self) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
         let mut state = self.state();
         loop {
-            if !state.waiting.is_empty() {
-                return Some(std::mem::take(&mut state.waiting));
+            if !state.waiting.is_empty() || !state.syncs.is_empty() {
+                return Some((std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs)));
             }
             if state.closed {
                 return None;
@@ -259,13 +332,16 @@ impl Queue {
 
     /// Refuses what waits and all that follows.
     fn poison(&self, cause: &Arc<str>) {
-        let refused = {
+        let (refused, syncs) = {
             let mut state = self.state();
             state.poisoned.get_or_insert_with(|| Arc::clone(cause));
-            std::mem::take(&mut state.waiting)
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs))
         };
         for entry in refused {
             entry.answer(Err(Error::Poisoned { cause: Arc::clone(cause) }));
+        }
+        for done in syncs {
+            let _ = done.send(Err(Error::Poisoned { cause: Arc::clone(cause) }));
         }
     }
 }
@@ -281,10 +357,19 @@ impl Drop for PoisonAtEnd<'_> {
     }
 }
 
-fn run(queue: &Queue, mut writer: Writer) -> Result<()> {
+fn run(queue: &Queue, mut writer: Writer, durability: Durability) -> Result<()> {
     let _guard = PoisonAtEnd(queue);
-    while let Some(group) = queue.take() {
-        if let Err(cause) = commit(queue, &mut writer, group) {
+    while let Some((group, syncs)) = queue.take() {
+        let done =
+            commit(queue, &mut writer, group, durability).and_then(|()| sync(queue, &mut writer, !syncs.is_empty()));
+        let cause = done.err();
+        for waiting in syncs {
+            let _ = waiting.send(match &cause {
+                None => Ok(writer.synced()),
+                Some(cause) => Err(Error::Poisoned { cause: Arc::clone(cause) }),
+            });
+        }
+        if let Some(cause) = cause {
             queue.poison(&cause);
             return Err(Error::Poisoned { cause });
         }
@@ -292,8 +377,26 @@ fn run(queue: &Queue, mut writer: Writer) -> Result<()> {
     writer.stamp().map_err(Error::from)
 }
 
+/// Syncs what is written, if somebody wants it. The error is why nothing more can be written.
+fn sync(queue: &Queue, writer: &mut Writer, wanted: bool) -> Result<(), Arc<str>> {
+    if wanted {
+        writer.sync().map_err(|error| {
+            let cause = Arc::from(error.to_string());
+            queue.poison(&cause);
+            cause
+        })?;
+        queue.state().durable = writer.synced();
+    }
+    Ok(())
+}
+
 /// Writes a group, in as many parts as it takes segments, and answers it. The error is why nothing more can be written.
-fn commit(queue: &Queue, writer: &mut Writer, mut group: VecDeque<Entry>) -> Result<(), Arc<str>> {
+fn commit(
+    queue: &Queue,
+    writer: &mut Writer,
+    mut group: VecDeque<Entry>,
+    durability: Durability,
+) -> Result<(), Arc<str>> {
     while let Some(first) = group.front() {
         let mut count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
         if count == 0 {
@@ -304,10 +407,11 @@ fn commit(queue: &Queue, writer: &mut Writer, mut group: VecDeque<Entry>) -> Res
         }
         let first_sequence = writer.next();
         let records = group.iter().take(count).map(|entry| (entry.kind, entry.payload.as_ref()));
-        if let Err(error) = writer.write(records) {
+        let synced = durability == Durability::Sync || group.iter().take(count).any(|entry| entry.synced);
+        if let Err(error) = writer.write(records, synced) {
             return Err(refuse(queue, group, count, &error));
         }
-        queue.state().durable = writer.next() - 1;
+        queue.state().durable = writer.synced();
         let mut written: Vec<Entry> = group.drain(..count).collect();
         for (entry, sequence) in written.iter_mut().zip(first_sequence..) {
             if let Some(on_durable) = entry.on_durable.take() {

@@ -32,6 +32,13 @@
 //! On opening, the records that no stamp attests are written again and synced before the first append: they may have been
 //! read back from memory after a sync that failed.
 //!
+//! # Without a sync for every commit
+//!
+//! With [`Durability::Os`] records are answered when they are written, and synced when somebody asks for it: with a record that
+//! wants it, before a new segment, before a checkpoint, when the log is closed. The stamp of a record then stays at what was
+//! really synced, so what a crash of the machine leaves of the others is a torn tail, wherever in it the first damage lies:
+//! the records before it are kept, in order and without a gap.
+//!
 //! # Limits of the rule
 //!
 //! - After a crash (no closing stamp), damage to the last acknowledged group is indistinguishable from a torn tail. The copy
@@ -52,7 +59,7 @@ mod segment;
 mod writer;
 
 pub use checkpoint::{Checkpoint, newest_checkpoint};
-pub use commit::{Appended, Log};
+pub use commit::{Appended, Durability, Log};
 pub use error::Error;
 pub use record::PAYLOAD_BYTES_MAX;
 pub use recovery::{Record, TornTail, replay};

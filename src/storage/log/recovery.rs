@@ -61,7 +61,6 @@ struct Last {
 }
 
 struct Scan {
-    firsts: Vec<u64>,
     /// None if there is no log yet.
     last: Option<Last>,
     replayed: Replayed,
@@ -72,7 +71,7 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
     let firsts: Vec<u64> = entries.iter().filter_map(|entry| paths::parse_log_segment(&entry.path)).collect();
     let mut replayed = Replayed { last_sequence: 0, records: 0, torn_tail: None };
     if firsts.is_empty() && from == 0 {
-        return Ok(Scan { firsts, last: None, replayed });
+        return Ok(Scan { last: None, replayed });
     }
     // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need not be whole.
     let wanted = from.saturating_add(1);
@@ -116,7 +115,7 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
         return Err(Error::corrupt(segment::named(store, last.first), last.end as u64, reason));
     }
     replayed.last_sequence = expected - 1;
-    Ok(Scan { firsts, last, replayed })
+    Ok(Scan { last, replayed })
 }
 
 struct Walked {
@@ -193,22 +192,25 @@ pub(super) async fn recover(
     from: u64,
     apply: &mut Apply<'_>,
 ) -> Result<(Writer, Segments, Replayed)> {
-    let Scan { firsts, last, mut replayed } = scan(store.as_ref(), from, apply).await?;
+    let Scan { last, mut replayed } = scan(store.as_ref(), from, apply).await?;
     let next = replayed.last_sequence + 1;
-    let (end, firsts) = match last {
+    let (end, segments): (End, Vec<(u64, u64)>) = match last {
         None => {
             let file = segment::create(&store, next, segment_bytes)?;
+            let firsts = vec![(next, segment_bytes)];
             let end = End { file, file_bytes: segment_bytes, offset: HEADER_BYTES as u64, next, attested: true };
-            (end, vec![next])
+            (end, firsts)
         }
         Some(last) => {
             if let Some(torn) = &mut replayed.torn_tail {
                 torn.copy = Some(keep_copy(store.as_ref(), &last).await?);
             }
-            (mend(store.as_ref(), &last, next)?, firsts)
+            let entries = store.list(paths::LOG).await?;
+            let segment = |entry: &files::FileEntry| Some((paths::parse_log_segment(&entry.path)?, entry.bytes));
+            (mend(store.as_ref(), &last, next)?, entries.iter().filter_map(segment).collect())
         }
     };
-    let segments = Segments::new(firsts);
+    let segments = Segments::new(segments);
     if from > 0 {
         // The checkpoint was found, but its name may not be durable; what it replaces must not go before it is.
         store.sync_folder(paths::CHECKPOINT)?;

@@ -6,30 +6,36 @@ use super::record::{self, FRAME_BYTES, Head, STAMP};
 use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
 use crate::files::{FileStore, Result, WriteFile, paths};
 
-/// First sequence numbers of the segments there are, oldest first; the last one is being written.
+/// First sequence numbers and lengths of the segments there are, oldest first; the last one is being written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Segments(Arc<Mutex<Vec<u64>>>);
+pub(super) struct Segments(Arc<Mutex<Vec<(u64, u64)>>>);
 
 impl Segments {
-    pub(super) fn new(firsts: Vec<u64>) -> Self {
-        Self(Arc::new(Mutex::new(firsts)))
+    pub(super) fn new(segments: Vec<(u64, u64)>) -> Self {
+        Self(Arc::new(Mutex::new(segments)))
     }
 
     /// Adds the newest, which may replace an empty one that began with the same record.
-    fn add(&self, first: u64) {
-        let mut firsts = self.firsts();
-        if firsts.last() != Some(&first) {
-            firsts.push(first);
+    fn add(&self, first: u64, bytes: u64) {
+        let mut segments = self.segments();
+        if segments.last().is_some_and(|(last, _)| *last == first) {
+            segments.pop();
         }
+        segments.push((first, bytes));
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn bytes(&self) -> u64 {
+        self.segments().iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// Removes the segments that hold nothing above `sequence`, oldest first, but never the one being written.
     pub(super) fn retire(&self, store: &dyn FileStore, sequence: u64) -> Result<usize> {
-        let mut firsts = self.firsts();
+        let mut segments = self.segments();
         let mut removed = 0;
-        while firsts.get(1).is_some_and(|next| *next <= sequence.saturating_add(1)) {
-            store.remove(&paths::log_segment(firsts[0]))?;
-            firsts.remove(0);
+        while segments.get(1).is_some_and(|(next, _)| *next <= sequence.saturating_add(1)) {
+            store.remove(&paths::log_segment(segments[0].0))?;
+            segments.remove(0);
             removed += 1;
         }
         if removed > 0 {
@@ -38,7 +44,7 @@ impl Segments {
         Ok(removed)
     }
 
-    fn firsts(&self) -> MutexGuard<'_, Vec<u64>> {
+    fn segments(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,8 +60,10 @@ pub(super) struct Writer {
     file_bytes: u64,
     /// Where its next record goes.
     offset: u64,
-    /// Sequence number of the next record; all before are durable.
+    /// Sequence number of the next record; all before are written.
     next: u64,
+    /// All up to this one are durable.
+    synced: u64,
     /// Whether a stamp attests every record before it.
     attested: bool,
     buffer: Vec<u8>,
@@ -74,12 +82,37 @@ pub(super) struct End {
 impl Writer {
     pub(super) fn new(store: Arc<dyn FileStore>, segments: Segments, segment_bytes: u64, end: End) -> Self {
         let End { file, file_bytes, offset, next, attested } = end;
-        Self { store, segments, segment_bytes, file, file_bytes, offset, next, attested, buffer: Vec::new() }
+        Self {
+            store,
+            segments,
+            segment_bytes,
+            file,
+            file_bytes,
+            offset,
+            next,
+            attested,
+            buffer: Vec::new(),
+            synced: next - 1,
+        }
     }
 
     /// Sequence number of the next record.
     pub(super) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// The last record that is durable.
+    pub(super) fn synced(&self) -> u64 {
+        self.synced
+    }
+
+    /// Makes all that is written durable.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        if self.synced + 1 < self.next {
+            self.file.sync()?;
+            self.synced = self.next - 1;
+        }
+        Ok(())
     }
 
     /// How many of these payloads the current segment takes.
@@ -94,22 +127,23 @@ impl Writer {
             .count()
     }
 
-    /// Goes on in a new segment that takes at least this payload. The old one is durable: its successor attests it.
+    /// Goes on in a new segment that takes at least this payload. The old one is made durable before: its successor attests it.
     pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
+        self.sync()?;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
         let bytes = needed.max(self.segment_bytes);
         self.file = segment::create(&self.store, self.next, bytes)?;
-        self.segments.add(self.next);
+        self.segments.add(self.next, bytes);
         self.file_bytes = bytes;
         self.offset = HEADER_BYTES as u64;
         self.attested = true;
         Ok(())
     }
 
-    /// Writes records that fit, with one write and one sync, and counts them durable.
-    pub(super) fn write<'a>(&mut self, records: impl Iterator<Item = (u8, &'a [u8])>) -> Result<()> {
+    /// Writes records that fit, with one write, and if asked for it syncs them and all before.
+    pub(super) fn write<'a>(&mut self, records: impl Iterator<Item = (u8, &'a [u8])>, synced: bool) -> Result<()> {
         self.buffer.clear();
-        let durable = self.next - 1;
+        let durable = self.synced;
         let mut sequence = self.next;
         for (kind, payload) in records {
             record::encode(&mut self.buffer, Head { sequence, durable, kind }, payload);
@@ -117,9 +151,11 @@ impl Writer {
             sequence += 1;
         }
         self.file.write_at(self.offset, &self.buffer)?;
-        self.file.sync()?;
         self.offset += self.buffer.len() as u64;
         self.next = sequence;
+        if synced {
+            self.sync()?;
+        }
         // One large batch should not hold its memory for ever.
         self.buffer.shrink_to(1 << 20);
         Ok(())
@@ -127,6 +163,10 @@ impl Writer {
 
     /// Attests all records written so far, unless that has been done.
     pub(super) fn stamp(&mut self) -> Result<()> {
-        if self.attested { Ok(()) } else { self.write(std::iter::once((STAMP, &[][..]))) }
+        if self.attested {
+            return Ok(());
+        }
+        self.sync()?;
+        self.write(std::iter::once((STAMP, &[][..])), true)
     }
 }

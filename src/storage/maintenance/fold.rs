@@ -46,11 +46,8 @@ impl Store {
         let delta = Arc::clone(snapshot.deltas.get(&table).ok_or_else(gone)?);
         let mut fold = Fold { store: self, table: base, report: FoldReport::default(), written: Vec::new() };
         let committed = fold.run(&delta).and_then(|edits| fold.commit(&delta, edits));
-        if committed.is_err() {
-            // Nothing names them. What cannot be removed now is swept when the data folder is opened.
-            for file in &fold.written {
-                let _ = self.files().store().remove(&file.path);
-            }
+        if let Err(error) = &committed {
+            self.remove_unnamed(error, fold.written.iter());
         }
         committed.map(|()| fold.report)
     }
@@ -72,6 +69,9 @@ impl Fold<'_> {
         let mut rows = self.rows_by_range(&layer);
         let mut edits = Vec::new();
         for (place, range) in table.manifest.ranges().iter().enumerate() {
+            if self.store.maintenance.is_stopped() {
+                return Err(Error::Closing);
+            }
             let mut files = Vec::with_capacity(range.files.len() + 1);
             for file in &range.files {
                 files.extend(self.masked(&layer, file)?);

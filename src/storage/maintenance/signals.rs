@@ -1,17 +1,28 @@
 //! Between those who write and those who fold.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::status::TableMaintenance;
+use crate::model::DateTime;
+use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
 
 /// A table with this much in its delta is folded.
 const FOLD_VERSIONS: usize = 128 * 1024;
 const FOLD_BYTES: u64 = 64 << 20;
+
+/// How it went; the error in words.
+pub(super) type Outcome = std::result::Result<(), String>;
+
+/// Whether there is enough to fold.
+pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
+    !delta.sealed_generations().is_empty() && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
+}
 
 /// Who waits for what: writers for room, the maintenance thread for work.
 #[derive(Debug)]
@@ -27,8 +38,12 @@ struct State {
     /// Tables to look at.
     wanted: BTreeSet<u64>,
     stopped: bool,
-    /// Why the last fold failed, if it did.
-    failure: Option<Arc<str>>,
+    /// By table, how folds and compactions went.
+    tables: BTreeMap<u64, TableMaintenance>,
+    /// Tables whose last fold failed.
+    unfolded: BTreeSet<u64>,
+    /// Why the last checkpoint failed, if it did.
+    checkpoint_failure: Option<Arc<str>>,
 }
 
 impl MaintenanceSignals {
@@ -63,14 +78,64 @@ impl MaintenanceSignals {
     }
 
     /// A fold has ended, well or not; writers that wait for room look again.
-    pub fn folded(&self, outcome: std::result::Result<(), String>) {
-        self.state().failure = outcome.err().map(Arc::from);
+    pub fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
+        {
+            let mut state = self.state();
+            if outcome.is_ok() {
+                state.unfolded.remove(&table)
+            } else {
+                state.unfolded.insert(table)
+            };
+            let entry = state.tables.entry(table).or_default();
+            if outcome.is_ok() {
+                entry.folds += 1;
+                entry.last_fold = Some(now);
+            }
+            entry.failure = outcome.err().map(|cause| (Arc::from(cause), now));
+        }
         self.folded.notify_waiters();
     }
 
-    /// Why the last fold failed, if it did.
-    pub fn failure(&self) -> Option<Arc<str>> {
-        self.state().failure.clone()
+    /// A step of a compaction has ended, well or not.
+    pub fn compacted(&self, table: u64, outcome: Outcome, now: DateTime) {
+        let mut state = self.state();
+        let entry = state.tables.entry(table).or_default();
+        if outcome.is_ok() {
+            entry.compactions += 1;
+            entry.last_compaction = Some(now);
+        }
+        entry.failure = outcome.err().map(|cause| (Arc::from(cause), now));
+    }
+
+    /// Why the last fold of a table failed, if it did.
+    pub fn failure(&self, table: u64) -> Option<Arc<str>> {
+        let state = self.state();
+        if !state.unfolded.contains(&table) {
+            return None;
+        }
+        state.tables.get(&table)?.failure.as_ref().map(|(cause, _)| Arc::clone(cause))
+    }
+
+    /// How it went, by table.
+    pub fn tables(&self) -> BTreeMap<u64, TableMaintenance> {
+        self.state().tables.clone()
+    }
+
+    /// Forgets tables that are gone.
+    pub fn retain(&self, exists: impl Fn(u64) -> bool) {
+        let mut state = self.state();
+        state.tables.retain(|table, _| exists(*table));
+        state.unfolded.retain(|table| exists(*table));
+    }
+
+    /// A checkpoint was due; how that went.
+    pub fn checkpointed(&self, outcome: Outcome) {
+        self.state().checkpoint_failure = outcome.err().map(Arc::from);
+    }
+
+    /// Why the last checkpoint failed, if it did.
+    pub fn checkpoint_failure(&self) -> Option<Arc<str>> {
+        self.state().checkpoint_failure.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -94,7 +159,7 @@ impl Store {
                 if !full {
                     break;
                 }
-                if let Some(cause) = signals.failure() {
+                if let Some(cause) = signals.failure(table) {
                     return Err(Error::FoldFails { cause: cause.to_string() });
                 }
                 if signals.is_stopped() {
@@ -112,9 +177,7 @@ impl Store {
         let snapshot = self.snapshot();
         for table in tables.collect::<BTreeSet<u64>>() {
             let Some(delta) = snapshot.deltas.get(&table) else { continue };
-            if !delta.sealed_generations().is_empty()
-                && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
-            {
+            if is_due(delta) {
                 self.maintenance.want(table);
             }
         }

@@ -9,6 +9,9 @@ use super::checksums::Checksums;
 use super::layout::{RunColumn, RunLayout};
 use crate::model::{Key, KeyRef};
 
+/// Encoded bytes for one byte of a file, roughly.
+const ENCODED_PER_STORED: u64 = 3;
+
 /// A run file as the manifest describes it: enough to plan, prune and count without opening it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
@@ -23,6 +26,9 @@ pub struct RunFile {
     pub checksums: Checksums,
     /// Bytes from the first page index to the end: what has to be read to know where everything lies.
     pub tail_bytes: u64,
+    /// Bytes of its entities as they are encoded in memory; 0 in manifests of versions that did not know.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub encoded_bytes: u64,
     /// Rows in the file, masked ones included.
     pub rows: u64,
     /// Key of the first and of the last row, masked or not, in full.
@@ -94,10 +100,20 @@ impl RunFile {
         self.mask.as_ref().map_or(0, |mask| mask.len())
     }
 
+    /// Bytes of its live entities as they are encoded in memory, as far as that is known.
+    pub fn live_encoded_bytes(&self) -> u64 {
+        let encoded = if self.encoded_bytes > 0 { self.encoded_bytes } else { self.bytes * ENCODED_PER_STORED };
+        (u128::from(encoded) * u128::from(self.live_rows()) / u128::from(self.rows.max(1))) as u64
+    }
+
     /// Whether the file may hold a key, by its bounds.
     pub fn spans(&self, key: KeyRef<'_>) -> bool {
         self.first.as_ref() <= key && key <= self.last.as_ref()
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 mod key_pair {

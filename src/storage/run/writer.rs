@@ -148,6 +148,7 @@ pub fn write_run(
         crc32c,
         checksums,
         tail_bytes: bytes - data_end,
+        encoded_bytes: survey.encoded_bytes,
         rows: survey.rows,
         first: first.key().to_key(),
         last: last.key().to_key(),
@@ -225,6 +226,7 @@ fn take(failure: &Mutex<Option<files::Error>>) -> Option<files::Error> {
 
 /// What the rows of a file are like.
 struct Survey {
+    encoded_bytes: u64,
     rows: u64,
     partitions: u64,
     layout: RunLayout,
@@ -242,7 +244,9 @@ impl Survey {
         let mut other = false;
         let mut partition_rows: Vec<usize> = Vec::new();
         let mut partition: &[u8] = &[];
+        let mut encoded_bytes = 0;
         for row in rows.iter().flat_map(Rows::iter) {
+            encoded_bytes += row.encoded_bytes().len() as u64;
             match partition_rows.last_mut() {
                 Some(count) if row.partition_bytes() == partition => *count += 1,
                 _ => {
@@ -283,6 +287,7 @@ impl Survey {
             statistics.push(column);
         }
         Self {
+            encoded_bytes,
             rows: partition_rows.iter().sum::<usize>() as u64,
             partitions: partition_rows.len() as u64,
             layout,

@@ -167,7 +167,7 @@ impl Head {
                 bytes_max: PAYLOAD_BYTES_MAX as u64,
             });
         }
-        let answer = self.append(store, ENTITY_WRITES, payload, &edits, |head, sequence| {
+        let answer = self.append(store, ENTITY_WRITES, payload, &edits, false, |head, sequence| {
             for writes in tables {
                 let Some(delta) = head.deltas.get(&writes.table) else { continue };
                 for version in writes.versions {

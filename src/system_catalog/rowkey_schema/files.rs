@@ -11,7 +11,7 @@ pub(super) static COLUMNS: [Column; 13] = [
     Column::new(TABLE_NAME, Kind::Text),
     // Of the range partition, as in rowkey.partitions.
     Column::new("ordinal", Kind::Int8),
-    // Rows in the file, and those of them that are live.
+    // Rows in the file, and those of them that are live; recent writes are not looked at.
     Column::new("rows", Kind::Int8),
     Column::new("live_rows", Kind::Int8),
     Column::new("bytes", Kind::Int8),

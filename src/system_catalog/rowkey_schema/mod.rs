@@ -1,12 +1,13 @@
 //! Schema `rowkey`: what is stored, and how it lies, as tables.
 //!
-//! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties` and `rowkey.settings`. Their rows
-//! are made while a query reads them, from the manifest of its snapshot; only properties without a column of their own are looked
-//! up in files.
+//! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties`, `rowkey.settings` and
+//! `rowkey.maintenance`. Their rows are made while a query reads them, from the manifest of its snapshot; only properties without a
+//! column of their own are looked up in files, and keys where recent writes are counted.
 
 mod bounds;
 mod cells;
 mod files;
+mod maintenance;
 mod other_properties;
 mod partitions;
 mod properties;
@@ -22,8 +23,8 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::Result;
 
 use crate::model::AccountName;
-use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
+use crate::storage::{MaintenanceStatus, Snapshot};
 
 use relation::Relation;
 use scan::RelationTable;
@@ -39,27 +40,26 @@ pub struct RowkeySchema {
 }
 
 /// What the relations are made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Source {
     snapshot: Snapshot,
     account: AccountName,
     files: Arc<RunFiles>,
     settings: Vec<Setting>,
+    maintenance: MaintenanceStatus,
 }
 
 impl RowkeySchema {
     /// `rowkey.settings` says where and what the data is; [`RowkeySchema::with_settings`] adds what a session knows.
-    pub fn new(snapshot: Snapshot, account: AccountName, files: Arc<RunFiles>) -> Self {
-        let settings = settings::of_data(&snapshot, &account, &files);
-        Self { source: Arc::new(Source { snapshot, account, files, settings }) }
+    pub fn new(snapshot: Snapshot, account: AccountName, files: Arc<RunFiles>, maintenance: MaintenanceStatus) -> Self {
+        let settings = settings::of_data(&snapshot, &account, &files, &maintenance);
+        Self { source: Arc::new(Source { snapshot, account, files, settings, maintenance }) }
     }
 
     /// The same with further rows in `rowkey.settings`.
     pub fn with_settings(self, more: impl IntoIterator<Item = Setting>) -> Self {
-        let Source { snapshot, account, files, settings } = self.source.as_ref();
-        let settings = settings.iter().cloned().chain(more).collect();
-        let source =
-            Source { snapshot: snapshot.clone(), account: account.clone(), files: Arc::clone(files), settings };
+        let mut source = Source::clone(&self.source);
+        source.settings.extend(more);
         Self { source: Arc::new(source) }
     }
 
@@ -94,6 +94,16 @@ impl SchemaProvider for RowkeySchema {
 }
 
 impl Source {
+    /// The recent writes of a table that are not in its files.
+    fn delta(&self, table: &Arc<crate::storage::Table>) -> DeltaSize {
+        let table = self.snapshot.table_snapshot(table);
+        table.delta().filter(|_| !table.is_settled()).map_or(DeltaSize::default(), |delta| DeltaSize {
+            versions: delta.len() as u64,
+            bytes: delta.memory_bytes(),
+            generations: delta.generations().filter(|generation| !generation.is_empty()).count() as u64,
+        })
+    }
+
     /// The account's tables, in the order of their creation; with a name, only the one of exactly that name.
     fn tables(&self, only: Option<&str>) -> Vec<Arc<crate::storage::Table>> {
         let wanted = |table: &&Arc<crate::storage::Table>| {
@@ -101,6 +111,15 @@ impl Source {
         };
         self.snapshot.catalog.tables().filter(wanted).cloned().collect()
     }
+}
+
+/// How much of a table is not in its files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DeltaSize {
+    pub versions: u64,
+    /// In memory.
+    pub bytes: u64,
+    pub generations: u64,
 }
 
 /// Every relation with its columns, as name, name of the type and whether it is NOT NULL: the catalog lists them.

@@ -1,5 +1,8 @@
 //! `rowkey.partitions`: one row a range partition, in key order.
 
+use std::sync::Arc;
+
+use super::Source;
 use super::cells::{Cell, Column, Kind, Row};
 use super::scan::TABLE_NAME;
 use crate::model::Key;
@@ -15,7 +18,7 @@ pub(super) static COLUMNS: [Column; 16] = [
     // The first key behind it, in the same way.
     Column::nullable("upper_partition_key", Kind::Text),
     Column::nullable("upper_row_key", Kind::Text),
-    // Rows in its files, and those of them that are live.
+    // Rows in its files, and those of them that are live; recent writes are not looked at.
     Column::new("rows", Kind::Int8),
     Column::new("live_rows", Kind::Int8),
     // Different PartitionKeys; NULL where masked rows or overlapping files leave that open.
@@ -27,11 +30,12 @@ pub(super) static COLUMNS: [Column; 16] = [
     Column::nullable("first_row_key", Kind::Text),
     Column::nullable("last_partition_key", Kind::Text),
     Column::nullable("last_row_key", Kind::Text),
-    // Whether the first and the last key are of live rows.
+    // Whether the first and the last key are of live rows, and there are no recent writes.
     Column::new("exact", Kind::Boolean),
 ];
 
-pub(super) fn rows(table: &Table) -> Vec<Row> {
+pub(super) fn rows(table: &Arc<Table>, source: &Source) -> Vec<Row> {
+    let settled = source.delta(table).versions == 0;
     let ranges = table.manifest.ranges();
     let row = |(place, range): (usize, &crate::storage::RangePartition)| {
         let files = &range.files;
@@ -57,7 +61,7 @@ pub(super) fn rows(table: &Table) -> Vec<Row> {
             first_row,
             last_partition,
             last_row,
-            (!masked).into(),
+            (!masked && settled).into(),
         ]
     };
     ranges.iter().enumerate().map(row).collect()

@@ -1,6 +1,7 @@
 //! `rowkey.properties`: one row a property and type.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use datafusion::common::{Result, exec_err};
 
@@ -26,7 +27,7 @@ pub(super) static COLUMNS: [Column; 9] = [
     // In canonical text, cut to 64 bytes; NaN and Binary values have no place in them.
     Column::nullable("min", Kind::Text),
     Column::nullable("max", Kind::Text),
-    // False where masked rows or cut texts make the count and the bounds no more than that.
+    // False where masked rows, recent writes or cut texts make the count and the bounds no more than that.
     Column::new("exact", Kind::Boolean),
 ];
 
@@ -35,11 +36,11 @@ pub(super) static COLUMNS: [Column; 9] = [
 pub(super) struct Statistics {
     pub entities: u64,
     pub bounds: Bounds,
-    /// Some of the rows counted are masked.
+    /// Some of the rows counted are masked, or may be replaced by recent writes.
     pub masked: bool,
 }
 
-pub(super) async fn rows(table: &Table, source: &Source) -> Result<Vec<Row>> {
+pub(super) async fn rows(table: &Arc<Table>, source: &Source) -> Result<Vec<Row>> {
     let mut columns: HashMap<(&str, EdmType), Statistics> = HashMap::new();
     for file in table.manifest.files() {
         for summary in &file.columns {
@@ -56,13 +57,16 @@ pub(super) async fn rows(table: &Table, source: &Source) -> Result<Vec<Row>> {
         }
     }
     let mut rows = Vec::new();
+    let unsettled = source.delta(table).versions > 0;
     for column in &table.columns {
         for &edm in &column.types {
-            let statistics = columns.remove(&(&*column.name, edm)).unwrap_or_default();
+            let mut statistics = columns.remove(&(&*column.name, edm)).unwrap_or_default();
+            statistics.masked |= unsettled;
             rows.push(row(table, &column.name, edm, true, &statistics));
         }
     }
-    for ((name, edm), statistics) in other_properties(table, &source.files).await? {
+    for ((name, edm), mut statistics) in other_properties(table, &source.files).await? {
+        statistics.masked |= unsettled;
         rows.push(row(table, &name, edm, false, &statistics));
     }
     Ok(rows)

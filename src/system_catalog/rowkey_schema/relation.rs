@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 
 use super::cells::{Column, Row};
-use super::{Source, files, partitions, properties, settings, tables};
+use super::{Source, files, maintenance, partitions, properties, settings, tables};
 use crate::storage::Table;
 
 /// A relation of the schema.
@@ -16,11 +16,19 @@ pub(super) enum Relation {
     Properties,
     Files,
     Settings,
+    Maintenance,
 }
 
 impl Relation {
-    pub const ALL: [Relation; 5] =
-        [Relation::Tables, Relation::Partitions, Relation::Properties, Relation::Files, Relation::Settings];
+    /// New ones come last: their oids follow from their places.
+    pub const ALL: [Relation; 6] = [
+        Relation::Tables,
+        Relation::Partitions,
+        Relation::Properties,
+        Relation::Files,
+        Relation::Settings,
+        Relation::Maintenance,
+    ];
 
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|relation| relation.name() == name)
@@ -33,6 +41,7 @@ impl Relation {
             Relation::Properties => "properties",
             Relation::Files => "files",
             Relation::Settings => "settings",
+            Relation::Maintenance => "maintenance",
         }
     }
 
@@ -43,6 +52,7 @@ impl Relation {
             Relation::Properties => &properties::COLUMNS,
             Relation::Files => &files::COLUMNS,
             Relation::Settings => &settings::COLUMNS,
+            Relation::Maintenance => &maintenance::COLUMNS,
         }
     }
 
@@ -54,11 +64,12 @@ impl Relation {
     /// The rows about one table.
     pub async fn rows_of(self, table: &Arc<Table>, source: &Source) -> Result<Vec<Row>> {
         match self {
-            Relation::Tables => Ok(vec![tables::row(table, source)]),
-            Relation::Partitions => Ok(partitions::rows(table)),
+            Relation::Tables => Ok(vec![tables::row(table, source).await?]),
+            Relation::Partitions => Ok(partitions::rows(table, source)),
             Relation::Properties => properties::rows(table, source).await,
             Relation::Files => Ok(files::rows(table)),
             Relation::Settings => Ok(Vec::new()),
+            Relation::Maintenance => Ok(vec![maintenance::row(table, source)]),
         }
     }
 }

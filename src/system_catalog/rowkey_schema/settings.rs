@@ -2,8 +2,8 @@
 
 use super::cells::{Column, Kind, Row};
 use crate::model::AccountName;
-use crate::storage::Snapshot;
 use crate::storage::run::RunFiles;
+use crate::storage::{MaintenanceStatus, Snapshot};
 
 pub(super) static COLUMNS: [Column; 3] = [
     Column::new("name", Kind::Text),
@@ -27,7 +27,13 @@ impl Setting {
     }
 }
 
-pub(super) fn of_data(snapshot: &Snapshot, account: &AccountName, files: &RunFiles) -> Vec<Setting> {
+pub(super) fn of_data(
+    snapshot: &Snapshot,
+    account: &AccountName,
+    files: &RunFiles,
+    maintenance: &MaintenanceStatus,
+) -> Vec<Setting> {
+    let checkpoint_failure = maintenance.checkpoint_failure.as_ref().map(|cause| cause.to_string());
     vec![
         Setting::new("version", Some(env!("CARGO_PKG_VERSION").to_owned()), "version of this program"),
         Setting::new("account", Some(account.to_string()), "account whose tables these are, and name of the database"),
@@ -36,6 +42,17 @@ pub(super) fn of_data(snapshot: &Snapshot, account: &AccountName, files: &RunFil
             "log_sequence",
             Some(snapshot.sequence.to_string()),
             "number of the last record of the log that this statement sees",
+        ),
+        Setting::new("log_bytes", Some(maintenance.log_bytes.to_string()), "size of the log on disk"),
+        Setting::new(
+            "checkpoint_failure",
+            checkpoint_failure,
+            "why the log could not be shortened when it was tried last",
+        ),
+        Setting::new(
+            "durability",
+            Some(maintenance.durability.name().to_owned()),
+            "sync: a write is acknowledged when it is on disk; os: when the operating system has it",
         ),
     ]
 }

@@ -1,5 +1,9 @@
 //! `rowkey.tables`: one row a table.
 
+use std::sync::Arc;
+
+use datafusion::common::{DataFusionError, Result};
+
 use super::Source;
 use super::cells::{Cell, Column, Kind, Row};
 use super::scan::TABLE_NAME;
@@ -7,11 +11,11 @@ use crate::storage::{CommentObject, Table};
 
 const TICKS_PER_MICRO: i64 = 10;
 
-pub(super) static COLUMNS: [Column; 13] = [
+pub(super) static COLUMNS: [Column; 17] = [
     Column::new(TABLE_NAME, Kind::Text),
     // Live ones, exactly.
     Column::new("entities", Kind::Int8),
-    // Different PartitionKeys; NULL where masked rows or overlapping files leave that open.
+    // Different PartitionKeys; NULL where masked rows, overlapping files or recent writes leave that open.
     Column::nullable("partitions", Kind::Int8),
     Column::new("range_partitions", Kind::Int8),
     Column::new("files", Kind::Int8),
@@ -27,17 +31,27 @@ pub(super) static COLUMNS: [Column; 13] = [
     // The number that the table's oid is made of.
     Column::new("id", Kind::Int8),
     Column::nullable("comment", Kind::Text),
+    // Recent writes that are not in files yet, older ones of the same key included, and their memory.
+    Column::new("delta_versions", Kind::Int8),
+    Column::new("delta_bytes", Kind::Int8),
+    // Stretches that they lie in; the last of them takes writes.
+    Column::new("generations", Kind::Int8),
+    // Files of the range partition that has most.
+    Column::new("files_max", Kind::Int8),
 ];
 
-pub(super) fn row(table: &Table, source: &Source) -> Row {
+pub(super) async fn row(table: &Arc<Table>, source: &Source) -> Result<Row> {
     let manifest = &table.manifest;
     let masked: u64 = manifest.files().map(|file| file.masked_rows()).sum();
-    let overlap = manifest.ranges().iter().any(|range| range.files.len() > 1);
+    let files_max = manifest.ranges().iter().map(|range| range.files.len()).max().unwrap_or(0);
+    let delta = source.delta(table);
+    let entities = source.snapshot.table_snapshot(table).live_entities(&source.files).await;
+    let entities = entities.map_err(|error| DataFusionError::External(Box::new(error)))?;
     let comment = source.snapshot.catalog.comment(&source.account, &CommentObject::Table(table.id));
-    vec![
+    Ok(vec![
         table.name.as_str().into(),
-        manifest.live_rows().into(),
-        (masked == 0 && !overlap).then(|| manifest.partitions()).into(),
+        entities.into(),
+        manifest.partitions().filter(|_| delta.versions == 0).into(),
         manifest.ranges().len().into(),
         manifest.files().count().into(),
         manifest.files().map(|file| file.bytes).sum::<u64>().into(),
@@ -48,5 +62,9 @@ pub(super) fn row(table: &Table, source: &Source) -> Row {
         Cell::Time(table.created_ticks.div_euclid(TICKS_PER_MICRO)),
         table.id.into(),
         comment.into(),
-    ]
+        delta.versions.into(),
+        delta.bytes.into(),
+        delta.generations.into(),
+        files_max.into(),
+    ])
 }

@@ -28,11 +28,13 @@ pub(super) fn print(report: &ImportReport, table: &str, took: Duration, out: &mu
     for (name, count) in counts {
         writeln!(out, "  {name:<13}  {count:>columns$}")?;
     }
+    let partitions =
+        report.partitions.map(|partitions| format!(" in {}", counted(partitions, "partition", "partitions")));
     writeln!(
         out,
-        "  in the table   {} in {}, {}",
+        "  in the table   {}{}, {}",
         counted(report.stored, "entity", "entities"),
-        counted(report.partitions, "partition", "partitions"),
+        partitions.unwrap_or_default(),
         counted(report.files, "file", "files"),
     )?;
     let rate = grouped(per_second(report.entities, took));

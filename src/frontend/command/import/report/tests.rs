@@ -21,7 +21,7 @@ fn report() -> ImportReport {
         duplicates: 100,
         rejected: 1,
         rejects: Vec::new(),
-        partitions: 1,
+        partitions: Some(1),
         stored: 2_000_000,
         files: 12,
         properties: vec![

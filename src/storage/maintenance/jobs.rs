@@ -1,0 +1,113 @@
+//! Who works on a table: one job at a time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::model::DateTime;
+use crate::storage::error::{Error, Result};
+use crate::storage::store::Store;
+
+/// What a job does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Import,
+    Fold,
+    Compaction,
+    Vacuum,
+}
+
+impl Work {
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Import => "import",
+            Work::Fold => "fold",
+            Work::Compaction => "compaction",
+            Work::Vacuum => "vacuum",
+        }
+    }
+
+    /// Whether nobody has asked for it: who wants the table waits until it is done.
+    fn is_background(self) -> bool {
+        matches!(self, Work::Fold | Work::Compaction)
+    }
+}
+
+/// Account and folded name of a table, existing or not.
+type Place = (String, String);
+
+/// Jobs under way.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    running: Mutex<BTreeMap<Place, (Work, DateTime)>>,
+    ended: Condvar,
+}
+
+impl Jobs {
+    fn running(&self) -> MutexGuard<'_, BTreeMap<Place, (Work, DateTime)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is done to a table, and since when.
+    pub fn of(&self, account: &str, table: &str) -> Option<(Work, DateTime)> {
+        self.running().get(&place(account, table)).copied()
+    }
+}
+
+/// Held while a job (an import, a fold, a compaction) works on a table.
+#[derive(Debug)]
+pub struct TableJob {
+    jobs: Arc<Jobs>,
+    place: Place,
+}
+
+impl TableJob {
+    /// The job goes on with other work.
+    pub(super) fn goes_on_with(&self, work: Work, now: DateTime) {
+        self.jobs.running().insert(self.place.clone(), (work, now));
+    }
+}
+
+impl Drop for TableJob {
+    fn drop(&mut self) {
+        self.jobs.running().remove(&self.place);
+        self.jobs.ended.notify_all();
+    }
+}
+
+fn place(account: &str, table: &str) -> Place {
+    (account.to_owned(), table.to_ascii_lowercase())
+}
+
+impl Store {
+    /// Claims a table for a fold.
+    #[cfg(test)]
+    pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
+        self.claim(account, table, Work::Fold, false)
+    }
+
+    /// Claims a table, existing or not, for a job; refused while another one is under way.
+    pub fn begin_work(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
+        self.claim(account, table, work, false)
+    }
+
+    /// The same, and waits while the job under way is one of the background. Blocks.
+    pub fn wait_for_job(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
+        self.claim(account, table, work, true)
+    }
+
+    fn claim(&self, account: &str, table: &str, work: Work, wait: bool) -> Result<TableJob> {
+        // A job ends in a commit: better refused now than after the work.
+        self.refuse_if_read_only()?;
+        let (jobs, place) = (self.jobs(), place(account, table));
+        let mut running = jobs.running();
+        while let Some((other, _)) = running.get(&place) {
+            if !wait || !other.is_background() {
+                return Err(Error::Busy(table.to_owned()));
+            }
+            running = jobs.ended.wait(running).unwrap_or_else(PoisonError::into_inner);
+        }
+        running.insert(place.clone(), (work, self.clock().now()));
+        drop(running);
+        Ok(TableJob { jobs: Arc::clone(jobs), place })
+    }
+}

@@ -1,0 +1,133 @@
+//! What a compaction would do next.
+//!
+//! Within a range partition files are tiers by size: four or more, of which the largest is at most twice as large as the others
+//! together, become one. So those that stay grow threefold from one to the next, and a range partition has few of them. A file of which
+//! more than a third is masked is written anew. What has outgrown a file is cut into new range partitions; small neighbours become
+//! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::storage::manifest::{Manifest, RangePartition, RangeStart};
+use crate::storage::run::RunFile;
+
+/// Files that are merged at least.
+const TIER_FILES_MIN: usize = 4;
+/// Files below this part of a full one count as equally small.
+const SMALL_PART: u64 = 512;
+
+/// Files that become others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewrite {
+    /// Places of the range partitions that are replaced.
+    pub ranges: Range<usize>,
+    /// By range partition, the files that are written anew; others stay, and then it is one range partition.
+    pub files: Vec<Vec<Arc<RunFile>>>,
+    /// Whether what is written is cut into range partitions, or becomes one.
+    pub cut: bool,
+}
+
+impl Rewrite {
+    /// All files of some range partitions.
+    pub fn whole(manifest: &Manifest, ranges: Range<usize>, cut: bool) -> Self {
+        let files = manifest.ranges()[ranges.clone()].iter().map(|range| range.files.clone()).collect();
+        Self { ranges, files, cut }
+    }
+}
+
+/// The next thing worth doing, if there is one; `file_bytes` is the size of a full file.
+pub fn next_rewrite(manifest: &Manifest, file_bytes: u64) -> Option<Rewrite> {
+    let ranges = manifest.ranges();
+    let within = ranges.iter().enumerate().find_map(|(place, range)| {
+        let (files, cut) = within(range, file_bytes)?;
+        Some(Rewrite { ranges: place..place + 1, files: vec![files], cut })
+    });
+    within.or_else(|| neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, false)))
+}
+
+/// The files of a range partition that should be written anew, and whether they are cut.
+fn within(range: &RangePartition, file_bytes: u64) -> Option<(Vec<Arc<RunFile>>, bool)> {
+    let total = live_bytes(range);
+    let outgrown = match range.files.len() {
+        0 => return None,
+        // A file cut by this size is never twice as large, unless by a single entity.
+        1 => total > file_bytes.saturating_mul(2) && range.live_rows() > 1,
+        _ => total > file_bytes.saturating_add(file_bytes / 2),
+    };
+    if outgrown {
+        return Some((range.files.clone(), true));
+    }
+    let tier = tier(range, file_bytes);
+    let chosen = |(place, file): (usize, &Arc<RunFile>)| {
+        (tier.contains(&place) || file.masked_rows() * 3 > file.rows).then(|| Arc::clone(file))
+    };
+    let chosen: Vec<Arc<RunFile>> = range.files.iter().enumerate().filter_map(chosen).collect();
+    (!chosen.is_empty()).then_some((chosen, false))
+}
+
+/// Places of the files that are merged because they are of similar size: as many as possible, the smallest first.
+fn tier(range: &RangePartition, file_bytes: u64) -> Vec<usize> {
+    let small = (file_bytes / SMALL_PART).max(1);
+    let mut sizes: Vec<(u64, usize)> =
+        range.files.iter().enumerate().map(|(place, file)| (file.live_encoded_bytes().max(small), place)).collect();
+    sizes.sort_unstable();
+    let (mut sum, mut count) = (0, 0);
+    for (before, (bytes, _)) in sizes.iter().enumerate() {
+        if before + 1 >= TIER_FILES_MIN && *bytes <= 2 * sum {
+            count = before + 1;
+        }
+        sum += bytes;
+    }
+    sizes.into_iter().take(count).map(|(_, place)| place).collect()
+}
+
+fn live_bytes(range: &RangePartition) -> u64 {
+    range.files.iter().map(|file| file.live_encoded_bytes()).sum()
+}
+
+/// Neighbours that are small, also together. A partition that has several range partitions shares none of them with others, unless
+/// all of it becomes one.
+fn neighbours(ranges: &[RangePartition], file_bytes: u64) -> Option<Range<usize>> {
+    let mut families: Vec<Range<usize>> = Vec::new();
+    for (place, range) in ranges.iter().enumerate() {
+        match families.last_mut() {
+            Some(family) if matches!(range.start, RangeStart::Key(..)) => family.end = place + 1,
+            _ => families.push(place..place + 1),
+        }
+    }
+    let bytes = |places: &Range<usize>| ranges[places.clone()].iter().map(live_bytes).sum::<u64>();
+    let family_bytes: Vec<u64> = families.iter().map(bytes).collect();
+    if let Some(small) = small_run(&family_bytes, file_bytes) {
+        return Some(families[small.start].start..families[small.end - 1].end);
+    }
+    families.iter().filter(|family| family.len() > 1).find_map(|family| {
+        let range_bytes: Vec<u64> = ranges[family.clone()].iter().map(live_bytes).collect();
+        if range_bytes.iter().sum::<u64>() <= file_bytes / 2 {
+            return Some(family.clone());
+        }
+        small_run(&range_bytes, file_bytes).map(|small| family.start + small.start..family.start + small.end)
+    })
+}
+
+/// The first run of several that are each smaller than an eighth of a file and together at most half of one.
+fn small_run(bytes: &[u64], file_bytes: u64) -> Option<Range<usize>> {
+    let is_small = |bytes: u64| bytes < (file_bytes / 8).max(1);
+    let mut run = 0..0;
+    let mut sum = 0;
+    for (place, &bytes) in bytes.iter().enumerate() {
+        if is_small(bytes) && sum + bytes <= file_bytes / 2 {
+            sum += bytes;
+            run.end = place + 1;
+            continue;
+        }
+        if run.len() > 1 {
+            return Some(run);
+        }
+        // This one may begin the next run.
+        (run, sum) = if is_small(bytes) { (place..place + 1, bytes) } else { (place + 1..place + 1, 0) };
+    }
+    (run.len() > 1).then_some(run)
+}
+
+#[cfg(test)]
+mod tests;

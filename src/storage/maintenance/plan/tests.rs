@@ -1,0 +1,86 @@
+use super::*;
+use crate::model::Key;
+use crate::storage::run::RunFile;
+
+const FULL: u64 = 512_000;
+
+fn file(id: u64, bytes: u64, masked: u32) -> Arc<RunFile> {
+    let described = format!(
+        r#"{{"id": {id}, "path": "f{id}", "bytes": 1, "crc32c": 0, "checksums": "", "tail_bytes": 1, "rows": 100,
+            "encoded_bytes": {bytes}, "first": ["a", "a"], "last": ["a", "a"], "partitions": 1, "row_groups": 1,
+            "key_pages": 1, "column_bytes": [], "columns": []}}"#
+    );
+    let file: RunFile = serde_json::from_str(&described).expect("a file");
+    let mask = (masked > 0).then(|| Arc::new((0..masked).collect()));
+    Arc::new(RunFile { mask, ..file })
+}
+
+/// The files of the only range partition that are rewritten, and whether they are cut.
+fn planned(files: &[(u64, u32)]) -> Option<(Vec<u64>, bool)> {
+    let files = files.iter().zip(1..).map(|(&(bytes, masked), id)| file(id, bytes, masked)).collect();
+    let (files, cut) = within(&RangePartition { start: RangeStart::Unbounded, files }, FULL)?;
+    Some((files.iter().map(|file| file.id).collect(), cut))
+}
+
+#[test]
+fn files_of_similar_size_become_one() {
+    assert_eq!(planned(&[]), None);
+    assert_eq!(planned(&[(9000, 0), (9000, 0), (9000, 0)]), None, "three are not many");
+    assert_eq!(planned(&[(9000, 0), (9000, 0), (9000, 0), (9000, 0)]), Some((vec![1, 2, 3, 4], false)));
+    assert_eq!(planned(&[(300_000, 0), (9000, 0), (9000, 0), (9000, 0)]), None, "one is much larger");
+    let some = planned(&[(300_000, 0), (9000, 0), (9000, 0), (20_000, 0), (9000, 0)]);
+    assert_eq!(some, Some((vec![2, 3, 4, 5], false)));
+    assert_eq!(planned(&[(100, 0), (1, 0), (900, 0), (500, 0)]), Some((vec![1, 2, 3, 4], false)), "all are tiny");
+}
+
+#[test]
+fn masked_files_are_written_anew() {
+    assert_eq!(planned(&[(9000, 33)]), None);
+    assert_eq!(planned(&[(9000, 34)]), Some((vec![1], false)));
+    assert_eq!(planned(&[(9000, 0), (9000, 34), (9000, 0)]), Some((vec![2], false)));
+}
+
+#[test]
+fn what_has_outgrown_a_file_is_cut() {
+    assert_eq!(planned(&[(FULL, 0), (FULL / 2, 0)]), None);
+    assert_eq!(planned(&[(FULL, 0), (FULL / 2 + 1, 0)]), Some((vec![1, 2], true)));
+    assert_eq!(planned(&[(FULL * 2, 0)]), None);
+    assert_eq!(planned(&[(FULL * 2 + 1, 0)]), Some((vec![1], true)));
+    assert_eq!(planned(&[(FULL * 2, 20), (1000, 0)]), Some((vec![1, 2], true)), "live entities count");
+}
+
+fn range(start: RangeStart, bytes: u64) -> RangePartition {
+    let files = if bytes == 0 { Vec::new() } else { vec![file(1, bytes, 0)] };
+    RangePartition { start, files }
+}
+
+fn partition(name: &str) -> RangeStart {
+    RangeStart::Partition(name.to_owned())
+}
+
+fn inside(name: &str, row: &str) -> RangeStart {
+    let Key { partition, row } = Key::new(name, row);
+    RangeStart::Key(partition, row)
+}
+
+#[test]
+fn small_neighbours_become_one_and_partitions_keep_to_themselves() {
+    let small = FULL / 8 - 1;
+    let merged = |ranges: &[RangePartition]| neighbours(ranges, FULL);
+    let first = |bytes| range(RangeStart::Unbounded, bytes);
+    assert_eq!(merged(&[first(small)]), None);
+    assert_eq!(merged(&[first(small), range(partition("b"), small)]), Some(0..2));
+    assert_eq!(merged(&[first(small), range(partition("b"), small + 1), range(partition("c"), small)]), None);
+    let many: Vec<_> = (0..9).map(|i| range(partition(&i.to_string()), small)).collect();
+    assert_eq!(merged(&many), Some(0..4), "half a file at most");
+    assert_eq!(merged(&[first(FULL), range(partition("b"), 0), range(partition("c"), 0)]), Some(1..3));
+    // The partition b is large: its rest is not merged with its neighbour.
+    let large = [first(FULL), range(partition("b"), FULL), range(inside("b", "5"), 10), range(partition("c"), 10)];
+    assert_eq!(merged(&large), None);
+    let parts = [range(partition("b"), FULL), range(inside("b", "5"), 10), range(inside("b", "7"), 10)];
+    assert_eq!(merged(&parts), Some(1..3));
+    let whole = [range(partition("b"), FULL / 4), range(inside("b", "5"), FULL / 4)];
+    assert_eq!(merged(&whole), Some(0..2), "it fits into one again");
+    let shared = [first(10), range(partition("b"), 10), range(inside("b", "5"), 10), range(partition("c"), 10)];
+    assert_eq!(merged(&shared), Some(0..4), "all of it becomes one");
+}

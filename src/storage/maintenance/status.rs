@@ -1,0 +1,51 @@
+//! What maintenance is doing, and how it went.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::jobs::Work;
+use crate::model::DateTime;
+use crate::storage::log::Durability;
+use crate::storage::store::Store;
+
+/// Of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableMaintenance {
+    /// What is under way, and since when.
+    pub work: Option<(Work, DateTime)>,
+    /// Since the data folder was opened.
+    pub folds: u64,
+    pub compactions: u64,
+    pub last_fold: Option<DateTime>,
+    pub last_compaction: Option<DateTime>,
+    /// Why the last attempt failed, and when; none once one went well.
+    pub failure: Option<(Arc<str>, DateTime)>,
+}
+
+/// Of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaintenanceStatus {
+    /// Bytes of the log on disk.
+    pub log_bytes: u64,
+    pub durability: Durability,
+    /// Why the log could not be shortened when it was tried last.
+    pub checkpoint_failure: Option<Arc<str>>,
+    /// By id of the table.
+    pub tables: BTreeMap<u64, TableMaintenance>,
+}
+
+impl Store {
+    pub fn maintenance_status(&self) -> MaintenanceStatus {
+        let mut tables = self.maintenance.tables();
+        for table in self.snapshot().catalog.tables() {
+            let entry = tables.entry(table.id).or_default();
+            entry.work = self.jobs().of(&table.account, &table.name);
+        }
+        MaintenanceStatus {
+            log_bytes: self.log_bytes(),
+            durability: self.durability(),
+            checkpoint_failure: self.maintenance.checkpoint_failure(),
+            tables,
+        }
+    }
+}

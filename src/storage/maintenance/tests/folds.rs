@@ -1,0 +1,124 @@
+use super::*;
+
+#[test]
+fn keys_inserted_replaced_deleted_and_inserted_again_over_several_folds() {
+    let (files, mut store) = with_table();
+    let mut model = Model::new();
+    for round in 0..6 {
+        for row in 0..30 {
+            let key = key("p", row);
+            match (row + round) % 4 {
+                0 if model.contains_key(&key) => write(&store, &mut model, &[delete(key)]),
+                1 => write(&store, &mut model, &[put(key, &content(round as i32))]),
+                2 => {
+                    let set = vec![(Arc::from("B"), Value::Int64(round as i64))];
+                    write(&store, &mut model, &[operation(key, Change::InsertOrMerge(set))]);
+                }
+                _ => {}
+            }
+        }
+        expect(&store, &model, &format!("round {round}, before the fold"));
+        fold(&store).expect("folds");
+        expect(&store, &model, &format!("round {round}, after the fold"));
+        if round % 2 == 0 {
+            drop(store);
+            store = open(&files);
+            expect(&store, &model, &format!("round {round}, opened again"));
+        }
+    }
+    assert!(manifest(&store).files().count() > 1, "files overlap");
+    let live: u64 = manifest(&store).files().map(|file| file.live_rows()).sum();
+    assert_eq!(live, model.len() as u64);
+}
+
+#[test]
+fn a_fold_of_deletions_alone_leaves_no_file() {
+    let (files, store) = with_table();
+    let mut model = Model::new();
+    let puts: Vec<Operation> = (0..20).map(|row| put(key("p", row), &content(1))).collect();
+    write(&store, &mut model, &puts);
+    fold(&store).expect("folds");
+    assert_eq!(run_files(&files), 1);
+    let deletions: Vec<Operation> = (0..20).map(|row| delete(key("p", row))).collect();
+    write(&store, &mut model, &deletions);
+    fold(&store).expect("folds");
+    expect(&store, &Model::new(), "all deleted");
+    store.remove_retired();
+    assert_eq!((manifest(&store).files().count(), run_files(&files)), (0, 0));
+    // And a fold of nothing changes nothing.
+    let before = store.snapshot().sequence;
+    fold(&store).expect("folds");
+    assert_eq!(store.snapshot().sequence, before);
+}
+
+#[test]
+fn a_snapshot_reads_its_state_over_folds_and_compactions() {
+    let (files, store) = with_table();
+    let mut model = Model::new();
+    let mut held = Vec::new();
+    for round in 0..12 {
+        for row in 0..40 {
+            if (row * 7 + round * 3) % 5 < 2 {
+                write(&store, &mut model, &[put(key("p", row), &content((round * 100 + row) as i32))]);
+            }
+        }
+        if model.contains_key(&key("p", round)) {
+            write(&store, &mut model, &[delete(key("p", round))]);
+        }
+        held.push((store.snapshot(), model.clone()));
+        fold(&store).expect("folds");
+        held.push((store.snapshot(), model.clone()));
+        if round % 3 == 2 {
+            store.vacuum(ID, round == 11, FILE_BYTES).expect("compacts");
+        }
+    }
+    for (snapshot, seen) in &held {
+        assert_eq!(&entities(&store, snapshot), seen, "of record {}", snapshot.sequence);
+        for key in seen.keys() {
+            let found = block_on(snapshot.table_snapshot(&table(snapshot)).get(store.files(), key.as_ref()));
+            assert!(found.expect("a read").is_some(), "of record {}: {key:?}", snapshot.sequence);
+        }
+    }
+    assert!(run_files(&files) > manifest(&store).files().count(), "old snapshots keep their files");
+    held.clear();
+    store.remove_retired();
+    assert_eq!(run_files(&files), manifest(&store).files().count(), "and nobody keeps them longer");
+    expect(&store, &model, "at the end");
+}
+
+#[test]
+fn a_table_emptied_during_a_fold_stays_empty() {
+    let (_, store) = with_table();
+    let mut model = Model::new();
+    write(&store, &mut model, &[put(key("p", 1), &content(1))]);
+    let base = table(&store.snapshot());
+    let sequence = store.snapshot().sequence;
+    store.commit(&[Edit::TruncateTable { table: ID, sequence }]).expect("truncates");
+    let error = store.commit_job(&base, Vec::new()).expect_err("the table is another one");
+    assert!(matches!(error, crate::storage::Error::Conflict(_)), "{error}");
+    fold(&store).expect("folds");
+    expect(&store, &Model::new(), "emptied");
+}
+
+#[test]
+fn opening_with_a_large_delta_is_quick() {
+    const ENTITIES: usize = 100_000;
+    let files = MemoryStore::new();
+    let options = StoreOptions::default();
+    let store = open_with(Arc::new(files.clone()), options.clone()).expect("opens");
+    create(&store).expect("a table");
+    for from in (0..ENTITIES).step_by(1000) {
+        let puts: Vec<Operation> = (from..from + 1000).map(|row| put(key("p", row), &content(row as i32))).collect();
+        block_on(store.write(&puts)).expect("a write");
+    }
+    drop(store);
+    let began = std::time::Instant::now();
+    let store = open_with(Arc::new(files), options).expect("opens");
+    let took = began.elapsed();
+    let snapshot = store.snapshot();
+    let entities = block_on(snapshot.table_snapshot(&table(&snapshot)).live_entities(store.files())).expect("a count");
+    assert_eq!(entities, ENTITIES as u64);
+    println!("opened with {ENTITIES} recent writes in {took:?}");
+    // Far above what it takes, for slow machines and builds without optimisation.
+    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+}

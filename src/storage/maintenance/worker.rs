@@ -1,0 +1,172 @@
+//! When a table is folded and compacted without being asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::compact::FILE_BYTES;
+use super::jobs::Work;
+use super::signals::is_due;
+use crate::storage::delta::TableDelta;
+use crate::storage::error::{Error, Result};
+use crate::storage::store::Store;
+
+/// How often tables are looked at that nobody asks a look for.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A table to which nothing was written for so long is folded.
+const QUIET: Duration = Duration::from_secs(60);
+/// A log of so many bytes is shortened: the tables that hold it back are folded.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+/// Between two attempts at a table that another job has.
+const BUSY_PAUSE: Duration = Duration::from_secs(1);
+/// Between two attempts after a failure, at first and at most.
+const FAILURE_PAUSE_MIN: Duration = Duration::from_secs(1);
+const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// Folds and compacts the tables of a store.
+#[derive(Debug)]
+pub struct Maintainer {
+    store: Arc<Store>,
+    file_bytes: usize,
+    log_bytes_max: u64,
+    /// By table: its last write that was seen, and when.
+    seen: BTreeMap<u64, (u64, Duration)>,
+    /// By table: when to try again, and the pause after the failure behind that.
+    again: BTreeMap<u64, (Duration, Duration)>,
+}
+
+impl Maintainer {
+    pub fn new(store: Arc<Store>) -> Self {
+        Self::with_sizes(store, FILE_BYTES, LOG_BYTES_MAX)
+    }
+
+    pub(super) fn with_sizes(store: Arc<Store>, file_bytes: usize, log_bytes_max: u64) -> Self {
+        Self { store, file_bytes, log_bytes_max, seen: BTreeMap::new(), again: BTreeMap::new() }
+    }
+
+    /// Works until [`Store::stop_maintenance`]. Blocks.
+    pub fn run(mut self) {
+        while let Some(wanted) = self.store.maintenance.wait(self.patience()) {
+            self.round(wanted);
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        let now = self.store.clock().elapsed();
+        let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
+        next.map_or(LOOK_EVERY, |next| next.clamp(Duration::from_millis(10), LOOK_EVERY))
+    }
+
+    /// Sees to the tables that somebody wants a look at, and to those that are due by themselves.
+    pub(super) fn round(&mut self, wanted: BTreeSet<u64>) {
+        let now = self.store.clock().elapsed();
+        let snapshot = self.store.snapshot();
+        let exists = |table: u64| snapshot.table(table).is_some();
+        self.seen.retain(|table, _| exists(*table));
+        self.again.retain(|table, _| exists(*table));
+        self.store.maintenance.retain(exists);
+        let held_back = self.holding_back_the_log(&snapshot.deltas);
+        let mut due = Vec::new();
+        for (&table, delta) in snapshot.deltas.iter() {
+            let quiet = self.is_quiet(table, delta, now);
+            let wanted = is_due(delta) || wanted.contains(&table) || quiet || held_back == Some(table);
+            // After a failure there is a pause, and then it is tried again without being asked.
+            if self.again.get(&table).map_or(wanted, |(at, _)| *at <= now) {
+                due.push(table);
+            }
+        }
+        // What it holds must not stay in memory or on disk for as long as the work takes.
+        drop(snapshot);
+        for table in due {
+            self.see_to(table);
+            if self.store.maintenance.is_stopped() {
+                return;
+            }
+        }
+        self.store.remove_retired();
+    }
+
+    /// The table with the oldest write that is not in run files, if the log is too long.
+    fn holding_back_the_log(&self, deltas: &BTreeMap<u64, Arc<TableDelta>>) -> Option<u64> {
+        if self.store.log_bytes() <= self.log_bytes_max {
+            return None;
+        }
+        let oldest = deltas.iter().filter_map(|(table, delta)| Some((delta.first_sequence()?, *table))).min();
+        oldest.map(|(_, table)| table)
+    }
+
+    fn is_quiet(&mut self, table: u64, delta: &TableDelta, now: Duration) -> bool {
+        if delta.is_empty() {
+            self.seen.remove(&table);
+            return false;
+        }
+        let last = delta.last_sequence();
+        let (seen, since) = self.seen.entry(table).or_insert((last, now));
+        if *seen != last {
+            (*seen, *since) = (last, now);
+        }
+        now.saturating_sub(*since) >= QUIET
+    }
+
+    fn see_to(&mut self, table: u64) {
+        let now = self.store.clock().elapsed();
+        match self.fold_and_compact(table) {
+            Ok(()) => {
+                self.again.remove(&table);
+            }
+            Err(Error::Busy(_)) => {
+                self.again.insert(table, (now + BUSY_PAUSE, Duration::ZERO));
+            }
+            // Dropped or emptied meanwhile, or nobody waits any more.
+            Err(Error::NoSuchTable(_) | Error::Closing) => {}
+            Err(_) => {
+                let before = self.again.get(&table).map_or(Duration::ZERO, |(_, pause)| *pause);
+                let pause = (before * 2).clamp(FAILURE_PAUSE_MIN, FAILURE_PAUSE_MAX);
+                self.again.insert(table, (self.store.clock().elapsed() + pause, pause));
+            }
+        }
+    }
+
+    fn fold_and_compact(&self, table: u64) -> Result<()> {
+        let store = &self.store;
+        let job = {
+            let named = store.table_of_job(table)?;
+            store.begin_work(&named.account, &named.name, Work::Fold)?
+        };
+        self.fold(table)?;
+        loop {
+            job.goes_on_with(Work::Compaction, store.clock().now());
+            let step = store.compact_step(table, self.file_bytes);
+            if let Ok(None) = &step {
+                return Ok(());
+            }
+            store.maintenance.compacted(table, outcome(&step), store.clock().now());
+            step?;
+            // Writers must not wait for all of a long compaction.
+            if store.snapshot().deltas.get(&table).is_some_and(is_due) {
+                job.goes_on_with(Work::Fold, store.clock().now());
+                self.fold(table)?;
+            }
+        }
+    }
+
+    fn fold(&self, table: u64) -> Result<()> {
+        if self.store.snapshot().deltas.get(&table).is_some_and(|delta| delta.is_empty()) {
+            return Ok(());
+        }
+        let folded = self.store.fold(table);
+        self.store.maintenance.folded(table, outcome(&folded), self.store.clock().now());
+        folded.map(|_| ())
+    }
+}
+
+fn outcome<T>(result: &Result<T>) -> std::result::Result<(), String> {
+    result.as_ref().map(|_| ()).map_err(|error| error.to_string())
+}
+
+impl Store {
+    /// Ends the maintenance of this store for good.
+    pub fn stop_maintenance(&self) {
+        self.maintenance.stop();
+    }
+}
