@@ -14,6 +14,7 @@ mod rowkey;
 #[path = "../postgres/server.rs"]
 mod server;
 mod wire;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::env;
