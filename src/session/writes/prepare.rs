@@ -61,7 +61,7 @@ impl Write {
                         }
                     }
                     if let Conflict::Update { assignments, selection } = conflict {
-                        let (query, rows) = conflict_query(self, assignments, selection.as_ref(), &[], &[])?;
+                        let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
                         self.of_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
                     }
                 }

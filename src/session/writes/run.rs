@@ -244,7 +244,7 @@ impl Running<'_> {
             self.put(write, &mut done, key.clone(), before, draft);
         }
         if let Conflict::Update { assignments, selection } = conflict {
-            self.updated_instead(write, assignments, selection.as_ref(), conflicts, &mut done).await?;
+            self.updated_instead(write, assignments, selection.as_deref(), conflicts, &mut done).await?;
         }
         Ok(done)
     }

@@ -56,7 +56,7 @@ pub enum Conflict {
     Replace,
     Update {
         assignments: Vec<(usize, Expr)>,
-        selection: Option<Expr>,
+        selection: Option<Box<Expr>>,
     },
 }
 
@@ -427,9 +427,10 @@ fn of_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
     }
     Ok(match conflict.action {
         OnConflictAction::DoNothing => Conflict::Nothing,
-        OnConflictAction::DoUpdate(update) => {
-            Conflict::Update { assignments: placed(target, &update.assignments, true)?, selection: update.selection }
-        }
+        OnConflictAction::DoUpdate(update) => Conflict::Update {
+            assignments: placed(target, &update.assignments, true)?,
+            selection: update.selection.map(Box::new),
+        },
     })
 }
 
