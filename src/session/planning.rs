@@ -305,10 +305,6 @@ impl Planner {
         })
     }
 
-    pub(super) fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
     /// The planner for one statement.
     pub(super) fn statement(&self, view: &View) -> PlannedStatement {
         let facts = self.facts(view);
