@@ -38,6 +38,7 @@ mod zone;
 
 pub use analyzer::ObjectNames;
 pub use error::{Error, ErrorKind};
+pub use float_keys::key as float_key;
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;

@@ -13,6 +13,7 @@ mod query;
 mod rowkey;
 #[path = "../postgres/server.rs"]
 mod server;
+mod subqueries;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -98,11 +99,11 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
             }
             compared.question(&format!("SELECT {deep} AS e FROM parts ORDER BY {}", query::K), true)?;
         }
-        for (ordered, template) in query::ONE_TABLE {
+        for (ordered, template) in query::ONE_TABLE.iter().chain(subqueries::ONE_TABLE) {
             let scope = Scope { tables: &[""], risky: false };
             compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
         }
-        for (ordered, template) in query::TWO_TABLES {
+        for (ordered, template) in query::TWO_TABLES.iter().chain(subqueries::TWO_TABLES) {
             let scope = Scope { tables: &["a", "b"], risky: false };
             compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
         }

@@ -1,0 +1,95 @@
+//! What a sub-query asks its surroundings for.
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DataFusionError, Result};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::apply::Apply;
+use super::outer_references::{Substitution, subquery_of};
+use crate::session::error::{Error, ErrorKind};
+
+/// Most nodes of the plan of the rows that ask. The domain is read from a copy of that plan, so that each level of sub-queries
+/// inside others may double it.
+const NODES_MAX: usize = 1500;
+
+/// A plan of columns, and which outer column each is.
+#[derive(Clone)]
+pub struct Domain {
+    pub plan: LogicalPlan,
+    pub columns: Vec<Substitution>,
+}
+
+impl Domain {
+    pub fn exprs(&self) -> impl Iterator<Item = Expr> {
+        self.columns.iter().map(|(_, column)| Expr::Column(column.clone()))
+    }
+
+    /// The columns of those that ask, and the domain's.
+    pub fn keys(&self) -> (Vec<Column>, Vec<Column>) {
+        self.columns.iter().cloned().unzip()
+    }
+}
+
+impl Apply<'_> {
+    /// A name that nothing else has.
+    pub fn name(&mut self, what: &str) -> Column {
+        *self.names += 1;
+        Column::new_unqualified(format!("__{what}_{}", self.names))
+    }
+
+    /// The distinct values of columns.
+    pub fn domain(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        let domain = self.rows(asked, input)?;
+        Ok(Domain { plan: LogicalPlanBuilder::from(domain.plan).distinct()?.build()?, ..domain })
+    }
+
+    /// The values of columns, as often as they are there.
+    pub fn rows(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        refuse_large(input)?;
+        let columns: Vec<Substitution> = asked.into_iter().map(|column| (column, self.name("outer"))).collect();
+        let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
+        let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
+        Ok(Domain { plan, columns })
+    }
+
+    /// A domain of the same values under new names.
+    pub fn renamed(&mut self, domain: &Domain) -> Result<Domain> {
+        refuse_large(&domain.plan)?;
+        let columns: Vec<Substitution> =
+            domain.columns.iter().map(|(outer, _)| (outer.clone(), self.name("outer"))).collect();
+        let pairs = domain.columns.iter().zip(&columns);
+        let exprs = pairs.map(|((_, old), (_, new))| Expr::Column(old.clone()).alias(&new.name));
+        let plan = LogicalPlanBuilder::from(domain.plan.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
+        Ok(Domain { plan, columns })
+    }
+}
+
+/// Refuses to copy a plan that copies have made large.
+pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
+    if nodes(plan, NODES_MAX)? < NODES_MAX {
+        return Ok(());
+    }
+    let error = Error::new(
+        ErrorKind::TooComplex,
+        "the statement has too many subqueries that refer to subqueries beside or around them",
+    );
+    Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
+}
+
+/// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further than to `most`.
+fn nodes(plan: &LogicalPlan, most: usize) -> Result<usize> {
+    let mut count = 0;
+    plan.apply(|node| {
+        count += 1;
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Some(subquery) = subquery_of(expr) {
+                    count += nodes(&subquery.subquery, most.saturating_sub(count))?;
+                }
+                Ok(if count < most { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+            })
+        })?;
+        Ok(if count < most { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(count)
+}
