@@ -8,6 +8,7 @@ mod answer;
 mod commands;
 mod constructs;
 mod definitions;
+mod engine_faults;
 mod engine_words;
 mod error;
 mod explain;

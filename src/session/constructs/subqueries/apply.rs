@@ -10,11 +10,14 @@ use datafusion::logical_expr::expr::Exists;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{AggregateUDF, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit};
+use datafusion::logical_expr::{
+    AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit,
+};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::domain::Domain;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
+use super::places::refuse_others;
 use super::trust::{self, is_aggregated};
 use crate::functions::system::single_value;
 
@@ -76,8 +79,14 @@ impl Apply<'_> {
             LogicalPlan::Join(join) => self.join(join),
             plan if !has_subqueries(&plan)? => Ok(Transformed::no(plan)),
             LogicalPlan::Projection(_) | LogicalPlan::Filter(_) => self.expressions(plan),
-            LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_) => self.moved_below(plan),
-            plan => Ok(Transformed::no(plan)),
+            LogicalPlan::Aggregate(_)
+            | LogicalPlan::Sort(_)
+            | LogicalPlan::Window(_)
+            | LogicalPlan::Distinct(Distinct::On(_)) => self.moved_below(plan),
+            plan => {
+                refuse_others(&plan)?;
+                Ok(Transformed::no(plan))
+            }
         }
     }
 

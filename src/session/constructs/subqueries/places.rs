@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Result, not_impl_err};
+use datafusion::common::{Column, JoinType, Result, not_impl_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
@@ -12,7 +12,7 @@ use super::apply::Apply;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
 
 impl Apply<'_> {
-    /// Aggregates, sorts and windows.
+    /// Aggregates, sorts, windows and DISTINCT ON.
     pub fn moved_below(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         if let LogicalPlan::Aggregate(aggregate) = &plan
             && aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)) && holds_subquery(expr))
@@ -35,7 +35,7 @@ impl Apply<'_> {
         let plan = plan.data;
         let Some(input) = plan.inputs().into_iter().next().cloned() else { return Ok(Transformed::no(plan)) };
         let plan = plan.with_new_exprs(plan.expressions(), vec![with_columns(input, moved)?])?;
-        if matches!(plan, LogicalPlan::Aggregate(_)) {
+        if matches!(plan, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)) {
             return Ok(Transformed::yes(plan));
         }
         let columns: Vec<_> = schema.columns().into_iter().map(Expr::Column).collect();
@@ -50,6 +50,11 @@ impl Apply<'_> {
         expr.transform_down(|expr| {
             if !moves(&expr)? {
                 return Ok(Transformed::no(expr));
+            }
+            let same = |known: &Expr| matches!(known, Expr::Alias(alias) if *alias.expr == expr);
+            if let Some(Expr::Alias(known)) = moved.iter().find(|known| same(known)) {
+                let column = Expr::Column(Column::new_unqualified(&known.name));
+                return Ok(Transformed::new(column, true, TreeNodeRecursion::Jump));
             }
             let name = self.name("value");
             moved.push(expr.alias(&name.name));
@@ -114,6 +119,17 @@ impl Apply<'_> {
         }
         Ok(Transformed::yes(LogicalPlanBuilder::from(plan).project(columns)?.build()?))
     }
+}
+
+/// Refuses sub-queries that nothing can answer.
+pub fn refuse_others(plan: &LogicalPlan) -> Result<()> {
+    plan.apply_expressions(|expr| {
+        if any_moves(expr)? {
+            return not_impl_err!("a subquery in this place is not supported");
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
 }
 
 /// Whether an expression is a sub-query that only a projection or filter may hold.

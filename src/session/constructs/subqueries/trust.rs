@@ -1,6 +1,6 @@
 //! What is left to the optimizer: shapes of sub-queries that it makes the right joins of.
 
-use datafusion::common::{JoinType, Result};
+use datafusion::common::Result;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
@@ -63,9 +63,6 @@ fn pulled_up(plan: &LogicalPlan, over: Over) -> Result<bool> {
         LogicalPlan::Projection(projection) => pulled_up(&projection.input, over),
         LogicalPlan::SubqueryAlias(alias) => pulled_up(&alias.input, over),
         LogicalPlan::Aggregate(aggregate) => Ok(over == Over::Values && pulled_up(&aggregate.input, Over::Aggregate)?),
-        LogicalPlan::Join(join) if join.join_type == JoinType::Inner => {
-            Ok(pulled_up(&join.left, over)? && pulled_up(&join.right, over)?)
-        }
         _ => Ok(false),
     }
 }
