@@ -10,12 +10,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Dependency, Result, plan_err};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
+    Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -26,25 +26,25 @@ pub struct ForgetKeys;
 
 impl AnalyzerRule for ForgetKeys {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Aggregate(aggregate) if repeats(&aggregate.input) => {
-                let input = forgetting(aggregate.input)?;
-                Ok(Transformed::yes(LogicalPlan::Aggregate(Aggregate::try_new(
-                    input,
-                    aggregate.group_expr,
-                    aggregate.aggr_expr,
-                )?)))
+        let forgot = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Aggregate(mut aggregate) if repeats(&aggregate.input)? => {
+                aggregate.input = forgetting(aggregate.input)?;
+                Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
             }
-            LogicalPlan::Distinct(Distinct::All(input)) if repeats(&input) => {
+            LogicalPlan::Distinct(Distinct::All(input)) if repeats(&input)? => {
                 Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(forgetting(input)?))))
             }
-            LogicalPlan::Distinct(Distinct::On(mut on)) if repeats(&on.input) => {
+            LogicalPlan::Distinct(Distinct::On(mut on)) if repeats(&on.input)? => {
                 on.input = forgetting(on.input)?;
                 Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(on))))
             }
             plan => Ok(Transformed::no(plan)),
-        })
-        .data()
+        })?;
+        if !forgot.transformed {
+            return Ok(forgot.data);
+        }
+        // Schemas hold what is known: those above still what is forgotten.
+        forgot.data.transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes)).data()
     }
 
     fn name(&self) -> &str {
@@ -52,9 +52,11 @@ impl AnalyzerRule for ForgetKeys {
     }
 }
 
-/// Whether a plan knows columns that were a key before a join.
-fn repeats(plan: &LogicalPlan) -> bool {
-    plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)
+/// Whether a plan knows columns that were a key before a join, or will when its DISTINCTs have become aggregates.
+fn repeats(plan: &LogicalPlan) -> Result<bool> {
+    let groups = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)));
+    Ok(plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)
+        || plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_)) && node.exists(groups)?))?)
 }
 
 fn forgetting(input: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {

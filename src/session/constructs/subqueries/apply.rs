@@ -38,10 +38,15 @@ impl ApplySubqueries {
 
 impl AnalyzerRule for ApplySubqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let mut names = 0;
+        let (mut names, mut copied) = (0, 0);
         let applied = plan.transform_down_with_subqueries(|plan| {
-            let mut apply =
-                Apply { single_value: &self.single_value, min: &self.min, max: &self.max, names: &mut names };
+            let mut apply = Apply {
+                single_value: &self.single_value,
+                min: &self.min,
+                max: &self.max,
+                names: &mut names,
+                copied: &mut copied,
+            };
             apply.node(plan)
         })?;
         if !applied.transformed {
@@ -62,6 +67,8 @@ pub struct Apply<'a> {
     pub max: &'a Arc<AggregateUDF>,
     /// Counts the names given out.
     pub names: &'a mut usize,
+    /// Nodes of plans that were copied.
+    pub copied: &'a mut usize,
 }
 
 /// The rows of a sub-query, for all values of its domain; without one it asks nothing of its surroundings.

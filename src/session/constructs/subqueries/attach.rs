@@ -80,12 +80,16 @@ impl Apply<'_> {
             LogicalPlan::Union(union) => {
                 let mut attached = Vec::with_capacity(union.inputs.len());
                 for input in &union.inputs {
+                    self.copies(&domain.plan)?;
                     let plan = self.attach(input, domain)?;
                     attached.push(LogicalPlanBuilder::from(plan).project(whole(domain, input.schema()))?.build()?);
                 }
                 united(attached)
             }
-            LogicalPlan::Values(values) => of_values(values, domain),
+            LogicalPlan::Values(values) => {
+                values.values.iter().try_for_each(|_| self.copies(&domain.plan))?;
+                of_values(values, domain)
+            }
             LogicalPlan::Window(window) => self.window(window, domain, &inputs),
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, domain, &inputs),
             LogicalPlan::Limit(limit) => self.limit(limit, domain),
@@ -276,7 +280,6 @@ fn of_values(values: &Values, domain: &Domain) -> Result<LogicalPlan> {
         }
         rows.push(LogicalPlanBuilder::from(domain.plan.clone()).project(exprs)?.build()?);
     }
-    super::domain::refuse_large(&domain.plan)?;
     united(rows)
 }
 

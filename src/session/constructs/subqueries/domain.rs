@@ -8,9 +8,9 @@ use super::apply::Apply;
 use super::outer_references::{Substitution, subquery_of};
 use crate::session::error::{Error, ErrorKind};
 
-/// Most nodes of the plan of the rows that ask. The domain is read from a copy of that plan, so that each level of sub-queries
-/// inside others may double it.
-const NODES_MAX: usize = 1500;
+/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan of the rows that ask, and what
+/// asks in that plan is copied with it: sub-queries that ask each other in a row double the plan, or more, at each step.
+const COPIED_MAX: usize = 3000;
 
 /// A plan of columns, and which outer column each is.
 #[derive(Clone)]
@@ -31,6 +31,19 @@ impl Domain {
 }
 
 impl Apply<'_> {
+    /// Counts what is copied, and refuses what would be planned for long.
+    pub fn copies(&mut self, plan: &LogicalPlan) -> Result<()> {
+        *self.copied += nodes(plan, COPIED_MAX)?;
+        if *self.copied < COPIED_MAX {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::TooComplex,
+            "the statement has too many subqueries that refer to subqueries beside or around them",
+        );
+        Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
+    }
+
     /// A name that nothing else has.
     pub fn name(&mut self, what: &str) -> Column {
         *self.names += 1;
@@ -45,7 +58,7 @@ impl Apply<'_> {
 
     /// The values of columns, as often as they are there.
     pub fn rows(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
-        refuse_large(input)?;
+        self.copies(input)?;
         let columns: Vec<Substitution> = asked.into_iter().map(|column| (column, self.name("outer"))).collect();
         let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
         let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
@@ -54,7 +67,7 @@ impl Apply<'_> {
 
     /// A domain of the same values under new names.
     pub fn renamed(&mut self, domain: &Domain) -> Result<Domain> {
-        refuse_large(&domain.plan)?;
+        self.copies(&domain.plan)?;
         let columns: Vec<Substitution> =
             domain.columns.iter().map(|(outer, _)| (outer.clone(), self.name("outer"))).collect();
         let pairs = domain.columns.iter().zip(&columns);
@@ -62,18 +75,6 @@ impl Apply<'_> {
         let plan = LogicalPlanBuilder::from(domain.plan.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
         Ok(Domain { plan, columns })
     }
-}
-
-/// Refuses to copy a plan that copies have made large.
-pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
-    if nodes(plan, NODES_MAX)? < NODES_MAX {
-        return Ok(());
-    }
-    let error = Error::new(
-        ErrorKind::TooComplex,
-        "the statement has too many subqueries that refer to subqueries beside or around them",
-    );
-    Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
 }
 
 /// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further than to `most`.

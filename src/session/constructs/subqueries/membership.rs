@@ -114,7 +114,7 @@ impl Apply<'_> {
         extremes: &[Arc<AggregateUDF>],
         joined: &mut LogicalPlan,
     ) -> Result<Counts> {
-        super::domain::refuse_large(plan)?;
+        self.copies(plan)?;
         let (rows, values) = (self.name("rows"), self.name("values"));
         let mut aggregates = vec![
             count_udaf().call(vec![lit(ScalarValue::Int64(Some(1)))]).alias(&rows.name),

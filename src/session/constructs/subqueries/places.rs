@@ -6,7 +6,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, JoinType, Result, not_impl_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::logical_expr::{Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
 
 use super::apply::Apply;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
@@ -34,8 +34,15 @@ impl Apply<'_> {
         }
         let plan = plan.data;
         let Some(input) = plan.inputs().into_iter().next().cloned() else { return Ok(Transformed::no(plan)) };
-        let plan = plan.with_new_exprs(plan.expressions(), vec![with_columns(input, moved)?])?;
-        if matches!(plan, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)) {
+        let input = with_columns(input, moved)?;
+        let plan = match plan {
+            LogicalPlan::Distinct(Distinct::On(mut on)) => {
+                on.input = Arc::new(input);
+                return Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(on))));
+            }
+            plan => plan.with_new_exprs(plan.expressions(), vec![input])?,
+        };
+        if matches!(plan, LogicalPlan::Aggregate(_)) {
             return Ok(Transformed::yes(plan));
         }
         let columns: Vec<_> = schema.columns().into_iter().map(Expr::Column).collect();
