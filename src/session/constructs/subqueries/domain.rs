@@ -10,7 +10,7 @@ use crate::session::error::{Error, ErrorKind};
 
 /// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan of the rows that ask, and what
 /// asks in that plan is copied with it: sub-queries that ask each other in a row double the plan, or more, at each step.
-const COPIED_MAX: usize = 3000;
+const COPIED_MAX: usize = 2000;
 
 /// A plan of columns, and which outer column each is.
 #[derive(Clone)]
@@ -52,13 +52,13 @@ impl Apply<'_> {
 
     /// The distinct values of columns.
     pub fn domain(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        self.copies(input)?;
         let domain = self.rows(asked, input)?;
         Ok(Domain { plan: LogicalPlanBuilder::from(domain.plan).distinct()?.build()?, ..domain })
     }
 
     /// The values of columns, as often as they are there.
     pub fn rows(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
-        self.copies(input)?;
         let columns: Vec<Substitution> = asked.into_iter().map(|column| (column, self.name("outer"))).collect();
         let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
         let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
