@@ -357,7 +357,16 @@ impl ExecutionPlan for EntityScanExec {
     }
 
     fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        self.parquet.try_swapping_with_projection(projection)?.map(|plan| self.rewrap(plan)).transpose()
+        let Some(plan) = self.parquet.try_swapping_with_projection(projection)? else { return Ok(None) };
+        let swapped = self.rewrap(plan)?;
+        if let (Some(direction), Some(scan)) = (self.order, swapped.downcast_ref::<Self>()) {
+            // Lanes are merged by their keys, which have to be there for it.
+            let merges = self.scan.layers.is_some() || self.config()?.file_groups.len() > 1;
+            if merges && scan.ordering(direction).len() < self.ordering(direction).len() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(swapped))
     }
 
     fn handle_child_pushdown_result(

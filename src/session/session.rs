@@ -6,11 +6,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::sqlparser::ast;
 use futures::stream;
 
 use super::answer::Answer;
-use super::commands::{Command, Direction, Discard};
+use super::commands::{Command, Discard};
 use super::copy::{CopyIn, CopyOut};
 use super::definitions::Definition;
 use super::error::{Error, ErrorKind, Result};
@@ -26,10 +25,12 @@ use super::transaction::{Transaction, TransactionStatus, set_modes};
 use super::writes;
 use crate::model::Value;
 use crate::sql_types::{PostgresType, SqlValue, TextStyle, field, parse_text, type_by_name, type_by_sql_name};
-use crate::storage::Operation;
 
-/// How often a statement reads again because somebody else was faster.
-const WRITE_ATTEMPTS_MAX: usize = 200;
+mod cursors;
+mod writing;
+
+pub use writing::write_tag;
+
 /// Statements and portals of a session, most of which clients forget to close.
 const NAMED_MAX: usize = 10_000;
 
@@ -406,101 +407,6 @@ impl Session {
         }
     }
 
-    /// Defines something; outside of transactions, since it is committed at once.
-    async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
-        let tag = Definition::tag(definition);
-        self.refuse_if_read_only(tag)?;
-        if self.transaction.status() != TransactionStatus::Idle {
-            let message = format!("{tag} cannot run inside a transaction block");
-            return Err(Error::new(ErrorKind::ActiveTransaction, message)
-                .with_hint("definitions are committed at once: COMMIT first"));
-        }
-        let view = self.view();
-        let defined = self.planner.define(view, &prepared.statement, definition).await?;
-        self.notices.extend(defined.notices.into_iter().map(|notice| Error::new(ErrorKind::Notice, notice)));
-        match (defined.rows, &prepared.columns) {
-            (Some(rows), Some(columns)) => Ok(Outcome::Rows(Rows::new(Arc::clone(columns), tag, Answer::of(rows)))),
-            _ => Ok(Outcome::Done(tag.to_owned())),
-        }
-    }
-
-    /// Writes: at once and again if somebody was faster, or as part of the transaction block.
-    async fn write(
-        &mut self,
-        prepared: &Arc<Prepared>,
-        written: &ast::Statement,
-        parameters: &[SqlValue],
-    ) -> Result<Outcome> {
-        self.transaction.refuse_if_failed()?;
-        let verb = writes::verb(written).unwrap_or_default();
-        self.refuse_if_read_only(verb)?;
-        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
-        let mut attempt = 1;
-        loop {
-            let view = self.view();
-            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-            let (write, mut done) =
-                self.planner.changes(&view, prepared, written, parameters, is_transaction, held).await?;
-            let mut answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
-            match self.transaction.own() {
-                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), view.now)?,
-                None => {
-                    let table = write.target.table().id;
-                    let operations: Vec<Operation> =
-                        done.changes.drain(..).filter_map(|change| change.operation(table)).collect();
-                    if !operations.is_empty() {
-                        let committed = match self.planner.commit(&operations).await {
-                            // What it has read is out of date: it reads again.
-                            Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
-                                attempt += 1;
-                                tokio::task::yield_now().await;
-                                continue;
-                            }
-                            committed => committed?,
-                        };
-                        if done.returned.are_written && writes::returns_timestamp(&write) {
-                            done.returned.set_timestamp(committed.timestamp);
-                            answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
-                        }
-                    }
-                }
-            }
-            return Ok(match (answer, &prepared.columns) {
-                (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
-                _ => Outcome::Done(write_tag(verb, done.count)),
-            });
-        }
-    }
-
-    /// Writes what has come in; the answer is the tag.
-    pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
-        let now = self.planner.now();
-        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
-        let (target, changes) = self.planner.copied(copy, is_transaction).await?;
-        let rows = changes.len();
-        match self.transaction.own() {
-            Some(own) => own.add(&target.snapshot, changes, now)?,
-            None => {
-                let table = target.table().id;
-                let operations: Vec<Operation> =
-                    changes.into_iter().filter_map(|change| change.operation(table)).collect();
-                if !operations.is_empty() {
-                    self.planner.commit(&operations).await?;
-                }
-            }
-        }
-        Ok(format!("COPY {rows}"))
-    }
-
-    fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
-        let read_only = ["transaction_read_only", "default_transaction_read_only"];
-        if read_only.iter().any(|name| self.settings.is_on(name)) {
-            let message = format!("cannot execute {tag} in a read-only transaction");
-            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
-        }
-        Ok(())
-    }
-
     async fn command(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -652,16 +558,8 @@ impl Session {
             read_only: Some(self.settings.is_on("transaction_read_only")),
             deferrable: Some(self.settings.is_on("transaction_deferrable")),
         };
-        if commit && self.transaction.status() == TransactionStatus::InTransaction {
-            let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
-            if !operations.is_empty()
-                && let Err(error) = self.planner.commit(&operations).await
-            {
-                // Nothing of it was written, or nobody knows: the transaction is over either way.
-                self.transaction.end(false, &mut self.settings);
-                self.end_portals();
-                return Err(error);
-            }
+        if commit {
+            self.commit_writes().await?;
         }
         let ended = self.transaction.end(commit, &mut self.settings);
         if ended.is_none() {
@@ -691,19 +589,6 @@ impl Session {
                 self.settings.set(name, value, true)
             }
             _ => self.settings.set(name, value, local),
-        }
-    }
-
-    /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped is thrown away here.
-    async fn fetch(&mut self, name: &str, direction: Direction, wants_rows: bool) -> Result<Outcome> {
-        self.cursor(name)?;
-        let mut portal = self.take_portal(name)?;
-        let skipped = skip_rows(&mut portal, name, direction, wants_rows).await;
-        self.put_portal(name, portal);
-        let (moved, rows_max) = skipped?;
-        match wants_rows {
-            true => Ok(Outcome::FromCursor { name: name.to_owned(), rows_max }),
-            false => Ok(Outcome::Done(format!("MOVE {moved}"))),
         }
     }
 
@@ -775,11 +660,6 @@ fn value_as(value: &Value, ty: &'static PostgresType, style: &TextStyle) -> Resu
     })
 }
 
-/// The tag of a statement that wrote.
-pub fn write_tag(verb: &str, rows: u64) -> String {
-    if verb == "INSERT" { format!("INSERT 0 {rows}") } else { format!("{verb} {rows}") }
-}
-
 fn unknown_portal(name: &str) -> Error {
     Error::new(ErrorKind::UnknownCursor, format!("portal \"{name}\" does not exist"))
 }
@@ -793,33 +673,4 @@ fn type_named(name: &str) -> Result<&'static PostgresType> {
     type_by_sql_name(flat)
         .or_else(|| type_by_name(flat))
         .ok_or_else(|| Error::new(ErrorKind::UnknownObject, format!("type \"{name}\" does not exist")))
-}
-
-/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many are wanted from there.
-async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
-    let PortalState::Running(rows) = &mut portal.state else {
-        return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
-    };
-    let forward_only = || {
-        Error::new(ErrorKind::WrongState, "cursor can only scan forward")
-            .with_hint("ask the query again, or fetch all of it into the client")
-    };
-    let (skip, wanted) = match direction {
-        Direction::Forward(count) => (0, count.unwrap_or(u64::MAX)),
-        Direction::Backward(Some(0)) => (0, 0),
-        Direction::Absolute(place) if place > 0 && place.unsigned_abs() > rows.taken => {
-            (place.unsigned_abs() - rows.taken - 1, 1)
-        }
-        Direction::Relative(places) if places > 0 => (places.unsigned_abs() - 1, 1),
-        _ => return Err(forward_only()),
-    };
-    let drop_rows = if wants_rows { skip } else { skip.saturating_add(wanted) };
-    let mut dropped = 0;
-    while dropped < drop_rows {
-        let most = usize::try_from(drop_rows - dropped).unwrap_or(usize::MAX);
-        let Some(batch) = rows.next(most).await? else { break };
-        dropped += batch.num_rows() as u64;
-    }
-    let moved = if wanted == 1 { dropped.saturating_sub(skip) } else { dropped };
-    Ok((moved, wanted))
 }

@@ -15,6 +15,7 @@ mod rowkey;
 mod server;
 mod subqueries;
 mod wire;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::env;

@@ -41,7 +41,12 @@ fn import(folder: &Path, table: &str, ndjson: &str) -> Outcome<()> {
 
 impl Rowkey {
     pub fn start(tables: &[(&str, String)]) -> Outcome<Self> {
-        let folder = std::env::temp_dir().join(format!("rowkey-differential-{}", std::process::id()));
+        Self::start_in("questions", tables)
+    }
+
+    /// A server with a folder of its own.
+    pub fn start_in(name: &str, tables: &[(&str, String)]) -> Outcome<Self> {
+        let folder = std::env::temp_dir().join(format!("rowkey-differential-{name}-{}", std::process::id()));
         for (table, ndjson) in tables {
             import(&folder, table, ndjson)?;
         }

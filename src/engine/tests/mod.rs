@@ -9,6 +9,7 @@ mod maintenance;
 mod parameters;
 mod plan_cache;
 mod scans;
+mod transactions;
 mod writes;
 
 use std::io::Cursor;

@@ -6,7 +6,8 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
-use super::run::{Done, Returned, Running, duplicate_key, returning_query};
+use super::found::returning_query;
+use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
 use crate::session::answer::Answer;
 use crate::session::error::{Error, ErrorKind, Result};

@@ -10,6 +10,7 @@
 mod changes;
 mod draft;
 mod execute;
+mod found;
 mod own;
 mod prepare;
 mod rows;
@@ -22,8 +23,9 @@ mod write;
 pub use changes::{Before, Budget, Change, entities};
 pub use draft::Draft;
 pub use execute::Explained;
+pub use found::returns_timestamp;
 pub use own::OwnChanges;
-pub use run::{duplicate_key, returns_timestamp};
+pub use run::duplicate_key;
 pub use syntax::{MEMORY_ROWS, relation_of};
 pub use target::{Takes, Target};
 pub use values::text_value;

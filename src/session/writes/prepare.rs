@@ -2,8 +2,9 @@
 
 use datafusion::sql::sqlparser::ast;
 
+use super::found::{conflict_query, returning_query};
 use super::rows::MemoryColumn;
-use super::run::{Returned, conflict_query, returning_query};
+use super::run::Returned;
 use super::syntax::{self, item};
 use super::values::Cell;
 use super::write::{Action, Conflict, KEY_COLUMNS, Source, Write};

@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_empty_array};
-use arrow::compute::interleave;
-use arrow::datatypes::{Field, FieldRef, Schema};
+use arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::common::DataFusionError;
 use datafusion::execution::RecordBatchStream;
 use datafusion::sql::sqlparser::ast::{self, Expr};
@@ -13,8 +11,9 @@ use futures::TryStreamExt;
 
 use super::changes::{Before, Budget, Change, entities};
 use super::draft::Draft;
-use super::rows::{MemoryColumn, column_of, memory_table};
-use super::syntax::{self, MEMORY_ROWS, assigned, column, columns_named, from_memory, item, memory_name};
+use super::found::{Found, conflict_query, key_of};
+use super::rows::MemoryColumn;
+use super::syntax::{self, item};
 use super::target::TargetColumn;
 use super::values::{AssignedColumn, Cell, parameter_value};
 use super::write::{
@@ -198,7 +197,7 @@ impl Running<'_> {
         let keys = drafts.iter().map(|draft| draft.key(target)).collect::<Result<Vec<_>>>()?;
         let mut done = Done { returned: Returned { are_written: true, ..Returned::default() }, ..Done::default() };
         let mut places: HashMap<&Key, usize> = HashMap::with_capacity(keys.len());
-        let mut skipped = HashSet::new();
+        let (mut skipped, mut repeated) = (HashSet::new(), HashSet::new());
         for (place, key) in keys.iter().enumerate() {
             let Some(before) = places.insert(key, place) else { continue };
             match conflict {
@@ -211,10 +210,9 @@ impl Running<'_> {
                 Conflict::Replace => {
                     skipped.insert(before);
                 }
+                // An error only if the row was written before, which is seen below.
                 Conflict::Update { .. } => {
-                    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
-                    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
-                    return Err(Error::new(ErrorKind::Cardinality, message).with_hint(hint));
+                    repeated.insert(key.clone());
                 }
             }
         }
@@ -238,6 +236,7 @@ impl Running<'_> {
                     conflicts.push((Arc::clone(existing), draft));
                     continue;
                 }
+                (Conflict::Update { .. }, None) if repeated.contains(key) => return Err(twice()),
                 (_, existing) => Before::Seen(existing.as_ref().map(|entity| entity.timestamp)),
             };
             self.put(write, &mut done, key.clone(), before, draft);
@@ -277,6 +276,8 @@ impl Running<'_> {
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
+        // By key: the first row that was updated.
+        let mut updated: HashMap<Key, usize> = HashMap::new();
         while let Some(batch) = rows.try_next().await? {
             let places = batch.column(0).as_primitive::<arrow::datatypes::Int64Type>().clone();
             let assigned = assignments.iter().enumerate();
@@ -284,7 +285,11 @@ impl Running<'_> {
                 .map(|(place, (at, _))| self.assigned(&target.columns[*at], &batch, place + 1))
                 .collect::<Result<Vec<_>>>()?;
             for row in 0..batch.num_rows() {
-                let (entity, _) = &conflicts[places.value(row) as usize];
+                let place = places.value(row) as usize;
+                let (entity, _) = &conflicts[place];
+                if updated.insert(entity.key.clone(), place).is_some() {
+                    return Err(twice());
+                }
                 let mut draft = Draft::of(entity);
                 for ((at, _), values) in assignments.iter().zip(&assigned) {
                     draft.assign(&target.columns[*at], values.value(row)?)?;
@@ -296,7 +301,12 @@ impl Running<'_> {
                 self.put(write, done, entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
             }
         }
-        Ok(())
+        // A row that was updated is not looked at again, whatever the condition says.
+        let later = conflicts
+            .iter()
+            .enumerate()
+            .find(|(place, (entity, _))| updated.get(&entity.key).is_some_and(|first| first < place));
+        if later.is_some() { Err(twice()) } else { Ok(()) }
     }
 
     async fn updated(&self, write: &Write, assignments: &[(usize, Expr)]) -> Result<Done> {
@@ -503,131 +513,10 @@ impl Running<'_> {
     }
 }
 
-/// The query over existing and proposed rows that ON CONFLICT DO UPDATE is, and those rows.
-pub fn conflict_query(
-    write: &Write,
-    assignments: &[(usize, Expr)],
-    selection: Option<&Expr>,
-    existing: &[Entity],
-    proposed: &[Entity],
-) -> Result<(ast::Statement, Arc<dyn datafusion::catalog::TableProvider>)> {
-    const EXCLUDED: &str = "excluded";
-    let aliases = [write.alias.clone(), EXCLUDED.to_owned()];
-    let mut items = vec![item(column(MEMORY_ROWS, "(row)"), "(row)")];
-    for (place, (at, expr)) in assignments.iter().enumerate() {
-        items.push(item(assigned(expr, &write.target.columns[*at]), &format!("(value {place})")));
-    }
-    let mut selection = selection.cloned();
-    let mut named = columns_named(&items, &aliases);
-    for column in selection.iter().flat_map(|selection| columns_named(selection, &aliases)) {
-        if !named.contains(&column) {
-            named.push(column);
-        }
-    }
-    let row_field: FieldRef = Arc::new(Field::new("(row)", arrow::datatypes::DataType::Int64, false));
-    let numbers: ArrayRef = Arc::new(arrow::array::Int64Array::from_iter_values(0..existing.len() as i64));
-    let mut columns: Vec<MemoryColumn> = vec![(row_field, numbers)];
-    for (alias, name) in named {
-        let of = if alias == EXCLUDED { proposed } else { existing };
-        let target = &write.target.columns[write.target.place(&name)?];
-        let field = target.field.as_ref().clone().with_name(memory_name(&alias, &name)).with_nullable(true);
-        columns.push((Arc::new(field), column_of(target, of)?));
-    }
-    from_memory(&mut items, &aliases);
-    if let Some(selection) = &mut selection {
-        from_memory(selection, &aliases);
-    }
-    let from = vec![syntax::from_table(&["public", MEMORY_ROWS], MEMORY_ROWS)];
-    let query = syntax::select(write.with.as_ref(), items, from, selection)?;
-    Ok((query, memory_table(columns, existing.len())?))
-}
-
-/// The query that RETURNING is, and the rows that it reads.
-pub fn returning_query(
-    write: &Write,
-    returned: &Returned,
-) -> Result<Option<(ast::Statement, Arc<dyn datafusion::catalog::TableProvider>)>> {
-    let Some(items) = &write.returning else { return Ok(None) };
-    let aliases = write.aliases();
-    let mut columns: Vec<MemoryColumn> = Vec::new();
-    for (alias, name) in write.returned() {
-        if alias != write.alias {
-            continue;
-        }
-        let target = &write.target.columns[write.target.place(&name)?];
-        let field = target.field.as_ref().clone().with_name(memory_name(&alias, &name));
-        columns.push((Arc::new(field), column_of(target, &returned.entities)?));
-    }
-    columns.extend(returned.others.iter().cloned());
-    let mut items = items.clone();
-    from_memory(&mut items, &aliases);
-    let from = vec![syntax::from_table(&["public", MEMORY_ROWS], MEMORY_ROWS)];
-    let query = syntax::select(write.with.as_ref(), items, from, None)?;
-    Ok(Some((query, memory_table(columns, returned.entities.len())?)))
-}
-
-/// Whether RETURNING tells the time of the write, which is known when it is done.
-pub fn returns_timestamp(write: &Write) -> bool {
-    write.returned().iter().any(|(alias, name)| *alias == write.alias && name == crate::storage::run::TIMESTAMP)
-}
-
-/// Rows of the query of UPDATE and DELETE: each key once, with what RETURNING wants of other relations.
-struct Found {
-    keys: HashSet<Key>,
-    /// Where the columns of other relations begin.
-    others_from: usize,
-    batches: Vec<Vec<ArrayRef>>,
-    fields: Vec<FieldRef>,
-    /// Batch and row of every key.
-    places: Vec<(usize, usize)>,
-    wants_others: bool,
-}
-
-impl Found {
-    fn new(write: &Write, others_from: usize, schema: &Schema) -> Self {
-        let wants_others = write.returned().iter().any(|(alias, _)| *alias != write.alias);
-        let fields = schema.fields().iter().skip(others_from).filter(|_| wants_others).cloned().collect();
-        Self { keys: HashSet::new(), others_from, batches: Vec::new(), fields, places: Vec::new(), wants_others }
-    }
-
-    /// The rows whose keys were not there before.
-    fn rows_of(&mut self, batch: &RecordBatch) -> Result<Vec<(usize, Key)>> {
-        let mut rows = Vec::with_capacity(batch.num_rows());
-        for row in 0..batch.num_rows() {
-            let key = key_of(batch, row)?;
-            if self.keys.insert(key.clone()) {
-                rows.push((row, key));
-            }
-        }
-        if self.wants_others {
-            let number = self.batches.len();
-            self.batches.push(batch.columns()[self.others_from..].to_vec());
-            self.places.extend(rows.iter().map(|(row, _)| (number, *row)));
-        }
-        Ok(rows)
-    }
-
-    fn returned(self) -> Result<Returned> {
-        let mut others = Vec::new();
-        for (place, field) in self.fields.iter().enumerate() {
-            let arrays: Vec<&dyn Array> = self.batches.iter().map(|columns| columns[place].as_ref()).collect();
-            let values = match arrays.is_empty() {
-                true => new_empty_array(field.data_type()),
-                false => interleave(&arrays, &self.places).map_err(DataFusionError::from)?,
-            };
-            others.push((Arc::clone(field), values));
-        }
-        Ok(Returned { others, ..Returned::default() })
-    }
-}
-
-fn key_of(batch: &RecordBatch, row: usize) -> Result<Key> {
-    let part = |place: usize| {
-        let array = batch.column(place);
-        let text = array.as_string_view_opt().filter(|array| array.is_valid(row)).map(|array| array.value(row));
-        text.ok_or_else(|| Error::new(ErrorKind::Internal, "a row to be written has no key"))
-    };
-    Ok(Key::new(part(0)?, part(1)?))
+fn twice() -> Error {
+    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+    Error::new(ErrorKind::Cardinality, message).with_hint(hint)
 }
 
 /// A row that was selected is of the same snapshot as the entity.

@@ -1,0 +1,50 @@
+//! Moving in cursors.
+
+use super::super::commands::Direction;
+use super::super::error::{Error, ErrorKind, Result};
+use super::super::portal::{Portal, PortalState};
+use super::{Outcome, Session};
+
+impl Session {
+    /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped is thrown away here.
+    pub(super) async fn fetch(&mut self, name: &str, direction: Direction, wants_rows: bool) -> Result<Outcome> {
+        self.cursor(name)?;
+        let mut portal = self.take_portal(name)?;
+        let skipped = skip_rows(&mut portal, name, direction, wants_rows).await;
+        self.put_portal(name, portal);
+        let (moved, rows_max) = skipped?;
+        match wants_rows {
+            true => Ok(Outcome::FromCursor { name: name.to_owned(), rows_max }),
+            false => Ok(Outcome::Done(format!("MOVE {moved}"))),
+        }
+    }
+}
+
+/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many are wanted from there.
+async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
+    let PortalState::Running(rows) = &mut portal.state else {
+        return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+    };
+    let forward_only = || {
+        Error::new(ErrorKind::WrongState, "cursor can only scan forward")
+            .with_hint("ask the query again, or fetch all of it into the client")
+    };
+    let (skip, wanted) = match direction {
+        Direction::Forward(count) => (0, count.unwrap_or(u64::MAX)),
+        Direction::Backward(Some(0)) => (0, 0),
+        Direction::Absolute(place) if place > 0 && place.unsigned_abs() > rows.taken => {
+            (place.unsigned_abs() - rows.taken - 1, 1)
+        }
+        Direction::Relative(places) if places > 0 => (places.unsigned_abs() - 1, 1),
+        _ => return Err(forward_only()),
+    };
+    let drop_rows = if wants_rows { skip } else { skip.saturating_add(wanted) };
+    let mut dropped = 0;
+    while dropped < drop_rows {
+        let most = usize::try_from(drop_rows - dropped).unwrap_or(usize::MAX);
+        let Some(batch) = rows.next(most).await? else { break };
+        dropped += batch.num_rows() as u64;
+    }
+    let moved = if wanted == 1 { dropped.saturating_sub(skip) } else { dropped };
+    Ok((moved, wanted))
+}

@@ -1,0 +1,138 @@
+//! What a session writes: definitions, entities, rows that are copied in.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast;
+
+use super::super::answer::Answer;
+use super::super::copy::CopyIn;
+use super::super::definitions::Definition;
+use super::super::error::{Error, ErrorKind, Result};
+use super::super::portal::Rows;
+use super::super::prepared::Prepared;
+use super::super::transaction::TransactionStatus;
+use super::super::writes;
+use super::{Outcome, Session};
+use crate::sql_types::SqlValue;
+use crate::storage::Operation;
+
+/// How often a statement reads again because somebody else was faster.
+const WRITE_ATTEMPTS_MAX: usize = 200;
+impl Session {
+    /// Commits what the block has written. If that fails, the block is over and nothing of it stays.
+    pub(super) async fn commit_writes(&mut self) -> Result<()> {
+        if self.transaction.status() != TransactionStatus::InTransaction {
+            return Ok(());
+        }
+        let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
+        if operations.is_empty() {
+            return Ok(());
+        }
+        let committed = self.planner.commit(&operations).await;
+        if committed.is_err() {
+            self.transaction.end(false, &mut self.settings);
+            self.end_portals();
+        }
+        committed.map(drop)
+    }
+
+    /// Defines something; outside of transactions, since it is committed at once.
+    pub(super) async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
+        let tag = Definition::tag(definition);
+        self.refuse_if_read_only(tag)?;
+        if self.transaction.status() != TransactionStatus::Idle {
+            let message = format!("{tag} cannot run inside a transaction block");
+            return Err(Error::new(ErrorKind::ActiveTransaction, message)
+                .with_hint("definitions are committed at once: COMMIT first"));
+        }
+        let view = self.view();
+        let defined = self.planner.define(view, &prepared.statement, definition).await?;
+        self.notices.extend(defined.notices.into_iter().map(|notice| Error::new(ErrorKind::Notice, notice)));
+        match (defined.rows, &prepared.columns) {
+            (Some(rows), Some(columns)) => Ok(Outcome::Rows(Rows::new(Arc::clone(columns), tag, Answer::of(rows)))),
+            _ => Ok(Outcome::Done(tag.to_owned())),
+        }
+    }
+
+    /// Writes: at once and again if somebody was faster, or as part of the transaction block.
+    pub(super) async fn write(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        written: &ast::Statement,
+        parameters: &[SqlValue],
+    ) -> Result<Outcome> {
+        self.transaction.refuse_if_failed()?;
+        let verb = writes::verb(written).unwrap_or_default();
+        self.refuse_if_read_only(verb)?;
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let mut attempt = 1;
+        loop {
+            let view = self.view();
+            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+            let (write, mut done) =
+                self.planner.changes(&view, prepared, written, parameters, is_transaction, held).await?;
+            let mut answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+            match self.transaction.own() {
+                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), view.now)?,
+                None => {
+                    let table = write.target.table().id;
+                    let operations: Vec<Operation> =
+                        done.changes.drain(..).filter_map(|change| change.operation(table)).collect();
+                    if !operations.is_empty() {
+                        let committed = match self.planner.commit(&operations).await {
+                            // What it has read is out of date: it reads again.
+                            Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
+                                attempt += 1;
+                                tokio::task::yield_now().await;
+                                continue;
+                            }
+                            committed => committed?,
+                        };
+                        if done.returned.are_written && writes::returns_timestamp(&write) {
+                            done.returned.set_timestamp(committed.timestamp);
+                            answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+                        }
+                    }
+                }
+            }
+            return Ok(match (answer, &prepared.columns) {
+                (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
+                _ => Outcome::Done(write_tag(verb, done.count)),
+            });
+        }
+    }
+
+    /// Writes what has come in; the answer is the tag.
+    pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
+        let now = self.planner.now();
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let (target, changes) = self.planner.copied(copy, is_transaction).await?;
+        let rows = changes.len();
+        match self.transaction.own() {
+            Some(own) => own.add(&target.snapshot, changes, now)?,
+            None => {
+                let table = target.table().id;
+                let operations: Vec<Operation> =
+                    changes.into_iter().filter_map(|change| change.operation(table)).collect();
+                if !operations.is_empty() {
+                    self.planner.commit(&operations).await?;
+                }
+            }
+        }
+        Ok(format!("COPY {rows}"))
+    }
+
+    pub(super) fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
+        let read_only = ["transaction_read_only", "default_transaction_read_only"];
+        if read_only.iter().any(|name| self.settings.is_on(name)) {
+            let message = format!("cannot execute {tag} in a read-only transaction");
+            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
+        }
+        Ok(())
+    }
+}
+
+/// The tag of a statement that wrote.
+pub fn write_tag(verb: &str, rows: u64) -> String {
+    if verb == "INSERT" { format!("INSERT 0 {rows}") } else { format!("{verb} {rows}") }
+}
