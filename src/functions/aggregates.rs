@@ -5,6 +5,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
 
+use super::error::{ErrorKind, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::resolution::Resolver;
 
@@ -16,7 +17,8 @@ const AVERAGE_SCALE_ADDED: i8 = 4;
 const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 
 /// Aggregates whose constants are values like others; those of all the rest are counts, offsets and star.
-const OF_VALUES: [&str; 8] = ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg"];
+const OF_VALUES: [&str; 10] =
+    ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
 
 /// Arguments as the engine's aggregate `name` has to get them.
 pub fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
@@ -26,6 +28,9 @@ pub fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec
     let Some((first, rest)) = args.split_first() else { return Ok(args) };
     let Ok(data_type) = first.get_type(resolver.schema) else { return Ok(args) };
     let kind = Kind::of(&data_type);
+    if name == "string_agg" && kind == Kind::Bytea {
+        return fail(ErrorKind::Unsupported, "string_agg of bytea is not supported");
+    }
     let wanted = match name {
         // The engine's sum wraps around.
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),

@@ -18,7 +18,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
 use super::cast::PostgresCast;
-use super::float_keys;
+use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
 use super::zone::Zone;
@@ -80,7 +80,7 @@ impl PostgresTypes {
                 Ok(expr.transform_up(resolved)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
-        let plan = float_keys::of_node(plan)?;
+        let plan = keys::of_node(plan)?;
         match plan {
             LogicalPlan::Union(union) => self::union(union, zone),
             LogicalPlan::Values(values) => self::values(values, &resolver),
@@ -116,8 +116,8 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
             };
             params.args = aggregates::arguments(name, params.args, resolver)?;
             params.partition_by =
-                params.partition_by.into_iter().map(|expr| float_keys::key(expr, resolver.schema)).collect();
-            params.order_by = float_keys::sorted(params.order_by, resolver.schema);
+                params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
+            params.order_by = keys::sorted(params.order_by, resolver.schema);
             Ok(Expr::from(WindowFunction { fun, params }))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
@@ -131,8 +131,8 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
                 None if unknown_text(&expr).is_some() => Box::new(resolver.to(*expr, &from, &column)?),
                 _ => expr,
             };
-            let expr = Box::new(float_keys::key(*expr, resolver.schema));
-            let subquery = Subquery { subquery: float_keys::of_columns(subquery.subquery)?, ..subquery };
+            let expr = Box::new(keys::key(*expr, resolver.schema));
+            let subquery = Subquery { subquery: keys::of_columns(subquery.subquery, keys::key)?, ..subquery };
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
@@ -218,12 +218,20 @@ fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
         .collect::<Result<Vec<_>>>()?;
     let schema = union.schema;
     let retyped = Union::try_new_with_loose_types(inputs)?;
+    let retyped_inputs = &retyped.inputs;
     // Names stay those of the union as it was planned.
     let fields: Vec<_> = schema
         .iter()
         .zip(retyped.schema.fields())
-        .map(|((qualifier, field), retyped)| {
-            let field = retyped.as_ref().clone().with_name(field.name());
+        .enumerate()
+        .map(|(place, ((qualifier, field), retyped))| {
+            let mut field = retyped.as_ref().clone().with_name(field.name());
+            // A type that not all of them have is not the column's.
+            let name = |input: &Arc<LogicalPlan>| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
+            let first = retyped_inputs.first().and_then(name);
+            if retyped_inputs.iter().any(|input| name(input) != first) {
+                field.metadata_mut().remove(POSTGRES_TYPE);
+            }
             (qualifier.cloned(), Arc::new(field))
         })
         .collect();
@@ -287,9 +295,15 @@ fn cast_all(
 }
 
 /// The engine has brought the rows of VALUES to types of its own when it planned them: moments to nanoseconds, doubles beside
-/// numerics to numerics. Those casts are taken off again.
+/// numerics to numerics, NULLs to whatever. Those casts are taken off again.
 fn without_coercion(mut values: Values) -> Result<Values> {
     let none = DFSchema::empty();
+    // A NULL has been given the column's type, which was found before literals had theirs.
+    for expr in values.values.iter_mut().flatten() {
+        if matches!(expr, Expr::Literal(value, _) if value.is_null()) {
+            *expr = null();
+        }
+    }
     for place in 0..values.schema.fields().len() {
         let column = values.schema.field(place).data_type().clone();
         let coerced = |expr: &Expr| match expr {
@@ -343,7 +357,7 @@ fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
         .into_iter()
         .map(|(left, right)| {
             let (left, right) = resolver.pair(left, right, &|| "=".to_owned())?;
-            Ok((float_keys::key(left, &both), float_keys::key(right, &both)))
+            Ok((keys::key(left, &both), keys::key(right, &both)))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Join(join))

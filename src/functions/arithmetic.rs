@@ -87,9 +87,17 @@ fn number(arguments: &Arguments) -> Option<Kind> {
     }
 }
 
-/// The digits of both sides; a text as the other's.
+/// A text that is no literal: it is never read as a number or a time.
+fn has_text(arguments: &Arguments) -> bool {
+    (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Text && !arguments.is_unknown(place))
+}
+
+/// The digits of both sides; a literal in quotes has those that it is written with.
 fn digits(arguments: &Arguments) -> ((u8, i8), (u8, i8)) {
-    let of = |place: usize| arguments.types.get(place).and_then(|data_type| super::kind::decimal_of(data_type));
+    let of = |place: usize| match arguments.text(place).and_then(Decimal::parse) {
+        Some(literal) => Some((literal.precision(), literal.scale())),
+        None => arguments.types.get(place).and_then(|data_type| super::kind::decimal_of(data_type)),
+    };
     let fallback = of(0).or(of(1)).unwrap_or((super::kind::NUMERIC_DIGITS_MAX, 0));
     (of(0).unwrap_or(fallback), of(1).unwrap_or(fallback))
 }
@@ -99,6 +107,9 @@ fn both_null(arguments: &Arguments) -> bool {
 }
 
 fn returns_add(arguments: &Arguments) -> Result<DataType> {
+    if has_text(arguments) {
+        return no_operator(arguments);
+    }
     if both_null(arguments) {
         return Ok(DataType::Null);
     }
@@ -116,6 +127,9 @@ fn returns_add(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn returns_subtract(arguments: &Arguments) -> Result<DataType> {
+    if has_text(arguments) {
+        return no_operator(arguments);
+    }
     if both_null(arguments) || number(arguments).is_some() {
         return returns_add(arguments);
     }
@@ -126,6 +140,9 @@ fn returns_subtract(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn returns_multiply(arguments: &Arguments) -> Result<DataType> {
+    if has_text(arguments) {
+        return no_operator(arguments);
+    }
     if both_null(arguments) {
         return Ok(DataType::Null);
     }
@@ -147,6 +164,9 @@ fn returns_multiply(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn returns_divide(arguments: &Arguments) -> Result<DataType> {
+    if has_text(arguments) {
+        return no_operator(arguments);
+    }
     if both_null(arguments) {
         return Ok(DataType::Null);
     }
@@ -169,7 +189,7 @@ fn returns_divide(arguments: &Arguments) -> Result<DataType> {
 
 fn returns_modulo(arguments: &Arguments) -> Result<DataType> {
     match number(arguments) {
-        Some(kind) if kind.is_float() => no_operator(arguments),
+        Some(kind) if kind.is_float() || has_text(arguments) => no_operator(arguments),
         Some(_) => returns_add(arguments),
         None if both_null(arguments) => Ok(DataType::Null),
         None => no_operator(arguments),
@@ -208,13 +228,36 @@ macro_rules! checked {
     };
 }
 
+/// What a result that left the range of doubles is refused as: an infinity out of finite numbers, a zero out of others.
+fn in_range(value: f64, overflows: bool, underflows: bool) -> Result<f64> {
+    if overflows && value.is_infinite() {
+        return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+    }
+    if underflows && value == 0.0 {
+        return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+    }
+    Ok(value)
+}
+
 macro_rules! float {
     ($call:expr, $type:ty, $op:tt) => {
         combine::<$type>($call, |left, right| {
             let value = left $op right;
-            if value.is_infinite() && left.is_finite() && right.is_finite() {
-                return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+            let underflows = stringify!($op) == "*" && left != 0.0 && right != 0.0;
+            in_range(value.into(), left.is_finite() && right.is_finite(), underflows)?;
+            Ok(value)
+        })
+    };
+}
+
+macro_rules! float_divided {
+    ($call:expr, $type:ty) => {
+        combine::<$type>($call, |left, right| {
+            if right == 0.0 && !left.is_nan() {
+                return Err(division_by_zero());
             }
+            let value = left / right;
+            in_range(value.into(), left.is_finite(), left != 0.0 && right.is_finite())?;
             Ok(value)
         })
     };
@@ -265,22 +308,8 @@ fn run_divide(call: &Call) -> Result<ArrayRef> {
         Kind::Int2 => divided!(call, Int16Type, checked_div, "smallint"),
         Kind::Int4 => divided!(call, Int32Type, checked_div, "integer"),
         Kind::Int8 => divided!(call, Int64Type, checked_div, "bigint"),
-        Kind::Float4 => {
-            combine::<Float32Type>(
-                call,
-                |left, right| {
-                    if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
-                },
-            )
-        }
-        Kind::Float8 => {
-            combine::<Float64Type>(
-                call,
-                |left, right| {
-                    if right == 0.0 { Err(division_by_zero()) } else { Ok(left / right) }
-                },
-            )
-        }
+        Kind::Float4 => float_divided!(call, Float32Type),
+        Kind::Float8 => float_divided!(call, Float64Type),
         Kind::Numeric => decimals(call, Decimal::divide),
         Kind::Null => Ok(arrow::array::new_null_array(&DataType::Null, call.rows)),
         _ => interval_math::divide(call),

@@ -307,6 +307,9 @@ fn to_float4(array: &ArrayRef) -> Result<ArrayRef> {
             Some(value) if value.is_finite() && (value as f32).is_infinite() => {
                 fail(ErrorKind::OutOfRange, "value out of range: overflow")
             }
+            Some(value) if value != 0.0 && value as f32 == 0.0 => {
+                fail(ErrorKind::OutOfRange, "value out of range: underflow")
+            }
             value => Ok(value.map(|value| value as f32)),
         })
         .collect::<Result<_>>()?;

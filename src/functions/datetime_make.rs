@@ -8,19 +8,24 @@ use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
 use super::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_in_month};
+use super::date_pattern;
 use super::error::{ErrorKind, fail};
 use super::interval_math::{NANOS_PER_MICRO, date_range, interval_range, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::{Arguments, Call, Function};
 use super::zone::Zone;
 
-pub static FUNCTIONS: [Function; 6] = [
+pub static FUNCTIONS: [Function; 7] = [
     function("make_date", 3..=3, |_| Ok(DataType::Date32), make_date),
     function("make_time", 3..=3, |_| Ok(Kind::Time.arrow().unwrap_or(DataType::Null)), make_time),
     function("make_timestamp", 6..=6, |_| Ok(timestamp()), make_timestamp),
     function("make_timestamptz", 6..=7, |_| Ok(timestamptz()), make_timestamp),
     function("make_interval", 0..=7, |_| Ok(interval()), make_interval),
-    function("to_timestamp", 1..=1, returns_epoch, from_epoch),
+    function("to_timestamp", 1..=2, returns_epoch, |call| match call.len() {
+        1 => from_epoch(call),
+        _ => date_pattern::to_timestamp(call),
+    }),
+    function("to_date", 2..=2, returns_date, date_pattern::to_date),
 ];
 
 const fn function(
@@ -137,7 +142,17 @@ fn make_interval(call: &Call) -> Result<ArrayRef> {
     Ok(Arc::new(built.finish()))
 }
 
+fn returns_date(arguments: &Arguments) -> Result<DataType> {
+    match (arguments.kind(0), arguments.kind(1)) {
+        (Kind::Text | Kind::Null, Kind::Text | Kind::Null) => Ok(DataType::Date32),
+        _ => arguments.undefined(),
+    }
+}
+
 fn returns_epoch(arguments: &Arguments) -> Result<DataType> {
+    if arguments.types.len() == 2 {
+        return returns_date(arguments).map(|_| timestamptz());
+    }
     match arguments.kind(0) {
         kind if kind.is_number() || matches!(kind, Kind::Null | Kind::Text) => Ok(timestamptz()),
         _ => arguments.undefined(),

@@ -28,6 +28,15 @@ pub enum ErrorKind {
     InvalidPower,
     /// A part of a text with less than no characters.
     InvalidSubstring,
+    /// Bytes that are no text of the encoding.
+    InvalidEncoding,
+    /// A character that the other encoding does not have.
+    Untranslatable,
+    /// A place beyond the end of a value.
+    SubscriptOutOfRange,
+    NullNotAllowed,
+    /// A pattern or an escape that cannot be read.
+    Syntax,
     /// A value that would be too long, or a character that there is not.
     TooLarge,
     /// A cast that does not exist.
@@ -57,6 +66,11 @@ impl ErrorKind {
             ErrorKind::InvalidLogarithm => "2201E",
             ErrorKind::InvalidPower => "2201F",
             ErrorKind::InvalidSubstring => "22011",
+            ErrorKind::InvalidEncoding => "22021",
+            ErrorKind::Untranslatable => "22P05",
+            ErrorKind::SubscriptOutOfRange => "2202E",
+            ErrorKind::NullNotAllowed => "22004",
+            ErrorKind::Syntax => "42601",
             ErrorKind::TooLarge => "54000",
             ErrorKind::CannotCoerce => "42846",
             ErrorKind::UndefinedFunction => "42883",

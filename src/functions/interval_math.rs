@@ -15,6 +15,8 @@ use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::Call;
 use super::zone::Zone;
 
+/// Dates in days since 1970: from 4713-11-24 BC to 5874897-12-31.
+pub const DATE_DAYS: std::ops::RangeInclusive<i64> = -2_440_588..=2_145_042_905;
 /// Microseconds in `nanos` of Arrow's intervals.
 pub const NANOS_PER_MICRO: i64 = 1000;
 
@@ -108,7 +110,7 @@ pub fn subtract(call: &Call) -> Result<ArrayRef> {
 pub fn multiply(call: &Call) -> Result<ArrayRef> {
     let of = usize::from(call.kind(0) != Kind::Interval);
     let (spans, factors) = (intervals(call, of)?, call.float8(1 - of)?);
-    scaled(&spans, &factors, Ok)
+    scaled(&spans, &factors, |part, factor| Ok(part * factor))
 }
 
 pub fn divide(call: &Call) -> Result<ArrayRef> {
@@ -116,37 +118,40 @@ pub fn divide(call: &Call) -> Result<ArrayRef> {
     scaled(
         &spans,
         &divisors,
-        |divisor| {
-            if divisor == 0.0 { Err(super::error::division_by_zero()) } else { Ok(1.0 / divisor) }
+        |part, divisor| {
+            if divisor == 0.0 { Err(super::error::division_by_zero()) } else { Ok(part / divisor) }
         },
     )
 }
 
-/// An interval times a number: fractions of months become days of 30, fractions of days become time.
+/// The parts of an interval multiplied or divided: fractions of months become days of 30, fractions of days become time.
 fn scaled(
     spans: &IntervalMonthDayNanoArray,
     numbers: &arrow::array::Float64Array,
-    factor: impl Fn(f64) -> Result<f64>,
+    of: impl Fn(f64, f64) -> Result<f64>,
 ) -> Result<ArrayRef> {
+    const DAY_SECONDS: f64 = 86_400.0;
+    let to_micros = |seconds: f64| (seconds * 1e6).round_ties_even() / 1e6;
     let mut built = IntervalMonthDayNanoArray::builder(spans.len());
     for (span, number) in spans.iter().zip(numbers.iter()) {
         let Some((span, number)) = span.zip(number) else {
             built.append_null();
             continue;
         };
-        let factor = factor(number)?;
-        let months = f64::from(span.months) * factor;
-        let from_months = (months - months.trunc()) * 30.0;
-        let from_months = (from_months * 1e6).round() / 1e6;
-        let days = f64::from(span.days) * factor;
-        let fraction = days - days.trunc() + from_months - from_months.trunc();
-        let seconds_of_days = (fraction * 86_400.0 * 1e6).round() / 1e6;
-        let micros = (span.nanoseconds / NANOS_PER_MICRO) as f64 * factor + seconds_of_days * 1e6;
-        let (months, days, micros) = (months.trunc(), days.trunc() + from_months.trunc(), micros.round());
-        if months.abs() > f64::from(i32::MAX)
-            || days.abs() > f64::from(i32::MAX)
-            || micros.abs() * 1000.0 > i64::MAX as f64
-        {
+        let (months, mut days) = (of(f64::from(span.months), number)?, of(f64::from(span.days), number)?);
+        let from_months = to_micros((months - months.trunc()) * 30.0);
+        let mut seconds = to_micros((days - days.trunc() + from_months - from_months.trunc()) * DAY_SECONDS);
+        days = days.trunc();
+        // Rounding may have made a whole day of it.
+        if seconds.abs() >= DAY_SECONDS {
+            let whole = (seconds / DAY_SECONDS).trunc();
+            (days, seconds) = (days + whole, seconds - whole * DAY_SECONDS);
+        }
+        let (months, days) = (months.trunc(), days + from_months.trunc());
+        let micros = of((span.nanoseconds / NANOS_PER_MICRO) as f64, number)? + seconds * 1e6;
+        let micros = micros.round_ties_even();
+        let fits = |part: f64| (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&part);
+        if !fits(months) || !fits(days) || micros.is_nan() || micros.abs() * 1000.0 > i64::MAX as f64 {
             return Err(interval_range());
         }
         built.append_value(IntervalMonthDayNano::new(months as i32, days as i32, micros as i64 * NANOS_PER_MICRO));
@@ -164,7 +169,8 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
                 .zip(more.iter())
                 .map(|(day, more)| match day.zip(more) {
                     Some((day, more)) => {
-                        let moved = i64::from(day).checked_add(more * sign).and_then(|day| i32::try_from(day).ok());
+                        let moved = more.checked_mul(sign).and_then(|more| i64::from(day).checked_add(more));
+                        let moved = moved.filter(|day| DATE_DAYS.contains(day)).and_then(|day| i32::try_from(day).ok());
                         moved.map(Some).ok_or_else(|| date_range("date"))
                     }
                     None => Ok(None),

@@ -28,11 +28,11 @@ pub static FUNCTIONS: [Function; 20] = [
     number("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
     number("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
     number("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
-    number("log", 1..=2, returns_float, run_log),
+    number("log", 1..=2, returns_log, run_log),
     number("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
     number("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
     number("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
-    number("width_bucket", 4..=4, |_| Ok(DataType::Int32), run_width_bucket),
+    number("width_bucket", 2..=4, returns_bucket, run_width_bucket),
 ];
 
 const fn number(
@@ -109,6 +109,21 @@ fn returns_float(arguments: &Arguments) -> Result<DataType> {
     let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
         && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
     Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
+}
+
+/// With a base it is one of numerics, as PostgreSQL finds it for integers.
+fn returns_log(arguments: &Arguments) -> Result<DataType> {
+    let found = returns_float(arguments)?;
+    let exact = (0..arguments.types.len()).all(|place| is_exact(arguments.kind(place)));
+    if arguments.types.len() == 2 && exact { Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 16)) } else { Ok(found) }
+}
+
+fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
+    match arguments.types.len() {
+        3 => arguments.undefined(),
+        2 if arguments.kind(1) != Kind::Array => arguments.undefined(),
+        _ => Ok(DataType::Int32),
+    }
 }
 
 fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<ArrayRef> {
@@ -257,6 +272,9 @@ fn run_power(call: &Call) -> Result<ArrayRef> {
                 let message = if exact { "value overflows numeric format" } else { "value out of range: overflow" };
                 return fail(ErrorKind::OutOfRange, message);
             }
+            if power == 0.0 && base != 0.0 && !exact && base.is_finite() && exponent.is_finite() {
+                return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+            }
             Ok(Some(power))
         }
         None => Ok(None),
@@ -330,6 +348,9 @@ fn run_sqrt(call: &Call) -> Result<ArrayRef> {
 }
 
 fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
+    if call.len() == 2 {
+        return super::integers::bucket_of_thresholds(call);
+    }
     let (values, lows, highs, counts) = (call.float8(0)?, call.float8(1)?, call.float8(2)?, call.int8(3)?);
     let mut buckets = Int64Array::builder(call.rows);
     for row in 0..call.rows {

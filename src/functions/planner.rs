@@ -31,6 +31,7 @@ impl ExprPlanner for PostgresOperators {
             BinaryOperator::Multiply => Operator::Multiply,
             BinaryOperator::Divide => Operator::Divide,
             BinaryOperator::Modulo => Operator::Modulo,
+            BinaryOperator::StringConcat => Operator::StringConcat,
             BinaryOperator::PGExp => {
                 let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
                 return Ok(match power {

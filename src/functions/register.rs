@@ -11,10 +11,14 @@ use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
 use super::extremes::Extreme;
+use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
-use super::{arithmetic, datetime_fields, datetime_make, datetime_trunc, math, now, series, strings, text};
+use super::{
+    angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
+    integers, justify, math, now, overlaps, series, strings, text,
+};
 use crate::clock::Clock;
 
 /// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
@@ -65,17 +69,28 @@ pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames)
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(Extreme::over(inner)))?;
     }
+    for function in OrderedSet::all() {
+        state.register_udaf(Arc::new(function))?;
+    }
     state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
     Ok(state)
 }
 
 fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let tables = [
+        angles::FUNCTIONS.as_slice(),
         arithmetic::FUNCTIONS.as_slice(),
+        choice::FUNCTIONS.as_slice(),
+        concatenation::FUNCTIONS.as_slice(),
         datetime_fields::FUNCTIONS.as_slice(),
         datetime_make::FUNCTIONS.as_slice(),
         datetime_trunc::FUNCTIONS.as_slice(),
+        encodings::FUNCTIONS.as_slice(),
+        hashes::FUNCTIONS.as_slice(),
+        integers::FUNCTIONS.as_slice(),
+        justify::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
+        overlaps::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

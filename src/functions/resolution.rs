@@ -11,7 +11,7 @@ use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
 use super::error::{ErrorKind, fail};
-use super::float_keys;
+use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
 use super::stored_types;
@@ -35,6 +35,7 @@ impl Resolver<'_> {
     pub fn resolve(&self, expr: Expr) -> Result<Expr> {
         match expr {
             Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
+            Expr::Negative(inner) if matches!(inner.as_ref(), Expr::Literal(value, _) if value.is_null()) => Ok(*inner),
             Expr::Negative(inner) if is_float_literal(&inner) => match *inner {
                 Expr::Literal(value, metadata) => Ok(Expr::Literal(value.arithmetic_negate()?, metadata)),
                 inner => Ok(Expr::Negative(Box::new(inner))),
@@ -50,9 +51,17 @@ impl Resolver<'_> {
             Expr::InList(list) => self.in_list(list),
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
-            Expr::ScalarFunction(function) if ["concat", "concat_ws"].contains(&function.func.name()) => {
-                let args = function.args.into_iter().map(|arg| self.written(arg)).collect::<Result<Vec<_>>>()?;
-                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
+            // Nothing is evaluated beside a constant NULL.
+            Expr::ScalarFunction(function)
+                if self.zone.is_some()
+                    && Scalar::is_strict(&function.func)
+                    && function.args.iter().any(|arg| matches!(arg, Expr::Literal(value, _) if value.is_null())) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                match call.get_type(self.schema) {
+                    Ok(data_type) => Ok(Expr::Literal(ScalarValue::try_from(&data_type)?, None)),
+                    Err(_) => Ok(call),
+                }
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
@@ -90,15 +99,16 @@ impl Resolver<'_> {
         if let Some(exact) = stored_types::exact(&left, op, &right, self.schema)? {
             return Ok(exact);
         }
-        let (mut left, mut right) = self.pair(left, right, &|| op.to_string())?;
-        // The engine may join by it, by the bits of doubles.
-        if matches!(op, Operator::Eq | Operator::IsNotDistinctFrom)
-            && !matches!(left, Expr::Literal(..))
-            && !matches!(right, Expr::Literal(..))
-        {
-            (left, right) = (float_keys::key(left, self.schema), float_keys::key(right, self.schema));
+        let (left, right) = self.pair(left, right, &|| op.to_string())?;
+        Ok(self.compared(left, op, right))
+    }
+
+    /// A comparison of values of one type. Which literals are zeros is known when they have their types.
+    fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
+        match self.zone {
+            Some(_) => keys::comparison(left, op, right, self.schema),
+            None => Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))),
         }
-        Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
     }
 
     /// Two expressions that are compared.
@@ -171,11 +181,13 @@ impl Resolver<'_> {
         let exact_high = stored_types::exact(&expr, Operator::LtEq, &high, self.schema)?;
         let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
         let (high_expr, high) = self.pair(expr.clone(), high, &|| "<=".to_owned())?;
-        if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr {
+        // Each bound may need another zero.
+        let keyed = self.kind(&low_expr).is_some_and(|kind| kind.is_float() || kind == Kind::Interval);
+        if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed {
             return Ok(Expr::Between(Between::new(Box::new(low_expr), negated, Box::new(low), Box::new(high))));
         }
-        let low = exact_low.unwrap_or_else(|| low_expr.gt_eq(low));
-        let high = exact_high.unwrap_or_else(|| high_expr.lt_eq(high));
+        let low = exact_low.unwrap_or_else(|| self.compared(low_expr, Operator::GtEq, low));
+        let high = exact_high.unwrap_or_else(|| self.compared(high_expr, Operator::LtEq, high));
         let both = low.and(high);
         Ok(if negated { Expr::Not(Box::new(both)) } else { both })
     }
@@ -197,7 +209,12 @@ impl Resolver<'_> {
             }
             let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
             match &shared {
-                Some(shared) if *shared != compared => apart.push(compared.eq(item)),
+                Some(shared) if *shared != compared => {
+                    apart.push(self.compared(compared, Operator::Eq, item));
+                }
+                _ if self.kind(&compared) == Some(Kind::Interval) => {
+                    apart.push(self.compared(compared, Operator::Eq, item));
+                }
                 // What is no constant may be NULL.
                 _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
                     shared.get_or_insert_with(|| compared.clone());
@@ -211,7 +228,11 @@ impl Resolver<'_> {
         }
         let shared = shared.unwrap_or(*expr);
         // Lists are searched by the bits of doubles, to which the two zeros differ.
+        let mut shared = shared;
         if self.kind(&shared).is_some_and(Kind::is_float) {
+            if !matches!(shared, Expr::Column(_)) {
+                shared = keys::key(shared, self.schema);
+            }
             plain = plain.into_iter().flat_map(with_both_zeros).collect();
         }
         let in_list = (!plain.is_empty()).then(|| Expr::InList(InList::new(Box::new(shared), plain, false)));
@@ -237,10 +258,23 @@ impl Resolver<'_> {
                     operand = Some(compared);
                     when
                 }
-                None => *when,
+                None => {
+                    let kind = self.kind(&when).filter(|_| unknown_text(&when).is_none());
+                    if let Some(kind) = kind.filter(|kind| !matches!(kind, Kind::Bool | Kind::Null | Kind::Other)) {
+                        let message = format!("argument of CASE/WHEN must be type boolean, not type {}", kind.name());
+                        return fail(ErrorKind::DatatypeMismatch, message);
+                    }
+                    *when
+                }
             };
             conditions.push(when);
             results.push(*then);
+        }
+        // The engine would compare by bits and by fields.
+        let keyed = |kind: Kind| kind.is_float() || kind == Kind::Interval;
+        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(keyed)) {
+            let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
+            conditions = conditions.into_iter().map(condition).collect();
         }
         let has_else = else_expr.is_some();
         results.extend(else_expr.map(|otherwise| *otherwise));
@@ -278,22 +312,6 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// The value in PostgreSQL's output form, in which booleans are a letter.
-    fn written(&self, expr: Expr) -> Result<Expr> {
-        let Ok(data_type) = expr.get_type(self.schema) else { return Ok(expr) };
-        match Kind::of(&data_type) {
-            Kind::Text | Kind::Null | Kind::Other | Kind::Array => Ok(expr),
-            Kind::Bool => {
-                let letter =
-                    |letter: &str| Box::new(Expr::Literal(ScalarValue::Utf8View(Some(letter.to_owned())), None));
-                let branches =
-                    vec![(Box::new(expr.clone()), letter("t")), (Box::new(Expr::Not(Box::new(expr))), letter("f"))];
-                Ok(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr: None }))
-            }
-            _ => self.to(expr, &data_type, &DataType::Utf8View),
-        }
-    }
-
     /// `||`: of arrays and texts as the engine has it; beside a text anything becomes text.
     fn concatenation(&self, left: Expr, right: Expr) -> Result<Expr> {
         let as_text = |expr: Expr, other: Option<Kind>| -> Result<Expr> {
@@ -308,6 +326,14 @@ impl Resolver<'_> {
             }
         };
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let joins = |kind: Option<Kind>| {
+            matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
+        };
+        if !joins(left_kind) && !joins(right_kind) {
+            let name = |kind: Option<Kind>| kind.map_or("unknown", Kind::name);
+            let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
+            return fail(ErrorKind::UndefinedFunction, message);
+        }
         let left = as_text(left, right_kind)?;
         let right = as_text(right, left_kind)?;
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))

@@ -46,6 +46,12 @@ impl Arguments<'_> {
         self.constants.get(place).copied().flatten().and_then(|value| value.try_as_str()).flatten()
     }
 
+    /// Whether an argument is a literal in quotes that has no type yet: those alone are in this form of text.
+    pub fn is_unknown(&self, place: usize) -> bool {
+        self.types.get(place).is_some_and(|data_type| **data_type == DataType::Utf8)
+            && self.constants.get(place).is_none_or(|constant| constant.is_some())
+    }
+
     /// There is no function of this name for these types.
     pub fn undefined<T>(&self) -> Result<T> {
         undefined(self.function, self.types.iter().copied())
@@ -121,7 +127,17 @@ pub struct Scalar {
     signature: Signature,
 }
 
+/// Functions that answer beside a NULL.
+const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+
 impl Scalar {
+    /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
+    pub fn is_strict(function: &ScalarUDF) -> bool {
+        let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
+        known
+            .is_some_and(|function| function.volatility != Volatility::Volatile && !NOT_STRICT.contains(&function.name))
+    }
+
     pub fn udf(function: &'static Function) -> Arc<ScalarUDF> {
         let signature = if *function.arity.end() == 0 {
             Signature::nullary(function.volatility)

@@ -24,7 +24,22 @@ fn rewritten(expr: Expr) -> Expr {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => call("timezone", vec![*time_zone, *timestamp]),
         Expr::Interval(interval) => cast_interval(interval),
+        Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => call("arrayoverlap", vec![*left, *right]),
+        Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => overlaps(*left, *right),
         Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
+        Expr::IsNull(inner) => of_each(*inner, Expr::IsNull),
+        Expr::IsNotNull(inner) => of_each(*inner, Expr::IsNotNull),
+        Expr::Cast { kind, expr, data_type, array, format } => match moment_of_word(literal_text(&expr), &data_type) {
+            Some(moment) => moment,
+            None => Expr::Cast { kind, expr, data_type, array, format },
+        },
+        Expr::TypedString(typed) => {
+            let word = match &typed.value.value {
+                Value::SingleQuotedString(word) => Some(word.as_str()),
+                _ => None,
+            };
+            moment_of_word(word, &typed.data_type).unwrap_or(Expr::TypedString(typed))
+        }
         Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some } => match *right {
             Expr::Array(Array { elem, .. })
@@ -54,7 +69,10 @@ fn rewritten(expr: Expr) -> Expr {
                 expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
             },
         ),
-        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => call("sqrt", vec![*expr]),
+        // Of a double, whatever stands there.
+        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => {
+            call("sqrt", vec![cast_expr(*expr, DataType::DoublePrecision)])
+        }
         Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => call("cbrt", vec![*expr]),
         Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => call("abs", vec![*expr]),
         Expr::Function(function) => renamed(function),
@@ -136,12 +154,121 @@ fn renamed(mut function: Function) -> Expr {
         Some("variance") => "var_samp",
         Some("every") => "bool_and",
         Some("nullif") => return null_if(function),
+        Some("age") => return age_since(function),
+        Some("gen_random_uuid") => {
+            function.name = ObjectName::from(vec![Ident::new("uuid")]);
+            return cast_expr(Expr::Function(function), DataType::Uuid);
+        }
+        Some("make_interval") => return make_interval(function),
         Some("date") => return cast_of(function, DataType::Date),
         Some("bool") => return cast_of(function, DataType::Boolean),
         _ => return Expr::Function(function),
     };
     function.name = ObjectName::from(vec![Ident::new(other)]);
     Expr::Function(function)
+}
+
+/// `age(x)` counts from the beginning of today.
+fn age_since(mut function: Function) -> Expr {
+    if let FunctionArguments::List(list) = &mut function.args
+        && list.args.len() == 1
+    {
+        list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(call("current_date", Vec::new()))));
+    }
+    Expr::Function(function)
+}
+
+/// `make_interval(days => 3)`: arguments by name in the places that they have.
+fn make_interval(mut function: Function) -> Expr {
+    const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+    let FunctionArguments::List(list) = &mut function.args else { return Expr::Function(function) };
+    let mut places: Vec<Option<FunctionArgExpr>> = vec![None; NAMES.len()];
+    for (place, argument) in list.args.iter().enumerate() {
+        let (place, argument) = match argument {
+            FunctionArg::Unnamed(argument) => (Some(place), argument),
+            FunctionArg::Named { name, arg, .. } => (NAMES.iter().position(|known| *known == name.value), arg),
+            FunctionArg::ExprNamed { name: Expr::Identifier(name), arg, .. } => {
+                (NAMES.iter().position(|known| *known == name.value), arg)
+            }
+            FunctionArg::ExprNamed { .. } => return Expr::Function(function),
+        };
+        match place.and_then(|place| places.get_mut(place)) {
+            Some(free @ None) => *free = Some(argument.clone()),
+            // No such name, or one twice: there is no such function.
+            _ => return Expr::Function(function),
+        }
+    }
+    let zero = || FunctionArgExpr::Expr(Expr::value(Value::Number("0".to_owned(), false)));
+    list.args = places.into_iter().map(|place| FunctionArg::Unnamed(place.unwrap_or_else(zero))).collect();
+    Expr::Function(function)
+}
+
+/// `(a, b) OVERLAPS (c, d)`
+fn overlaps(left: Expr, right: Expr) -> Expr {
+    match (left, right) {
+        (Expr::Tuple(mut left), Expr::Tuple(right)) if left.len() == 2 && right.len() == 2 => {
+            left.extend(right);
+            call("overlaps", left)
+        }
+        (left, right) => Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Overlaps, right: Box::new(right) },
+    }
+}
+
+/// A row is NULL if all its values are, and is not if none is.
+fn of_each(row: Expr, test: fn(Box<Expr>) -> Expr) -> Expr {
+    match tuple(row) {
+        Expr::Tuple(values) if !values.is_empty() => {
+            let each = values.into_iter().map(|value| Expr::Nested(Box::new(test(Box::new(value)))));
+            let all = each.reduce(|all, one| nested(all, BinaryOperator::And, one));
+            all.unwrap_or(Expr::value(Value::Null))
+        }
+        row => test(Box::new(row)),
+    }
+}
+
+/// `ROW(a, b)` as `(a, b)`.
+fn tuple(expr: Expr) -> Expr {
+    let Expr::Function(function) = expr else { return expr };
+    let is_row = function.name.to_string().trim_matches('"').eq_ignore_ascii_case("row");
+    match &function.args {
+        FunctionArguments::List(list) if is_row => {
+            let values = list.args.iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                _ => None,
+            });
+            values.collect::<Option<Vec<_>>>().map_or_else(|| Expr::Function(function.clone()), Expr::Tuple)
+        }
+        _ => Expr::Function(function),
+    }
+}
+
+fn literal_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// `'today'::date` and its like are calls: a value that was read once would not change with the day.
+fn moment_of_word(word: Option<&str>, data_type: &DataType) -> Option<Expr> {
+    let word = word?.trim().to_ascii_lowercase();
+    if !matches!(data_type, DataType::Date | DataType::Timestamp(..)) {
+        return None;
+    }
+    let today = call("current_date", Vec::new());
+    let one = || Expr::value(Value::Number("1".to_owned(), false));
+    let moment = match word.as_str() {
+        "now" => call("now", Vec::new()),
+        "today" => today,
+        "tomorrow" => nested(today, BinaryOperator::Plus, one()),
+        "yesterday" => nested(today, BinaryOperator::Minus, one()),
+        _ => return None,
+    };
+    Some(cast_expr(moment, data_type.clone()))
+}
+
+fn cast_expr(expr: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
 }
 
 /// A type's name as a function is a cast.

@@ -11,7 +11,7 @@ use super::error::{ErrorKind, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
-pub static FUNCTIONS: [Function; 3] = [
+pub static FUNCTIONS: [Function; 4] = [
     Function {
         name: "substring",
         arity: 2..=3,
@@ -32,6 +32,13 @@ pub static FUNCTIONS: [Function; 3] = [
         volatility: Volatility::Stable,
         returns: |_| Ok(DataType::Utf8View),
         run: super::to_char::run,
+    },
+    Function {
+        name: "to_number",
+        arity: 2..=2,
+        volatility: Volatility::Stable,
+        returns: super::number_pattern::returns_number,
+        run: super::number_pattern::run_number,
     },
 ];
 

@@ -4,15 +4,17 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, StringViewBuilder};
+use arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::Result;
 
 use super::calendar::{Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, iso_weekday};
 use super::error::{ErrorKind, fail};
+use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::Kind;
 use super::scalar::Call;
 use super::zone::Zone;
 
-const MONTHS: [&str; 12] = [
+pub const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -26,15 +28,15 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
+pub const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+pub const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
 /// Keywords, the longer before the shorter that begins them. Upper case; those whose case says something are looked at again.
-const KEYWORDS: [&str; 57] = [
+pub const KEYWORDS: [&str; 58] = [
     "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY",
     "DDD", "IYY", "MON", "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD",
-    "DY", "FM", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US", "WW",
-    "YY", "Y", "D", "I", "J", "Q", "W",
+    "DY", "FM", "FX", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US",
+    "WW", "YY", "Y", "D", "I", "J", "Q", "W",
 ];
 
 /// One piece of a pattern.
@@ -47,9 +49,9 @@ pub fn run(call: &Call) -> Result<ArrayRef> {
     let kind = match call.kind(0) {
         Kind::Date | Kind::Timestamp => Kind::Timestamp,
         Kind::TimestampTz | Kind::Text | Kind::Null => Kind::TimestampTz,
-        kind => {
-            return fail(ErrorKind::Unsupported, format!("to_char of {} is not supported", kind.name()));
-        }
+        Kind::Interval => return of_intervals(call),
+        kind if kind.is_number() => return super::number_pattern::run(call),
+        _ => return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type())),
     };
     let (moments, patterns) = (call.micros(0, kind)?, call.text(1)?);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
@@ -60,6 +62,11 @@ pub fn run(call: &Call) -> Result<ArrayRef> {
             continue;
         }
         let pattern = patterns.value(row);
+        // As PostgreSQL has it.
+        if pattern.is_empty() {
+            texts.append_null();
+            continue;
+        }
         let pieces = match &last {
             Some((known, pieces)) if known == pattern => pieces,
             _ => &last.insert((pattern.to_owned(), pieces(pattern))).1,
@@ -68,6 +75,90 @@ pub fn run(call: &Call) -> Result<ArrayRef> {
         texts.append_value(format(pieces, moments.value(row), zone));
     }
     Ok(Arc::new(texts.finish()))
+}
+
+fn of_intervals(call: &Call) -> Result<ArrayRef> {
+    let (spans, patterns) = (intervals(call, 0)?, call.text(1)?);
+    let mut texts = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if spans.is_null(row) || patterns.is_null(row) || patterns.value(row).is_empty() {
+            texts.append_null();
+            continue;
+        }
+        texts.append_value(format_interval(&pieces(patterns.value(row)), spans.value(row))?);
+    }
+    Ok(Arc::new(texts.finish()))
+}
+
+/// An interval's fields; those of a calendar it does not have.
+fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<String> {
+    let (years, months, days) = (i64::from(span.months / 12), i64::from(span.months % 12), i64::from(span.days));
+    let time = span.nanoseconds / NANOS_PER_MICRO;
+    let (hours, micros) = (time / MICROS_PER_HOUR, time % MICROS_PER_SECOND);
+    let day_of_year = (years * 12 + months) * 30 + days;
+    let mut text = String::new();
+    for piece in pieces {
+        let (name, written, filled, ordinal) = match piece {
+            Piece::Literal(literal) => {
+                text.push_str(literal);
+                continue;
+            }
+            Piece::Keyword { name, written, filled, ordinal } => (*name, written, *filled, ordinal),
+        };
+        // The sign is not counted among the digits.
+        let number = |value: i64, width: usize| match (filled, value < 0) {
+            (true, true) => format!("-{:0width$}", -value),
+            (true, false) => format!("{value:0width$}"),
+            (false, _) => value.to_string(),
+        };
+        // Where the sign is counted.
+        let padded = |value: i64, width: usize| if filled { format!("{value:0width$}") } else { value.to_string() };
+        let case = |word: &str| {
+            if written.starts_with(char::is_lowercase) { word.to_lowercase() } else { word.to_owned() }
+        };
+        let value = match name {
+            "HH24" => number(hours, 2),
+            "HH12" | "HH" => number(if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
+            "MI" => number(time % MICROS_PER_HOUR / MICROS_PER_MINUTE, 2),
+            "SS" => number(time % MICROS_PER_MINUTE / MICROS_PER_SECOND, 2),
+            "MS" => padded(micros / 1000, 3),
+            "US" => padded(micros, 6),
+            "FF1" => padded(micros / 100_000, 1),
+            "FF2" => padded(micros / 10_000, 2),
+            "FF3" => padded(micros / 1000, 3),
+            "FF4" => padded(micros / 100, 4),
+            "FF5" => padded(micros / 10, 5),
+            "FF6" => padded(micros, 6),
+            "SSSS" | "SSSSS" => (time / MICROS_PER_SECOND).to_string(),
+            "AM" | "PM" => case(if hours % 24 >= 12 { "PM" } else { "AM" }),
+            "A.M." | "P.M." => case(if hours % 24 >= 12 { "P.M." } else { "A.M." }),
+            "YYYY" | "IYYY" => number(years, 4),
+            "YYY" | "IYY" => number(years % 1000, 3),
+            "YY" | "IY" => number(years % 100, 2),
+            "Y" | "I" => (years % 10).to_string(),
+            "Y,YYY" => format!("{},{:03}", years / 1000, years % 1000),
+            "CC" => padded(years / 100, 2),
+            "MM" => number(months, 2),
+            "DD" => padded(days, 2),
+            "DDD" | "IDDD" => padded(day_of_year, 3),
+            "Q" if months == 0 => String::new(),
+            "Q" => ((months - 1) / 3 + 1).to_string(),
+            "WW" | "IW" => padded((day_of_year - 1) / 7 + 1, 2),
+            "W" => ((days - 1) / 7 + 1).to_string(),
+            "RM" if months == 0 && years == 0 => String::new(),
+            "RM" => {
+                let place = usize::try_from((months - 1).rem_euclid(12)).unwrap_or(0).min(11);
+                if filled { format!("{:<4}", case(ROMAN[place])) } else { case(ROMAN[place]) }
+            }
+            _ => return fail(ErrorKind::InvalidDateTime, "invalid format specification for an interval value"),
+        };
+        text.push_str(&value);
+        if let Some(upper) = ordinal {
+            let suffix = ordinal_suffix(&value);
+            text.push_str(&if *upper { suffix.to_uppercase() } else { suffix.to_owned() });
+        }
+    }
+    Ok(text)
 }
 
 fn pieces(pattern: &str) -> Vec<Piece> {
@@ -99,8 +190,8 @@ fn pieces(pattern: &str) -> Vec<Piece> {
         rest = after;
         match *keyword {
             "FM" => filled = false,
-            // Names in the locale, which is C, and digits spelled out are none.
-            "TM" | "SP" => {}
+            // Names in the locale, which is C, and digits spelled out are none; widths are as they are.
+            "TM" | "SP" | "FX" => {}
             "TH" => literal.push_str(written),
             name => {
                 if !literal.is_empty() {
@@ -123,7 +214,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
 }
 
 /// The text up to a quote, and what follows it.
-fn quoted(text: &str) -> (String, &str) {
+pub fn quoted(text: &str) -> (String, &str) {
     let mut inside = String::new();
     let mut characters = text.char_indices();
     while let Some((place, character)) = characters.next() {
@@ -156,7 +247,7 @@ fn format(pieces: &[Piece], at: i64, zone: Option<&Zone>) -> String {
     text
 }
 
-fn ordinal_suffix(digits: &str) -> &'static str {
+pub fn ordinal_suffix(digits: &str) -> &'static str {
     let teens = digits.len() > 1 && digits.as_bytes()[digits.len() - 2] == b'1';
     match digits.as_bytes().last() {
         Some(b'1') if !teens => "st",

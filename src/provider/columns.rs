@@ -2,7 +2,8 @@
 //!
 //! A property seen in one type is a column of that type. Seen in several numeric types it is shown in the widest of them
 //! (Int32 < Int64 < Double), seen in types that do not mix it is shown as text; in both cases every type also has a column of
-//! its own beside it, `"Age:Int64"`, which holds exactly the values of that type.
+//! its own beside it, `"Age:Int64"`, which holds exactly the values of that type. A column that was declared never changes its type:
+//! only values of other types have columns beside it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,6 +75,12 @@ impl TableColumns {
             let typed = |name: String, edm: EdmType| {
                 (sql_field(&name, edm), ColumnSource::Typed { property: Arc::clone(property), edm })
             };
+            if let Some(declared) = column.declared {
+                columns.push(typed(property.to_string(), declared));
+                let others = column.types.iter().filter(|edm| **edm != declared);
+                columns.extend(others.map(|&edm| typed(format!("{property}:{edm}"), edm)));
+                continue;
+            }
             match column.types.as_slice() {
                 [] => {}
                 [edm] => columns.push(typed(property.to_string(), *edm)),

@@ -6,6 +6,7 @@
 
 mod adapter;
 mod columns;
+mod entity_rows;
 mod key_order;
 mod reader;
 mod recent;
@@ -14,9 +15,12 @@ mod shown;
 mod snapshot_aggregate;
 mod snapshot_count;
 mod table;
+mod unambiguous_filters;
 
 pub use columns::{ColumnSource, TableColumns};
+pub use entity_rows::EntityRows;
 pub use key_order::ScanInKeyOrder;
 pub use scan_exec::{EntityScanExec, RECENT_ROWS, Scan};
 pub use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::{EntityTable, ScanOptions};
+pub use unambiguous_filters::UnambiguousFilters;

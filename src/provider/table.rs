@@ -66,6 +66,17 @@ impl EntityTable {
         Self { snapshot, columns, files, options, constraints }
     }
 
+    /// The same table, with the same columns, in another snapshot.
+    pub fn in_snapshot(&self, snapshot: TableSnapshot) -> Self {
+        Self {
+            snapshot,
+            columns: self.columns.clone(),
+            files: Arc::clone(&self.files),
+            options: self.options,
+            constraints: self.constraints.clone(),
+        }
+    }
+
     /// The table as it is stored.
     pub fn table(&self) -> &Arc<Table> {
         &self.snapshot.table
@@ -78,6 +89,16 @@ impl EntityTable {
     /// The table with its recent writes.
     pub fn snapshot(&self) -> &TableSnapshot {
         &self.snapshot
+    }
+
+    /// False where everything is to go the plain way.
+    pub fn reads_cleverly(&self) -> bool {
+        self.options == ScanOptions::default()
+    }
+
+    /// Its columns in SQL.
+    pub fn columns(&self) -> &TableColumns {
+        &self.columns
     }
 
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {

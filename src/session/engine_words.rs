@@ -12,6 +12,10 @@ struct Wording {
     error: fn(&Captures) -> Error,
 }
 
+/// Functions that nothing but windows have.
+const WINDOW_FUNCTIONS: [&str; 8] =
+    ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
 fn wording(pattern: &str, error: fn(&Captures) -> Error) -> Option<Wording> {
     Regex::new(pattern).ok().map(|pattern| Wording { pattern, error })
 }
@@ -38,7 +42,19 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Unary operator 'NOT' requires a boolean expression, got (\S+)", |found| {
             boolean_wanted("NOT", &found[1])
         }),
-        wording(r"Invalid function '([^']+)'", |found| undefined(&found[1], "")),
+        wording(r"Arithmetic overflow: Overflow happened on", |_| {
+            Error::new(ErrorKind::OutOfRange, "value out of range: overflow")
+        }),
+        wording(r"Unary operator '-' only supports signed numeric", |_| {
+            Error::new(ErrorKind::UnknownFunction, "operator does not exist: - of what is no number").with_usual_hint()
+        }),
+        wording(r"Invalid function '([^']+)'", |found| match WINDOW_FUNCTIONS.contains(&&found[1]) {
+            true => {
+                let message = format!("window function {} requires an OVER clause", &found[1]);
+                Error::new(ErrorKind::WrongFunctionKind, message)
+            }
+            false => undefined(&found[1], ""),
+        }),
         wording(r"[Tt]able function '([^']+)' not found", |found| undefined(&found[1], "")),
         wording(r"No function matches the given name and argument types '(\w+)\(([^']*)\)'", |found| {
             undefined(&found[1], &found[2])
@@ -55,7 +71,8 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
             Error::new(ErrorKind::TypeMismatch, message)
         }),
         wording(r"(LIMIT|OFFSET) must be >= ?0", |found| {
-            Error::new(ErrorKind::InvalidParameter, format!("{} must not be negative", &found[1]))
+            let kind = if &found[1] == "LIMIT" { ErrorKind::InvalidLimit } else { ErrorKind::InvalidOffset };
+            Error::new(kind, format!("{} must not be negative", &found[1]))
         }),
         wording(
             r"Cannot (?:infer common|coerce).* (?:operation|expression) (.+) (=|<>|!=|<|<=|>|>=|\+|-|\*|/|%|\|\||AND|OR|~|~\*|!~|!~\*|&|\||#|<<|>>|IS DISTINCT FROM|IS NOT DISTINCT FROM) (\S+)",
@@ -214,7 +231,7 @@ mod tests {
             )
         );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 20, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 22, "a pattern does not compile");
     }
 
     #[test]

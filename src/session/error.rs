@@ -47,6 +47,8 @@ pub enum ErrorKind {
     TooComplex,
     UnknownFunction,
     AmbiguousFunction,
+    /// A function of windows where there is none.
+    WrongFunctionKind,
     InvalidName,
     /// A type, a setting or a role.
     UnknownObject,
@@ -78,9 +80,21 @@ pub enum ErrorKind {
     InvalidLogarithm,
     InvalidPower,
     InvalidSubstring,
+    /// LIMIT or OFFSET is negative.
+    InvalidLimit,
+    InvalidOffset,
+    /// A character that another encoding does not have.
+    Untranslatable,
+    SubscriptOutOfRange,
     /// A value that would be too long.
     TooLarge,
     NullNotAllowed,
+    /// What comes in by COPY is not in its format.
+    BadCopy,
+    /// A key column without a value.
+    NotNull,
+    /// A column that the server keeps is given a value.
+    GeneratedColumn,
     /// There is no such cast.
     CannotCoerce,
     InvalidParameter,
@@ -414,6 +428,11 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::InvalidLogarithm => ErrorKind::InvalidLogarithm,
         Kind::InvalidPower => ErrorKind::InvalidPower,
         Kind::InvalidSubstring => ErrorKind::InvalidSubstring,
+        Kind::InvalidEncoding => ErrorKind::InvalidEncoding,
+        Kind::Untranslatable => ErrorKind::Untranslatable,
+        Kind::SubscriptOutOfRange => ErrorKind::SubscriptOutOfRange,
+        Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
+        Kind::Syntax => ErrorKind::Syntax,
         Kind::TooLarge => ErrorKind::TooLarge,
         Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::UndefinedFunction => ErrorKind::UnknownFunction,

@@ -173,7 +173,11 @@ impl SessionFacts for Facts {
     }
 
     fn functions(&self) -> Vec<FunctionRow> {
-        self.functions.0.clone()
+        self.functions.typed.clone()
+    }
+
+    fn function_names(&self) -> Vec<(String, FunctionKind)> {
+        self.functions.names.clone()
     }
 }
 
@@ -220,9 +224,29 @@ fn row(
     Some(FunctionRow { name: name.to_owned(), argument_types, result_type, kind })
 }
 
-/// The functions of the query engine whose types are known.
+/// Functions that are others by the time they are planned.
+const REWRITTEN: [(&str, FunctionKind); 12] = [
+    ("gen_random_uuid", FunctionKind::Scalar),
+    ("json_agg", FunctionKind::Aggregate),
+    ("jsonb_agg", FunctionKind::Aggregate),
+    ("every", FunctionKind::Aggregate),
+    ("variance", FunctionKind::Aggregate),
+    ("date", FunctionKind::Scalar),
+    ("bool", FunctionKind::Scalar),
+    ("unnest", FunctionKind::Set),
+    ("string_to_table", FunctionKind::Set),
+    ("regexp_split_to_table", FunctionKind::Set),
+    ("generate_subscripts", FunctionKind::Set),
+    ("timezone", FunctionKind::Scalar),
+];
+
+/// The functions that statements may call.
 #[derive(Debug, Default)]
-pub struct FunctionNames(Vec<FunctionRow>);
+pub struct FunctionNames {
+    /// Those whose types are told.
+    typed: Vec<FunctionRow>,
+    names: Vec<(String, FunctionKind)>,
+}
 
 impl FunctionNames {
     pub fn of(state: &SessionState) -> Self {
@@ -243,7 +267,16 @@ impl FunctionNames {
             }
         }
         rows.sort_by(|a, b| a.name.cmp(&b.name));
-        Self(rows)
+        let scalar = state.scalar_functions().keys().map(|name| (name.clone(), FunctionKind::Scalar));
+        let tables = state.table_functions().keys().map(|name| (name.clone(), FunctionKind::Set));
+        let aggregates = state.aggregate_functions().keys().map(|name| (name.clone(), FunctionKind::Aggregate));
+        let windows = state.window_functions().keys().map(|name| (name.clone(), FunctionKind::Window));
+        // What is rewritten before functions are looked for.
+        let rewritten = REWRITTEN.map(|(name, kind)| (name.to_owned(), kind));
+        let mut names: Vec<_> = scalar.chain(tables).chain(aggregates).chain(windows).chain(rewritten).collect();
+        names.sort();
+        names.dedup();
+        Self { typed: rows, names }
     }
 }
 

@@ -112,6 +112,11 @@ pub fn count(query: &ast::Statement) -> Result<usize> {
 
 /// The numbers of the parameters in a query.
 pub fn used(query: &ast::Statement) -> Result<BTreeSet<usize>> {
+    used_in(query)
+}
+
+/// The numbers of the parameters in a part of a query.
+pub fn used_in<V: Visit>(query: &V) -> Result<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     let found = visit_expressions(query, |expr| {
         if let ast::Expr::Value(value) = expr
@@ -168,7 +173,7 @@ impl Visitor for Limits {
 }
 
 /// The type as the parser would have read it.
-fn data_type(ty: &PostgresType) -> DataType {
+pub fn data_type(ty: &PostgresType) -> DataType {
     if let Some(element) = type_by_oid_of_element(ty) {
         return DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(data_type(element)), None));
     }

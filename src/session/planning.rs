@@ -5,39 +5,48 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::common::plan_err;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::TaskContext;
-use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::OptimizerRule;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
 use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
+use super::engine_faults;
 use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
+use super::key_read::KeyRead;
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
+use super::plan_cache::PlanCache;
 use super::prepared::{Column, Planned, PlanningSettings, Prepared};
 use super::registry::Registry;
 use super::relations::SnapshotRelations;
 use super::settings::Settings;
 use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, Statement, parse};
+use super::statement_state::{BaseState, LentState, StatementSettings};
 use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
-use crate::provider::{AggregateFromSnapshot, ScanInKeyOrder, ScanOptions};
+use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::{self, Catalog, Snapshot, Store};
 use crate::system_catalog::SystemCatalog;
@@ -71,7 +80,8 @@ pub struct Planner {
     account: AccountName,
     options: SessionOptions,
     /// Functions, rules and settings; the tables come with every statement.
-    state: SessionState,
+    state: Arc<BaseState>,
+    plans: Arc<PlanCache>,
     functions: Arc<FunctionNames>,
     started: DateTime,
 }
@@ -103,7 +113,12 @@ impl Planner {
             .with_runtime_env(runtime)
             .with_default_features()
             .build();
-        let mut physical = state.physical_optimizers().to_vec();
+        let checked =
+            |rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>| match UnambiguousFilters::concerns(rule.as_ref()) {
+                true => Arc::new(UnambiguousFilters(Arc::clone(rule))) as Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+                false => Arc::clone(rule),
+            };
+        let mut physical: Vec<_> = state.physical_optimizers().iter().map(checked).collect();
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
         physical.insert(place, Arc::new(ScanInKeyOrder));
@@ -114,13 +129,22 @@ impl Planner {
             .with_optimizer_rules(logical)
             .build();
         state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
+        state = engine_faults::avoid(state);
         functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }
         let functions = Arc::new(FunctionNames::of(&state));
         let started = store.clock().now();
-        Ok(Self { store, account, options, state, functions, started })
+        Ok(Self {
+            store,
+            account,
+            options,
+            state: BaseState::new(state),
+            plans: Arc::new(PlanCache::new()),
+            functions,
+            started,
+        })
     }
 
     pub(super) fn store(&self) -> &Arc<Store> {
@@ -143,13 +167,37 @@ impl Planner {
 
     /// Names of the functions that statements may call, in their order.
     pub fn function_names(&self) -> Vec<String> {
-        let state = &self.state;
+        let state = self.state.state();
         let all = state.scalar_functions().keys().chain(state.aggregate_functions().keys());
         let mut names: Vec<String> = all.chain(state.window_functions().keys()).cloned().collect();
         names.retain(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
         names.sort();
         names.dedup();
         names
+    }
+
+    /// What a text was planned as before, for a session that sees the same.
+    pub fn planned_before(
+        &self,
+        text: &str,
+        types: &[Option<&'static PostgresType>],
+        snapshot: &Snapshot,
+        settings: &Settings,
+    ) -> Option<Prepared> {
+        let before = self.plans.get(text, types, snapshot, &PlanningSettings::of(settings))?;
+        Some(Prepared {
+            statement: Arc::clone(&before.statement),
+            parameters: before.parameters.clone(),
+            columns: before.columns.clone(),
+            prepared_micros: self.now().micros(),
+            from_sql: false,
+            plan: before.plan.clone(),
+        })
+    }
+
+    /// Keeps the plan of the only statement of a text.
+    pub fn keep_plan(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
+        self.plans.keep(text, types, prepared);
     }
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
@@ -162,7 +210,10 @@ impl Planner {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let planned = self.statement(view).query(statement, query, declared).await?;
-        let plan = Planned { plan: planned.plan, snapshot: view.snapshot.clone(), planning: view.planning() };
+        let key_read = KeyRead::of(&planned.plan, &planned.parameters);
+        let (snapshot, planning) = (view.snapshot.clone(), view.planning());
+        let lasts = reads_tables_only(&planned.plan)?;
+        let plan = Arc::new(Planned { plan: planned.plan, key_read, snapshot, planning, lasts });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -184,7 +235,7 @@ impl Planner {
         let session = self.statement(view);
         let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&view.snapshot, &view.planning()));
         let plan = match kept {
-            Some(kept) => kept.plan.clone(),
+            Some(kept) => seen_in(kept.plan.clone(), &view.snapshot)?,
             None => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let planned = session.query(&prepared.statement, query, &declared).await?;
@@ -198,7 +249,7 @@ impl Planner {
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
         let plan = session.state.create_physical_plan(&plan).await?;
-        Ok((plan, session.state.task_ctx()))
+        Ok((plan, session.settings.task_context()))
     }
 
     pub async fn run(
@@ -208,7 +259,10 @@ impl Planner {
         query: &ast::Statement,
         values: &[SqlValue],
     ) -> Result<Answer> {
-        let (plan, context) = self.physical(view, prepared, query, values).await?;
+        if let Some(rows) = self.key_rows(view, prepared, values).await? {
+            return Ok(Answer::of(rows));
+        }
+        let (plan, context) = Box::pin(self.physical(view, prepared, query, values)).await?;
         let watch = StatementWatch::new(Arc::clone(&view.signals));
         let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
         let fields: Vec<_> = prepared
@@ -218,6 +272,17 @@ impl Planner {
             .map(|column| Arc::clone(&column.field))
             .collect();
         Ok(Answer::labelled(rows, &fields))
+    }
+
+    /// The rows of a query that is a read of few keys.
+    async fn key_rows(&self, view: &View, prepared: &Prepared, values: &[SqlValue]) -> Result<Option<RecordBatch>> {
+        let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
+        let Some(read) = &planned.key_read else { return Ok(None) };
+        if planned.planning != view.planning() {
+            return Ok(None);
+        }
+        view.signals.check()?;
+        read.rows(self.store.files(), &view.snapshot, values, columns).await
     }
 
     /// The value of an expression without columns, as EXECUTE takes them.
@@ -243,18 +308,15 @@ impl Planner {
     }
 
     /// The planner for one statement.
-    fn statement(&self, view: &View) -> PlannedStatement {
-        let mut state = SessionState::clone(&self.state);
+    pub(super) fn statement(&self, view: &View) -> PlannedStatement {
         let facts = self.facts(view);
         let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
         let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
-        let options = state.config_mut().options_mut();
+        let mut config = self.state.state().config().clone();
+        let options = config.options_mut();
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
-        state.mark_start_execution();
-        state.execution_props_mut().query_execution_start_time =
-            chrono::DateTime::from_timestamp_micros(view.now.micros());
-        let state = Arc::new(state);
+        let settings = self.state.settings(config, view.now);
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
             account: self.account.clone(),
@@ -262,9 +324,10 @@ impl Planner {
             store: Arc::clone(&self.store),
             scan: self.options.scan,
             system: system.clone(),
-            views: ViewExpansion::new(Arc::clone(&state), system.clone()),
+            views: ViewExpansion::new(settings.clone(), system.clone()),
+            rows: None,
         };
-        PlannedStatement::new(&state, tables, system, view.settings.search_path())
+        PlannedStatement::new(settings, tables, system, view.settings.search_path())
     }
 
     /// Runs a statement that defines something: its edits are committed before it answers.
@@ -277,13 +340,13 @@ impl Planner {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
-            let mut defined = definitions::define(definition.clone(), statement.text(), &planner).await?;
+            let mut defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await?;
             let edits = std::mem::take(&mut defined.edits);
             if edits.is_empty() {
                 return Ok(defined);
             }
             let store = Arc::clone(&self.store);
-            let committed = tokio::task::spawn_blocking(move || store.commit(&edits)).await;
+            let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
             match committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
                 // Somebody else was first: the statement is read again, against what there is now.
                 Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {
@@ -317,14 +380,44 @@ pub struct View {
 
 impl View {
     fn planning(&self) -> PlanningSettings {
-        PlanningSettings {
-            search_path: self.settings.search_path(),
-            time_zone: self.settings.get("TimeZone").unwrap_or_default().to_owned(),
-        }
+        PlanningSettings::of(&self.settings)
     }
 }
 
-fn same_columns(before: &[Column], now: &[Column]) -> bool {
+/// Whether everything that a plan reads are tables of the snapshot. Relations of the catalog and functions that plan statements
+/// hold what they know of the session and of the moment.
+fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
+    let mut only = true;
+    plan.apply_with_subqueries(|node| {
+        only &= match node {
+            LogicalPlan::TableScan(scan) => source_as_provider(&scan.source)?.is::<EntityTable>(),
+            LogicalPlan::Extension(_) | LogicalPlan::DescribeTable(_) | LogicalPlan::Statement(_) => false,
+            _ => true,
+        };
+        Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(only)
+}
+
+/// A plan that was made for another moment, with what its tables hold in this snapshot; their columns are the same.
+fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
+    let seen = plan.transform_down_with_subqueries(|node| {
+        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<EntityTable>() else {
+            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+        };
+        let Some(now) = snapshot.table(table.table().id) else {
+            return plan_err!("table \"{}\" was dropped", table.table().name);
+        };
+        scan.source = provider_as_source(Arc::new(table.in_snapshot(snapshot.table_snapshot(now))));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(seen.data)
+}
+
+/// Whether columns have the same names and types.
+pub(super) fn same_columns(before: &[Column], now: &[Column]) -> bool {
     before.len() == now.len()
         && before
             .iter()
@@ -344,7 +437,8 @@ impl std::fmt::Debug for Planner {
 /// A statement being planned: the functions and rules of all statements, with the tables of one snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedStatement {
-    state: SessionState,
+    state: Arc<LentState>,
+    settings: StatementSettings,
     tables: SnapshotCatalog,
     relations: SnapshotRelations,
 }
@@ -352,18 +446,24 @@ pub(super) struct PlannedStatement {
 /// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
-    state: Arc<SessionState>,
+    settings: StatementSettings,
     tables: SnapshotCatalog,
     relations: SnapshotRelations,
 }
 
 impl Surroundings {
     pub fn planner(&self) -> PlannedStatement {
-        let mut state = SessionState::clone(&self.state);
-        state.register_catalog_list(Arc::new(self.tables.clone()));
-        state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
-        state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
-        PlannedStatement { state, tables: self.tables.clone(), relations: self.relations.clone() }
+        let state = self.settings.lend(|state| {
+            state.register_catalog_list(Arc::new(self.tables.clone()));
+            state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
+            state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
+        });
+        PlannedStatement {
+            state: Arc::new(state),
+            settings: self.settings.clone(),
+            tables: self.tables.clone(),
+            relations: self.relations.clone(),
+        }
     }
 }
 
@@ -378,15 +478,15 @@ pub(super) struct PlannedQuery {
 }
 
 impl PlannedStatement {
-    /// `state` has the functions, rules and settings of the session.
+    /// `settings` has the functions, rules and settings of the session.
     pub fn new(
-        state: &Arc<SessionState>,
+        settings: StatementSettings,
         tables: SnapshotCatalog,
         system: SystemCatalog,
         search_path: Vec<String>,
     ) -> Self {
         let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
-        Surroundings { state: Arc::clone(state), tables, relations }.planner()
+        Surroundings { settings, tables, relations }.planner()
     }
 
     /// The same for the text of a view, whose names do not depend on who reads it.
@@ -402,6 +502,34 @@ impl PlannedStatement {
         &self.tables.account
     }
 
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.tables.snapshot
+    }
+
+    /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
+    pub fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
+        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
+        let surroundings = Surroundings { settings: self.settings.clone(), tables, relations: self.relations.clone() };
+        surroundings.planner()
+    }
+
+    /// The zone of times without one.
+    pub fn zone(&self) -> Result<functions::Zone> {
+        Ok(functions::Zone::of(self.state.config_options())?)
+    }
+
+    /// A plan to look at.
+    pub async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        Ok((self.state.create_physical_plan(plan).await?, self.settings.task_context()))
+    }
+
+    /// Runs a plan.
+    pub async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
+        let plan = self.state.create_physical_plan(plan).await?;
+        let watch = StatementWatch::new(Arc::clone(signals));
+        Ok(WatchedRows::new(execute_stream(watched(plan, &watch)?, self.settings.task_context())?, watch))
+    }
+
     /// What a view is to be made of, planned as where it will be read.
     pub async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
         self.tables.views.query(statement, query, &self.tables).await
@@ -414,7 +542,7 @@ impl PlannedStatement {
             return Err(Error::new(ErrorKind::Internal, format!("not a query: {sql}")));
         };
         let plan = self.for_views().physical_plan(&statement, query).await?;
-        Answer::new(execute_stream(plan, self.state.task_ctx())?).collect().await
+        Answer::new(execute_stream(plan, self.settings.task_context())?).collect().await
     }
 
     /// Plans a query of which nothing is known but its text.
@@ -434,22 +562,39 @@ impl PlannedStatement {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
         let mut query = query.clone();
-        let resolved =
-            names::resolve(&mut query, &self.relations).map_err(|error| Error::from_names(error, &statement.source))?;
+        let resolved = self.resolve(statement, &mut query)?;
+        let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
+        Ok(PlannedQuery { relations: resolved.relations, ..planned })
+    }
+
+    /// Writes into a statement what its names mean.
+    pub fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
+        names::resolve(resolved, &self.relations).map_err(|error| Error::from_names(error, &statement.source))
+    }
+
+    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they have the planner's names.
+    pub async fn resolved_query(
+        &self,
+        statement: &Statement,
+        mut query: ast::Statement,
+        called: &[(String, Location)],
+        output: Vec<names::OutputColumn>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
         constructs::rewrite_syntax(&mut query)?;
         functions::rewrite_syntax(&mut query);
-        let state = functions::with_undefined(&self.state, resolved.functions.iter().map(|(name, _)| name.as_str()))?;
+        let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))?;
         let planned = parameters::plan(&state, query, declared).await;
-        let (plan, parameters) = planned.map_err(|error| error.at_function(&resolved.functions, &statement.source))?;
+        let (plan, parameters) = planned.map_err(|error| error.at_function(called, &statement.source))?;
         // Literals and what is computed from them get their types from the analyzer.
-        let is_plain = resolved.output.iter().all(|output| output.origin.is_some());
+        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
         let analyzed = match is_plain {
             true => None,
             // What is wrong beside the types of the columns is told when the statement runs.
             false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
         };
-        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), resolved.output)?;
-        Ok(PlannedQuery { plan, parameters, columns, relations: resolved.relations })
+        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
     }
 
     fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {

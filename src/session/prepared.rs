@@ -5,6 +5,8 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 use datafusion::logical_expr::LogicalPlan;
 
+use super::key_read::KeyRead;
+use super::settings::Settings;
 use super::statement::{Request, Statement};
 use crate::sql_types::PostgresType;
 use crate::storage::Snapshot;
@@ -30,7 +32,7 @@ pub struct Prepared {
     /// By PREPARE, not by the protocol.
     pub from_sql: bool,
     /// The plan, as long as its snapshot and settings are those of the run.
-    pub(super) plan: Option<Planned>,
+    pub(super) plan: Option<Arc<Planned>>,
 }
 
 impl Prepared {
@@ -46,28 +48,52 @@ impl Prepared {
         }
     }
 
+    /// Whether it is run without the query engine's planner, as long as its table stays as it is.
+    #[cfg(test)]
+    pub fn is_key_read(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
+    }
+
     pub fn is_empty(&self) -> bool {
         matches!(self.statement.request, Request::Nothing)
     }
 }
 
 /// A logical plan, and what it depends on.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Planned {
     pub plan: LogicalPlan,
+    /// The same as a read of few keys, if it is one.
+    pub key_read: Option<KeyRead>,
     pub snapshot: Snapshot,
     pub planning: PlanningSettings,
+    /// False where the plan holds something of the session that made it: the rows of the catalog are those that it sees.
+    pub lasts: bool,
 }
 
 /// The settings that a plan depends on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PlanningSettings {
     pub search_path: Vec<String>,
     pub time_zone: String,
+    pub date_style: String,
+    pub interval_style: String,
+}
+
+impl PlanningSettings {
+    pub fn of(settings: &Settings) -> Self {
+        let get = |name| settings.get(name).unwrap_or_default().to_owned();
+        Self {
+            search_path: settings.search_path(),
+            time_zone: get("TimeZone"),
+            date_style: get("DateStyle"),
+            interval_style: get("IntervalStyle"),
+        }
+    }
 }
 
 impl Planned {
     pub fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
-        Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
+        self.lasts && Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
     }
 }

@@ -11,6 +11,7 @@ use futures::stream;
 
 use super::answer::Answer;
 use super::commands::{Command, Direction, Discard};
+use super::copy::{CopyIn, CopyOut};
 use super::definitions::Definition;
 use super::error::{Error, ErrorKind, Result};
 use super::explain;
@@ -22,9 +23,13 @@ use super::registry::Registration;
 use super::settings::{DEFINITIONS, Settings};
 use super::statement::{Request, Statement, parse};
 use super::transaction::{Transaction, TransactionStatus, set_modes};
+use super::writes;
 use crate::model::Value;
 use crate::sql_types::{PostgresType, SqlValue, TextStyle, field, parse_text, type_by_name, type_by_sql_name};
+use crate::storage::Operation;
 
+/// How often a statement reads again because somebody else was faster.
+const WRITE_ATTEMPTS_MAX: usize = 200;
 /// Statements and portals of a session, most of which clients forget to close.
 const NAMED_MAX: usize = 10_000;
 
@@ -54,6 +59,9 @@ pub enum Outcome {
     },
     /// The tag of a statement without rows.
     Done(String),
+    /// Rows are to come in; [`Session::finish_copy`] ends it.
+    CopyIn(Box<CopyIn>),
+    CopyOut(Box<CopyOut>),
 }
 
 impl Session {
@@ -74,18 +82,11 @@ impl Session {
 
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
-        let statement = Arc::new(parse(text)?);
-        let used = statement.parameters()?;
-        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
-            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
-        }
-        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
-            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
-        }
         let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
-        let prepared = Arc::new(self.prepare(statement, &types).await?);
+        let prepared = match self.prepared_before(text, &types) {
+            Some(prepared) => Arc::new(prepared),
+            None => self.prepare_text(text, values, &types).await?,
+        };
         let style = Arc::clone(self.settings.style());
         let mut bound = Vec::with_capacity(values.len());
         for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
@@ -97,7 +98,49 @@ impl Session {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
             Outcome::FromCursor { .. } => Err(Error::new(ErrorKind::Unsupported, "FETCH needs a connection")),
+            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"))
+            }
         }
+    }
+
+    /// Parses and plans a text of one statement, which has a parameter for each of the values.
+    async fn prepare_text(
+        &mut self,
+        text: &str,
+        values: &[Value],
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Arc<Prepared>> {
+        let statement = Arc::new(parse(text)?);
+        let used = statement.parameters()?;
+        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
+            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
+            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        let prepared = Arc::new(self.prepare(statement, types).await?);
+        self.keep_plan(text, types, &prepared);
+        Ok(prepared)
+    }
+
+    /// The statement of a text as it was planned before, by this session or another one, if it is planned the same now. `types` are
+    /// those of [`Session::prepare`].
+    pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
+        // Whatever it is, it fails: in the way that it is parsed.
+        if self.transaction.status() == TransactionStatus::Failed {
+            return None;
+        }
+        let planner = &self.planner;
+        let snapshot = self.transaction.snapshot_seen(|| planner.snapshot());
+        planner.planned_before(text, types, &snapshot, &self.settings)
+    }
+
+    /// Keeps the plan of the only statement of a text, for [`Session::prepared_before`].
+    pub fn keep_plan(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
+        self.planner.keep_plan(text, types, prepared);
     }
 
     pub fn settings(&self) -> &Settings {
@@ -198,19 +241,26 @@ impl Session {
         match &statement.request {
             Request::Query(query) => {
                 let view = self.view();
-                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
                 Ok(Prepared { statement, ..planned })
+            }
+            Request::Write(written) => {
+                let view = self.view();
+                self.planner.prepare_write(&view, &statement, written, types).await
             }
             Request::Explain { statement: query, .. } => {
                 let view = self.view();
-                let planned = self.planner.plan(&view, &statement, query, types).await?;
+                let planned = match writes::verb(query) {
+                    Some(_) => self.planner.prepare_write(&view, &statement, query, types).await?,
+                    None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
+                };
                 Ok(Prepared {
                     statement: Arc::clone(&statement),
                     columns: Some(Arc::from(text_columns(&["QUERY PLAN"]))),
                     ..planned
                 })
             }
-            Request::Nothing => Ok(without_plan(None)),
+            Request::Nothing | Request::Copy(_) => Ok(without_plan(None)),
             Request::Define(definition) => Ok(without_plan(
                 Definition::columns(definition)
                     .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
@@ -236,7 +286,7 @@ impl Session {
     }
 
     /// Keeps a statement under a name. The unnamed one is replaced, others are not.
-    pub fn keep_statement(&mut self, name: &str, prepared: Prepared) -> Result<()> {
+    pub fn keep_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
         if !name.is_empty() && self.prepared.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(ErrorKind::DuplicateStatement, message));
@@ -245,7 +295,7 @@ impl Session {
             let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
             return Err(Error::new(ErrorKind::Exhausted, message));
         }
-        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), Arc::new(prepared));
+        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), prepared);
         Ok(())
     }
 
@@ -306,6 +356,7 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
+    // What takes long anyway is boxed, here and below: this future is moved about, also where only one entity is read.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -315,16 +366,37 @@ impl Session {
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
+            Request::Write(written) => Box::pin(self.write(prepared, written, parameters)).await,
+            Request::Copy(copy) => {
+                self.transaction.refuse_if_failed()?;
+                if super::copy::sends(copy) {
+                    let view = self.view();
+                    return Ok(Outcome::CopyOut(Box::new(self.planner.copy_out(&view, prepared, copy).await?)));
+                }
+                self.refuse_if_read_only("COPY FROM")?;
+                let view = self.view();
+                let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                Ok(Outcome::CopyIn(Box::new(self.planner.copy_in(&view, prepared, copy, held)?)))
+            }
+            Request::Explain { statement: query, verbose, format, .. } if writes::verb(query).is_some() => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let explained = self.planner.explain_write(&view, prepared, query, parameters).await?;
+                let lines = explain::explain_write(&explained, *verbose, *format).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
+            }
             Request::Explain { statement: query, analyze, verbose, format } => {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
-                let (plan, context) = self.planner.physical(&view, prepared, query, parameters).await?;
-                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format).await?;
+                let (plan, context) = Box::pin(self.planner.physical(&view, prepared, query, parameters)).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format);
+                let lines = Box::pin(lines).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
             Request::Nothing => Ok(Outcome::Done(String::new())),
-            Request::Define(definition) => self.define(prepared, definition).await,
+            Request::Define(definition) => Box::pin(self.define(prepared, definition)).await,
             Request::Command(command) => {
                 if !command.ends_failure() {
                     self.transaction.refuse_if_failed()?;
@@ -337,15 +409,11 @@ impl Session {
     /// Defines something; outside of transactions, since it is committed at once.
     async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
         let tag = Definition::tag(definition);
-        let read_only = ["transaction_read_only", "default_transaction_read_only"];
-        if read_only.iter().any(|name| self.settings.is_on(name)) {
-            let message = format!("cannot execute {tag} in a read-only transaction");
-            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
-        }
+        self.refuse_if_read_only(tag)?;
         if self.transaction.status() != TransactionStatus::Idle {
             let message = format!("{tag} cannot run inside a transaction block");
             return Err(Error::new(ErrorKind::ActiveTransaction, message)
-                .with_hint("transactions read one snapshot and do not write yet: COMMIT first"));
+                .with_hint("definitions are committed at once: COMMIT first"));
         }
         let view = self.view();
         let defined = self.planner.define(view, &prepared.statement, definition).await?;
@@ -354,6 +422,83 @@ impl Session {
             (Some(rows), Some(columns)) => Ok(Outcome::Rows(Rows::new(Arc::clone(columns), tag, Answer::of(rows)))),
             _ => Ok(Outcome::Done(tag.to_owned())),
         }
+    }
+
+    /// Writes: at once and again if somebody was faster, or as part of the transaction block.
+    async fn write(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        written: &ast::Statement,
+        parameters: &[SqlValue],
+    ) -> Result<Outcome> {
+        self.transaction.refuse_if_failed()?;
+        let verb = writes::verb(written).unwrap_or_default();
+        self.refuse_if_read_only(verb)?;
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let mut attempt = 1;
+        loop {
+            let view = self.view();
+            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+            let (write, mut done) =
+                self.planner.changes(&view, prepared, written, parameters, is_transaction, held).await?;
+            let mut answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+            match self.transaction.own() {
+                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), view.now)?,
+                None => {
+                    let table = write.target.table().id;
+                    let operations: Vec<Operation> =
+                        done.changes.drain(..).filter_map(|change| change.operation(table)).collect();
+                    if !operations.is_empty() {
+                        let committed = match self.planner.commit(&operations).await {
+                            // What it has read is out of date: it reads again.
+                            Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
+                                attempt += 1;
+                                tokio::task::yield_now().await;
+                                continue;
+                            }
+                            committed => committed?,
+                        };
+                        if done.returned.are_written && writes::returns_timestamp(&write) {
+                            done.returned.set_timestamp(committed.timestamp);
+                            answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+                        }
+                    }
+                }
+            }
+            return Ok(match (answer, &prepared.columns) {
+                (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
+                _ => Outcome::Done(write_tag(verb, done.count)),
+            });
+        }
+    }
+
+    /// Writes what has come in; the answer is the tag.
+    pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
+        let now = self.planner.now();
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let (target, changes) = self.planner.copied(copy, is_transaction).await?;
+        let rows = changes.len();
+        match self.transaction.own() {
+            Some(own) => own.add(&target.snapshot, changes, now)?,
+            None => {
+                let table = target.table().id;
+                let operations: Vec<Operation> =
+                    changes.into_iter().filter_map(|change| change.operation(table)).collect();
+                if !operations.is_empty() {
+                    self.planner.commit(&operations).await?;
+                }
+            }
+        }
+        Ok(format!("COPY {rows}"))
+    }
+
+    fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
+        let read_only = ["transaction_read_only", "default_transaction_read_only"];
+        if read_only.iter().any(|name| self.settings.is_on(name)) {
+            let message = format!("cannot execute {tag} in a read-only transaction");
+            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
+        }
+        Ok(())
     }
 
     async fn command(
@@ -370,12 +515,12 @@ impl Session {
                 }
             }
             Command::Commit { chain } => {
-                if !self.end_transaction(true, *chain)? {
+                if !self.end_transaction(true, *chain).await? {
                     tag = "ROLLBACK".to_owned();
                 }
             }
             Command::Rollback { chain } => {
-                self.end_transaction(false, *chain)?;
+                self.end_transaction(false, *chain).await?;
             }
             Command::Savepoint(name) => self.transaction.savepoint(name.clone(), &mut self.settings)?,
             Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
@@ -438,7 +583,7 @@ impl Session {
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
-                self.keep_statement(name, Prepared { from_sql: true, ..prepared })?;
+                self.keep_statement(name, Arc::new(Prepared { from_sql: true, ..prepared }))?;
             }
             Command::Execute { name, arguments } => {
                 let statement = self.statement(name)?;
@@ -467,6 +612,9 @@ impl Session {
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                if matches!(prepared.statement.request, Request::Write(_)) {
+                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                }
                 if prepared.parameters.len() != parameters.len() {
                     let message = format!("there is no value for parameter ${}", parameters.len() + 1);
                     return Err(Error::new(ErrorKind::UnknownParameter, message));
@@ -498,12 +646,23 @@ impl Session {
     }
 
     /// True unless a commit became a rollback.
-    fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
+    async fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
         let modes = super::commands::Modes {
             isolation: self.settings.get("transaction_isolation").and_then(super::commands::Isolation::parse),
             read_only: Some(self.settings.is_on("transaction_read_only")),
             deferrable: Some(self.settings.is_on("transaction_deferrable")),
         };
+        if commit && self.transaction.status() == TransactionStatus::InTransaction {
+            let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
+            if !operations.is_empty()
+                && let Err(error) = self.planner.commit(&operations).await
+            {
+                // Nothing of it was written, or nobody knows: the transaction is over either way.
+                self.transaction.end(false, &mut self.settings);
+                self.end_portals();
+                return Err(error);
+            }
+        }
         let ended = self.transaction.end(commit, &mut self.settings);
         if ended.is_none() {
             if chain {
@@ -614,6 +773,11 @@ fn value_as(value: &Value, ty: &'static PostgresType, style: &TextStyle) -> Resu
         Value::Int64(value) => SqlValue::Int8(*value),
         Value::String(text) => parse_text(ty, text, style)?,
     })
+}
+
+/// The tag of a statement that wrote.
+pub fn write_tag(verb: &str, rows: u64) -> String {
+    if verb == "INSERT" { format!("INSERT 0 {rows}") } else { format!("{verb} {rows}") }
 }
 
 fn unknown_portal(name: &str) -> Error {

@@ -8,6 +8,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use super::definitions::{ENTITY_TYPES, ViewExpansion};
 use super::error::Error;
+use super::writes::MEMORY_ROWS;
 use crate::functions;
 use crate::model::{AccountName, TableName};
 use crate::provider::{EntityTable, ScanOptions};
@@ -33,6 +34,8 @@ pub struct SnapshotCatalog {
     pub system: SystemCatalog,
     /// What plans the views.
     pub views: ViewExpansion,
+    /// Rows that a statement has in memory.
+    pub rows: Option<Arc<dyn TableProvider>>,
 }
 
 impl CatalogProviderList for SnapshotCatalog {
@@ -80,6 +83,9 @@ impl SchemaProvider for SnapshotCatalog {
 
     /// Table names ignore case. An unknown one is an error here, where the names there are can be looked through.
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        if name == MEMORY_ROWS {
+            return Ok(self.rows.clone());
+        }
         let table = TableName::parse(name).ok().and_then(|name| self.snapshot.catalog.table(&self.account, &name));
         let Some(table) = table else {
             if let Some(view) = self.snapshot.catalog.view(&self.account, name) {

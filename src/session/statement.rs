@@ -16,6 +16,7 @@ use super::error::{Error, ErrorKind, Result};
 use super::limits;
 use super::position::Source;
 use super::snapshot_catalog::ACCESS_PATHS;
+use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
 
 /// A parsed statement, and where it stands in its text.
@@ -38,6 +39,9 @@ pub enum Request {
         verbose: bool,
         format: ExplainFormat,
     },
+    /// INSERT, UPDATE, DELETE, MERGE.
+    Write(Box<ast::Statement>),
+    Copy(Box<ast::Statement>),
     Command(Command),
     /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
     Define(Box<ast::Statement>),
@@ -66,7 +70,9 @@ impl Statement {
     /// The numbers of the parameters in it.
     pub fn parameters(&self) -> Result<BTreeSet<usize>> {
         match &self.request {
-            Request::Query(query) | Request::Explain { statement: query, .. } => super::parameters::used(query),
+            Request::Query(query) | Request::Write(query) | Request::Explain { statement: query, .. } => {
+                super::parameters::used(query)
+            }
             _ => Ok(BTreeSet::new()),
         }
     }
@@ -274,6 +280,8 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
 
 fn classify(statement: ast::Statement) -> Result<Request> {
     match statement {
+        copy @ ast::Statement::Copy { .. } => Ok(Request::Copy(Box::new(copy))),
+        written if writes::verb(&written).is_some() => Ok(Request::Write(Box::new(written))),
         ast::Statement::Query(_)
         | ast::Statement::ShowTables { .. }
         | ast::Statement::ShowColumns { .. }
@@ -288,7 +296,8 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             options,
             ..
         } => {
-            if !matches!(*statement, ast::Statement::Query(_)) {
+            let writes = writes::verb(&statement);
+            if writes.is_none() && !matches!(*statement, ast::Statement::Query(_)) {
                 return Err(refused(&statement));
             }
             let (mut analyze, mut verbose) = (analyze, verbose);
@@ -300,6 +309,12 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             };
             for option in options.unwrap_or_default() {
                 apply_option(&option, &mut analyze, &mut verbose, &mut text_or_json)?;
+            }
+            if let Some(verb) = writes.filter(|_| analyze) {
+                let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
+                return Err(
+                    Error::new(ErrorKind::Unsupported, message).with_hint("EXPLAIN shows how it finds its rows")
+                );
             }
             Ok(Request::Explain { statement, analyze, verbose, format: text_or_json })
         }
@@ -366,10 +381,9 @@ fn refused(statement: &ast::Statement) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "{verb} is not supported: statements are SELECT, VALUES, WITH, EXPLAIN of them, SHOW TABLES, DESCRIBE, CREATE VIEW, DROP VIEW and COMMENT ON"
+            "{verb} is not supported: statements are SELECT, VALUES, WITH, INSERT, UPDATE, DELETE, MERGE, COPY, EXPLAIN, SHOW TABLES, DESCRIBE, CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW and COMMENT ON"
         ),
     )
-    .with_hint("entities come in by `rowkey import`")
 }
 
 /// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and comments do not cut.

@@ -3,6 +3,7 @@
 use super::commands::{Isolation, Modes};
 use super::error::{Error, ErrorKind, Result};
 use super::settings::Settings;
+use super::writes::OwnChanges;
 use crate::model::DateTime;
 use crate::storage::Snapshot;
 
@@ -27,8 +28,9 @@ struct Block {
     /// When its first statement ran.
     began: Option<DateTime>,
     failed: bool,
-    /// Names of savepoints, the oldest first; one can be there several times.
-    savepoints: Vec<String>,
+    /// Names of savepoints, the oldest first; one can be there several times. Each with its place among the writes.
+    savepoints: Vec<(String, u64)>,
+    own: OwnChanges,
 }
 
 impl Transaction {
@@ -64,7 +66,13 @@ impl Transaction {
             return Ok(false);
         }
         settings.save();
-        self.block = Some(Block { snapshot: None, began: None, failed: false, savepoints: Vec::new() });
+        self.block = Some(Block {
+            snapshot: None,
+            began: None,
+            failed: false,
+            savepoints: Vec::new(),
+            own: OwnChanges::default(),
+        });
         let read_only = settings.is_on("default_transaction_read_only");
         let isolation = settings.get("default_transaction_isolation").and_then(Isolation::parse);
         let deferrable = settings.is_on("default_transaction_deferrable");
@@ -89,7 +97,8 @@ impl Transaction {
     }
 
     pub fn savepoint(&mut self, name: String, settings: &mut Settings) -> Result<()> {
-        self.block_for("SAVEPOINT")?.savepoints.push(name);
+        let block = self.block_for("SAVEPOINT")?;
+        block.savepoints.push((name, block.own.mark()));
         settings.save();
         Ok(())
     }
@@ -107,6 +116,9 @@ impl Transaction {
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
+        if let Some((_, mark)) = block.savepoints.last() {
+            block.own.roll_back(*mark);
+        }
         settings.restore(at + 1);
         Ok(())
     }
@@ -114,9 +126,15 @@ impl Transaction {
     /// The snapshot of the block, which `newest` gives to the first that asks; without a block, the newest one.
     pub fn snapshot(&mut self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
         match &mut self.block {
-            Some(block) => block.snapshot.get_or_insert_with(newest).clone(),
+            Some(block) => block.own.seen_by(block.snapshot.get_or_insert_with(newest).clone()),
             None => newest(),
         }
+    }
+
+    /// The snapshot that the next statement would get, which this does not decide: it may be one that does not read.
+    pub fn snapshot_seen(&self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
+        let taken = self.block.as_ref().and_then(|block| block.snapshot.clone());
+        taken.unwrap_or_else(newest)
     }
 
     /// The time of the block, which is that of its first statement; without a block, the time now.
@@ -125,6 +143,11 @@ impl Transaction {
             Some(block) => *block.began.get_or_insert_with(now),
             None => now(),
         }
+    }
+
+    /// What the block has written; None without a block.
+    pub fn own(&mut self) -> Option<&mut OwnChanges> {
+        self.block.as_mut().map(|block| &mut block.own)
     }
 
     /// Whether some statement has read already.
@@ -139,7 +162,7 @@ impl Transaction {
     }
 
     fn find(&mut self, name: &str, command: &str) -> Result<usize> {
-        let found = self.block_for(command)?.savepoints.iter().rposition(|savepoint| savepoint == name);
+        let found = self.block_for(command)?.savepoints.iter().rposition(|(savepoint, _)| savepoint == name);
         found.ok_or_else(|| Error::new(ErrorKind::UnknownSavepoint, format!("savepoint \"{name}\" does not exist")))
     }
 }

@@ -22,6 +22,9 @@ pub const COLUMNS_MAX: usize = 500;
 pub struct PropertyColumn {
     pub name: Arc<str>,
     pub types: Vec<EdmType>,
+    /// The type that the column of this name has for ever, if somebody declared it; it is among the types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<EdmType>,
 }
 
 /// A table at one point in time.
@@ -167,7 +170,8 @@ impl Catalog {
         self.next_file_id.max(1)
     }
 
-    /// Whether there are tables alone. Programs that know no views read such a catalog, and no other.
+    /// Whether there are tables alone.
+    #[cfg(test)]
     pub(super) fn is_of_tables(&self) -> bool {
         self.views.is_empty() && self.comments.is_empty()
     }

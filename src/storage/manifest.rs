@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::run::RunFile;
-use crate::model::{Key, KeyRef, KeySet};
+use crate::model::{Key, KeyRange, KeyRef, KeySet};
 
 /// Where a range partition begins: unbounded, at the beginning of a partition, or at a key inside a partition that is too
 /// large for one range partition.
@@ -87,6 +87,15 @@ impl Manifest {
     /// Place of the range partition that `key` belongs to.
     pub fn range_of(&self, key: KeyRef<'_>) -> usize {
         self.ranges.partition_point(|range| range.start.admits(key)).saturating_sub(1)
+    }
+
+    /// The range partitions from the one that the lower end of `range` falls into up to the one of its upper end.
+    pub fn ranges_in(&self, range: &KeyRange) -> &[RangePartition] {
+        let from = range.lower().partition().map_or(0, |partition| self.range_of(KeyRef { partition, row: "" }));
+        let to = range.upper().partition().map_or(self.ranges.len(), |partition| {
+            self.ranges.partition_point(|range| range.start.position().is_none_or(|start| start.0 <= partition))
+        });
+        self.ranges.get(from..to).unwrap_or_default()
     }
 
     /// The files that may hold a key.

@@ -20,13 +20,12 @@ mod snapshot;
 mod store;
 mod write;
 
-pub use catalog::{Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
+pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
 pub use check::{CheckReport, Finding, check};
 pub use error::Error;
 pub use log::{Durability, Error as LogError};
 pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
 pub use manifest::{Manifest, RangePartition, RangeStart};
-pub use read::EntityBatches;
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
-pub use store::{FileIds, Store, StoreOptions};
+pub use store::{Store, StoreOptions};
 pub use write::{Change, Condition, Operation, Properties, Refusal, Written};

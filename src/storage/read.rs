@@ -44,14 +44,38 @@ impl TableSnapshot {
         }
     }
 
+    /// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at most: batches with all columns of a run
+    /// file each, whose schemas differ from file to file. `None` where there is more to read, or to merge.
+    pub async fn few_rows(
+        &self,
+        files: &RunFiles,
+        range: &KeyRange,
+        mut pages_max: usize,
+    ) -> Result<Option<Vec<RecordBatch>>> {
+        if self.layers().is_some_and(|layers| layers.meets(range)) {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        for partition in self.table.manifest.ranges_in(range) {
+            let mut runs = partition.files.iter().filter(|run| meets(run, range));
+            match (runs.next(), runs.next()) {
+                (None, _) => {}
+                (Some(run), None) => match files.rows_in(run, range, &mut pages_max).await? {
+                    Some(rows) => found.extend(rows),
+                    None => return Ok(None),
+                },
+                // They may overlap.
+                (Some(_), Some(_)) => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+
     /// The files that may hold keys of a range, lane by lane.
     fn lanes(&self, range: &KeyRange) -> Vec<VecDeque<Arc<RunFile>>> {
-        let meets = |run: &&Arc<RunFile>| {
-            range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
-        };
         let mut lanes: Vec<VecDeque<Arc<RunFile>>> = Vec::new();
         for partition in self.table.manifest.ranges() {
-            for (place, run) in partition.files.iter().filter(meets).enumerate() {
+            for (place, run) in partition.files.iter().filter(|run| meets(run, range)).enumerate() {
                 if lanes.len() <= place {
                     lanes.push(VecDeque::new());
                 }
@@ -60,6 +84,11 @@ impl TableSnapshot {
         }
         lanes
     }
+}
+
+/// Whether a file may hold keys of a range, by its bounds.
+fn meets(run: &RunFile, range: &KeyRange) -> bool {
+    range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
 }
 
 struct Reading {

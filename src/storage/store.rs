@@ -211,6 +211,18 @@ impl Store {
     }
 
     /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
+    /// The same for edits that a statement asks for: TRUNCATE takes away everything that was written before it is committed.
+    pub fn commit_definition(&self, mut edits: Vec<Edit>) -> Result<Snapshot> {
+        self.commit_with(|head| {
+            for edit in &mut edits {
+                if let Edit::TruncateTable { sequence, .. } = edit {
+                    *sequence = head.next_sequence();
+                }
+            }
+            Ok((edits, None))
+        })
+    }
+
     pub fn commit_built(&self, build: impl FnOnce(&Catalog) -> Vec<Edit>) -> Result<Snapshot> {
         self.commit_with(|head| Ok((build(&head.catalog), None)))
     }

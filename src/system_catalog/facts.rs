@@ -20,8 +20,10 @@ pub trait SessionFacts: Debug + Send + Sync {
     fn cursors(&self) -> Vec<CursorRow>;
     /// All sessions of the server.
     fn activity(&self) -> Vec<ActivityRow>;
-    /// Functions that a statement may call.
+    /// Functions that a statement may call, where the types of their arguments are told.
     fn functions(&self) -> Vec<FunctionRow>;
+    /// The names of all functions that a statement may call. Those that PostgreSQL has are listed with its signatures.
+    fn function_names(&self) -> Vec<(String, FunctionKind)>;
 }
 
 /// A row of `pg_settings`.
@@ -87,7 +89,7 @@ pub struct ActivityRow {
 }
 
 /// What kind of function `pg_proc` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum FunctionKind {
     #[default]
     Scalar,

@@ -69,6 +69,10 @@ impl SessionFacts for Facts {
         vec![ActivityRow { pid: 42, database, user, client_addr, state, query, ..ActivityRow::default() }]
     }
 
+    fn function_names(&self) -> Vec<(String, crate::system_catalog::FunctionKind)> {
+        vec![("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]
+    }
+
     fn functions(&self) -> Vec<FunctionRow> {
         let row = |name: &str, types: &[&str], result: &str, kind| FunctionRow {
             name: name.to_owned(),
@@ -305,6 +309,8 @@ fn functions_keep_postgresqls_oids_where_it_has_them() {
         rows("SELECT oid, prokind FROM pg_proc WHERE proname IN ('lower', 'count') ORDER BY 1"),
         ["870|f", "2803|a"]
     );
+    // By its name alone, with the types that there are here: no ranges.
+    assert_eq!(rows("SELECT oid, proargtypes FROM pg_proc WHERE proname = 'upper'"), ["871|[25]"]);
     let own = rows("SELECT oid, proargtypes FROM pg_proc WHERE proname = 'arrow_typeof'");
     assert_eq!(own.len(), 1);
     let oid: u32 = own[0].split('|').next().and_then(|oid| oid.parse().ok()).expect("an oid");

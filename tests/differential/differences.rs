@@ -15,28 +15,6 @@ const fn construct(example: &'static str, pieces: &'static [&'static str], reaso
 }
 
 pub const DIFFERENCES: &[Difference] = &[
-    construct("SELECT md5('a')", &["md5("], "md5 is missing"),
-    construct("SELECT sha256('a'::bytea)", &["sha256("], "sha256 is missing"),
-    construct("SELECT to_date('2024-01-31', 'YYYY-MM-DD')", &["to_date("], "to_date is missing"),
-    construct(
-        "SELECT to_timestamp('2024-01-31', 'YYYY-MM-DD')",
-        &["to_timestamp(", "'YYYY"],
-        "to_timestamp of a text is missing",
-    ),
-    construct("SELECT pg_typeof(1)", &["pg_typeof("], "pg_typeof is missing"),
-    construct("SELECT convert_to('a', 'UTF8')", &["convert_to("], "convert_to is missing"),
-    construct("SELECT unistr('a')", &["unistr("], "unistr is missing"),
-    construct(
-        "SELECT justify_interval(interval '1 day')",
-        &["justify_"],
-        "justify_days, justify_hours and justify_interval are missing",
-    ),
-    construct("SELECT isfinite(date '2024-01-01')", &["isfinite("], "isfinite is missing"),
-    construct("SELECT make_interval(days => 1)", &["make_interval("], "arguments by name are not taken"),
-    construct("SELECT to_char(1, '999,999')", &["'999,999')"], "to_char of numbers is missing"),
-    construct("SELECT to_char(1.5, 'FM990.00')", &["'FM990.00')"], "to_char of numbers is missing"),
-    construct("SELECT to_char(1.5::float8, '0.99EEEE')", &["'0.99EEEE')"], "to_char of numbers is missing"),
-    construct("SELECT to_char(interval '1 hour', 'HH24:MI')", &["'HH24:MI')"], "to_char of intervals is missing"),
     construct(
         "SELECT date '2024-01-01' BETWEEN SYMMETRIC date '2025-01-01' AND date '2023-01-01'",
         &["BETWEEN SYMMETRIC"],
@@ -44,13 +22,48 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     construct("SELECT trim(LEADING FROM ' a')", &["trim(LEADING FROM"], "trim without characters is not read"),
     construct(
-        "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY small) FROM parts",
-        &["percentile_disc"],
-        "percentile_disc and mode are missing",
-    ),
-    construct(
         "SELECT 'NaN'::float8::numeric",
         &["num::numeric"],
+        "numerics have 38 digits, and neither NaN nor infinities",
+    ),
+    construct("SELECT pg_typeof(1)", &["SELECT pg_typeof("], "names of types and other objects go out as text"),
+    construct(
+        "SELECT 1, pg_typeof(now())",
+        &["SELECT", ", pg_typeof("],
+        "names of types and other objects go out as text",
+    ),
+    construct("SELECT (~-9007199254740993)", &["(~-"], "an operator of its own to PostgreSQL"),
+    construct(
+        "SELECT now() AT TIME ZONE quote_literal('k0')",
+        &["AT TIME ZONE quote_literal("],
+        "zones in PostgreSQL's own notation",
+    ),
+    construct("SELECT now() AT TIME ZONE to_hex(100)", &["AT TIME ZONE to_hex("], "zones in PostgreSQL's own notation"),
+    construct("SELECT 'a'::text COLLATE \"C\"", &["::text COLLATE"], "a collation behind a cast is not read"),
+    construct("SELECT exp(100.00)", &["exp(100.00)"], "numerics have 38 digits, and neither NaN nor infinities"),
+    construct(
+        "SELECT (SELECT array_length(ARRAY[small, 2], 1)) FROM items",
+        &["(SELECT array_length(ARRAY["],
+        "an array of columns from outside of a subquery",
+    ),
+    construct(
+        "SELECT * FROM (VALUES (date '2024-01-02' - date '2024-01-01'), (7)) v(x)",
+        &["(3, NULL, 7)) AS q(n"],
+        "integers computed in VALUES are bigint beside literals",
+    ),
+    construct(
+        "SELECT sum(x), sum(x::int8) FROM (VALUES (1::int4)) v(x)",
+        &["sum(small), sum(small::int8)"],
+        "aggregates that differ in a widening cast alone are refused",
+    ),
+    construct(
+        "SELECT (pg_typeof(1)::text, 1) = ('a', 1)",
+        &["pg_typeof(", "= ('a'"],
+        "the text of a type's name in a comparison of rows",
+    ),
+    construct(
+        "SELECT power(12345678901234567890.5, 2)",
+        &["power(12345678901234567890.5"],
         "numerics have 38 digits, and neither NaN nor infinities",
     ),
     construct("SELECT 0.1::float8 AS e, cbrt(0.1::float8)", &["cbrt("], "the last digit of cube roots"),
@@ -64,11 +77,6 @@ pub const DIFFERENCES: &[Difference] = &[
         "SELECT ARRAY[1e300::float8]::text",
         &["ARRAY[", ":text"],
         "arrays of doubles are cast to text with all their digits",
-    ),
-    construct(
-        "SELECT age(timestamp '2024-01-31 10:00:00', timestamp '9999-12-31 23:59:59.999999') * 1.5",
-        &["age(", "* 1.5"],
-        "the last microsecond of an interval times a fraction",
     ),
     construct("SELECT stddev(x) FROM (VALUES (1), (2)) v(x)", &["stddev"], "deviations of integers are doubles"),
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
@@ -93,16 +101,12 @@ pub const DIFFERENCES: &[Difference] = &[
 /// Single questions, and what differs.
 pub const QUESTIONS: &[(&str, &str)] = &[
     (
-        r#"SELECT (make_date(2024, 2, 29) + small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
-        "days beyond the type's range are not refused",
+        r#"SELECT ((lpad("RowKey", small % 9, ("PartitionKey" || interval '-1 year')), small) = ('a', cardinality(string_to_array(substring('', 1, small % 5), ',')))) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
+        "of a row's values all are evaluated",
     ),
     (
         r#"SELECT (quote_ident(NULL::text) ILIKE split_part("RowKey", ',', small % 3)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
         "beside a constant NULL the rest is evaluated",
-    ),
-    (
-        r#"SELECT (interval '1 day' * (SELECT small)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
-        "the least number of days is refused",
     ),
     (
         r#"SELECT (coalesce(date_trunc('week', at), to_timestamp(num)) + interval '1 day') AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
@@ -128,19 +132,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "refused, where PostgreSQL answers",
     ),
     (
-        "SELECT div(7, 2), mod(7, 2), gcd(12, 18), lcm(4, 6), factorial(5), power(2, 3), sqrt(2), exp(1), ln(2.0), log(100), sign(-2), abs(-2.5)",
-        "another type",
-    ),
-    ("SELECT avg(x), sum(x) FROM (VALUES (1), (2), (NULL)) v(x)", "another type"),
-    (
-        "SELECT 1 IN (2, NULL), 1 IN (1, NULL), 1 NOT IN (2, NULL), NULL IN (1), NULL::int IN (SELECT 1 WHERE false)",
-        "refused, where PostgreSQL answers",
-    ),
-    (
-        "SELECT (1, NULL) = (1, 2), (1, NULL) = (2, NULL), (1, NULL) < (2, 3), (NULL, 1) < (1, 1), ROW(1, 2) IS NULL, ROW(NULL, NULL) IS NULL",
-        "other rows",
-    ),
-    (
         "SELECT substring('abcdef' FROM 2 FOR 3), substring('abcdef' FROM -1 FOR 3), substr('abc', 0), left('abc', -1), right('abc', -2), substring('foobar' FROM 'o(.)b')",
         "another type",
     ),
@@ -150,43 +141,27 @@ pub const QUESTIONS: &[(&str, &str)] = &[
     ),
     (r#"SELECT 'abc' LIKE 'a\'"#, "answered, where PostgreSQL refuses"),
     ("SELECT 'infinity'::timestamptz > now(), '-infinity'::date", "refused, where PostgreSQL answers"),
-    (
-        "SELECT to_char(timestamp '2024-01-05 15:04:05.678', 'YYYY-MM-DD HH12:MI:SS.MS AM Day Month DD D W WW J'), to_char(1234.5, '9,999.99'), to_char(-5, 'S99'), to_char(0.5, '0.0%')",
-        "refused, where PostgreSQL answers",
-    ),
-    (
-        "SELECT date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = timestamptz '2024-01-01', date '2024-01-01' BETWEEN '2023-12-31' AND '2024-01-02', (date '2024-01-01', date '2024-02-01') OVERLAPS (date '2024-01-15', date '2024-03-01')",
-        "refused, where PostgreSQL answers",
-    ),
-    ("SELECT FROM WHERE", "another SQLSTATE"),
     (r#"SELECT "abc"#, "other words or another place"),
     ("SELECT * FROM items GROUP small", "other words or another place"),
     ("SELECT * FROM items ORDER small", "other words or another place"),
     ("SELECT length('a', 'b')", "another SQLSTATE"),
     ("SELECT max(flag) FROM items", "answered, where PostgreSQL refuses"),
-    ("SELECT txt + 1 FROM items", "another SQLSTATE"),
     ("SELECT small FROM items HAVING small > 1", "another SQLSTATE"),
     ("SELECT row_number() OVER () FROM items WHERE row_number() OVER () = 1", "another SQLSTATE"),
-    ("SELECT rank() FROM items", "another SQLSTATE"),
     ("SELECT DISTINCT small FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT DISTINCT ON (small) small, big FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
     ("SELECT small IN (SELECT small, big FROM items) FROM items", "another SQLSTATE"),
     ("SELECT 1 UNION SELECT 'a'::text", "another SQLSTATE"),
     ("SELECT CASE WHEN true THEN 1 ELSE 'a'::text END", "another SQLSTATE"),
-    ("SELECT CASE WHEN 1 THEN 1 END", "answered, where PostgreSQL refuses"),
     ("SELECT coalesce(1, 'a'::text)", "another SQLSTATE"),
     ("SELECT ARRAY[1, true]", "another SQLSTATE"),
-    ("SELECT -'a'::text", "another SQLSTATE"),
-    ("SELECT small FROM items LIMIT -1", "another SQLSTATE"),
-    ("SELECT small FROM items OFFSET -1", "another SQLSTATE"),
     ("SELECT small FROM items LIMIT 'a'", "another SQLSTATE"),
     ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),
     ("SELECT * FROM items a JOIN parts b", "other words or another place"),
     ("SELECT * FROM (SELECT 1)", "answered, where PostgreSQL refuses"),
     ("SELECT count(DISTINCT small, big) FROM items", "another SQLSTATE"),
     ("SELECT grouping(small) FROM items", "another SQLSTATE"),
-    (r#"SELECT gcd(big, small) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
     (r#"SELECT (num ^ -3) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
     (r#"SELECT right('ABC', small) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "other rows"),
     (
@@ -213,16 +188,7 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "another SQLSTATE",
     ),
     (r#"SELECT power(num, log(num)) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
-    (
-        r#"SELECT substring(split_part(txt, ',', NULL::int4 % 3), 1, small % 5) AS e FROM items ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
-    ),
-    (r#"SELECT (~-9007199254740993) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "another SQLSTATE"),
     (r#"SELECT right(txt, small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "other rows"),
-    (
-        r#"SELECT ((NULL::numeric::int8 % 10) * abs(big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
-    ),
     (
         r#"SELECT least(ln(100.00)::int4, round('-Infinity'::float8::numeric, 2)::int4, 3) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "another SQLSTATE",
@@ -234,10 +200,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
     (
         r#"SELECT (((interval '-1 year' * num) / small) / (small % 7)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "another SQLSTATE",
-    ),
-    (
-        r#"SELECT ((0::int8 + mod(small, small)) % (NULL::int8 * big)) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
-        "refused, where PostgreSQL answers",
     ),
     (
         r#"SELECT a."RowKey", b."RowKey", date(b.at) FROM items a JOIN parts b ON a."PartitionKey" = b."PartitionKey" AND a."RowKey" = b."RowKey""#,

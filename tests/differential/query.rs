@@ -39,6 +39,15 @@ pub const ONE_TABLE: &[(bool, &str)] = &[
         true,
         "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY small), percentile_disc(0.25) WITHIN GROUP (ORDER BY small), mode() WITHIN GROUP (ORDER BY flag) FROM items WHERE small > 0 AND small < 100",
     ),
+    (
+        true,
+        "SELECT percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY big DESC), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), mode() WITHIN GROUP (ORDER BY {i}) FROM items WHERE {b}",
+    ),
+    (
+        false,
+        "SELECT flag, mode() WITHIN GROUP (ORDER BY txt), percentile_disc(0.3) WITHIN GROUP (ORDER BY num) FROM items GROUP BY flag",
+    ),
+    (true, "SELECT \"RowKey\" FROM items ORDER BY {v} DESC NULLS LAST, \"PartitionKey\", \"RowKey\""),
     (true, "SELECT bit_and(small), bit_or(small), bit_xor(small) FROM items"),
     (false, "SELECT {x} AS g, count(*), sum(small), min(num), max(num) FROM items GROUP BY 1"),
     (false, "SELECT num, count(*), min(txt) FROM items GROUP BY num"),
@@ -125,10 +134,7 @@ pub const ONE_TABLE: &[(bool, &str)] = &[
     (true, "SELECT count(*) FROM items WHERE \"PartitionKey\" = 'p1' AND {b}"),
     (false, "SELECT num, small FROM items WHERE \"PartitionKey\" IN ('p1', 'p3') AND \"RowKey\" >= 'k2' AND {b}"),
     (false, "SELECT num IS NULL, num = num, num > 1e308, num <> 'NaN' FROM items"),
-    (
-        true,
-        "SELECT regr_count(small, length(txt)), covar_pop(small, length(txt)) FROM parts WHERE small BETWEEN 0 AND 100",
-    ),
+    (true, "SELECT regr_count(small, length(txt)), regr_count(small, big) FROM parts WHERE small BETWEEN 0 AND 100"),
 ];
 
 /// Tables a and b.
@@ -139,6 +145,14 @@ pub const TWO_TABLES: &[(bool, &str)] = &[
     ),
     (false, "SELECT a.\"RowKey\", b.\"RowKey\", {x} FROM items a LEFT JOIN parts b ON a.small = b.small AND {b}"),
     (false, "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a RIGHT JOIN parts b ON a.txt = b.txt WHERE {b}"),
+    (
+        false,
+        "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a RIGHT JOIN parts b ON a.txt = b.txt WHERE abs(a.num) = abs(b.num) AND upper(a.\"RowKey\") <> upper(b.\"RowKey\")",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a LEFT JOIN parts b ON a.txt = b.txt WHERE coalesce(a.num, 0) = coalesce(b.num, 0)",
+    ),
     (false, "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a FULL JOIN parts b ON a.num = b.num"),
     (
         false,

@@ -222,7 +222,8 @@ impl<'a> Body<'a> {
 
     fn text(&mut self) -> Outcome<String> {
         let length = self.0.iter().position(|byte| *byte == 0).ok_or("a text without an end")?;
-        let text = String::from_utf8(self.take(length)?.to_vec())?;
+        // PostgreSQL cuts characters of values that it quotes.
+        let text = String::from_utf8_lossy(self.take(length)?).into_owned();
         self.take(1)?;
         Ok(text)
     }

@@ -4,8 +4,10 @@ mod crash;
 mod definitions;
 mod import;
 mod import_tables;
+mod key_reads;
 mod maintenance;
 mod parameters;
+mod plan_cache;
 mod scans;
 mod writes;
 

@@ -292,3 +292,51 @@ fn a_snapshot_keeps_what_it_saw() {
     rows(&mut reader, "COMMIT").expect("an end");
     assert_eq!(rows(&mut reader, sum).expect("rows"), ["26|7"]);
 }
+
+/// Each success of a conditional update was made on the version before it: the number counts them all.
+#[test]
+fn conditional_updates_of_one_entity_are_linearizable() {
+    const TASKS: usize = 8;
+    const UPDATES: usize = 60;
+    let engine = Arc::new(open(Arc::new(MemoryStore::new())).expect("an engine"));
+    let table = create(&engine);
+    block_on(engine.operate(table, &EntityOperation::Insert(thing("1", 0)))).expect("an insert");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime");
+    let seen: Vec<Vec<i32>> = runtime.block_on(async {
+        let tasks = (0..TASKS).map(|_| {
+            let engine = Arc::clone(&engine);
+            tokio::spawn(async move {
+                let mut seen = Vec::new();
+                while seen.len() < UPDATES {
+                    let snapshot = engine.store().snapshot();
+                    let stored = snapshot.table_snapshot(snapshot.table(table).expect("the table"));
+                    let key = Key::new("p", "1");
+                    let found = stored.get(engine.store().files(), key.as_ref()).await.expect("a read");
+                    let found = found.expect("the entity");
+                    let Some(Value::Int32(a)) = found.get("A") else { panic!("a number") };
+                    let replaced = EntityOperation::Replace(thing("1", a + 1), IfMatch::Timestamp(found.timestamp));
+                    match engine.operate(table, &replaced).await {
+                        Ok(_) => seen.push(a + 1),
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::ConditionFailed),
+                    }
+                }
+                seen
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        // Folds go on meanwhile.
+        let folding = Arc::clone(&engine);
+        let folds = tokio::task::spawn_blocking(move || (0..20).for_each(|_| fold(&folding, table)));
+        let seen = futures::future::join_all(tasks).await;
+        folds.await.expect("folds");
+        seen.into_iter().map(|task| task.expect("a task")).collect()
+    });
+    // A task sees its own updates in order, and no two made the same one.
+    assert!(seen.iter().all(|numbers| numbers.is_sorted()));
+    let mut all: Vec<i32> = seen.into_iter().flatten().collect();
+    all.sort();
+    assert_eq!(all, (1..=(TASKS * UPDATES) as i32).collect::<Vec<_>>());
+    let found = entities(&engine, TABLE).expect("the table");
+    assert_eq!(found[0].get("A"), Some(&Value::Int32((TASKS * UPDATES) as i32)));
+}

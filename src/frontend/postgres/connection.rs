@@ -9,21 +9,23 @@ use super::message::{Lost, Malformed, Message};
 use super::queue::Received;
 use super::reply::Reply;
 use super::sqlstate::Severity;
-use crate::session::{Error, ErrorKind, Interrupt, Result, Session, StatementGuard, TransactionStatus};
+use crate::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, StatementGuard, TransactionStatus};
 
 /// One client's session.
 pub struct Connection {
     pub(super) session: Session,
     pub(super) reply: Reply,
-    messages: mpsc::Receiver<Received>,
+    pub(super) messages: mpsc::Receiver<Received>,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// What the client was told of the settings.
     told: BTreeMap<&'static str, String>,
+    /// The settings when it was told.
+    told_of: Settings,
 }
 
 /// How long a client has to take the last that is sent to it.
-pub(super) const FAREWELL: Duration = Duration::from_secs(3);
+const FAREWELL: Duration = Duration::from_secs(3);
 
 fn terminated() -> Error {
     Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
@@ -47,7 +49,8 @@ enum End {
 impl Connection {
     pub fn new(session: Session, reply: Reply, messages: mpsc::Receiver<Received>) -> Self {
         let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
-        Self { session, reply, messages, skip_to_sync: false, told }
+        let told_of = session.settings().clone();
+        Self { session, reply, messages, skip_to_sync: false, told, told_of }
     }
 
     /// Serves until the client leaves or is sent away.
@@ -58,6 +61,7 @@ impl Connection {
         }
         // The answers before Terminate too. It is cut off if it does not take them.
         let _ = tokio::time::timeout(FAREWELL, self.reply.flush()).await;
+        self.reply.close().await;
     }
 
     async fn serve(&mut self) -> End {
@@ -155,7 +159,7 @@ impl Connection {
                 self.ready()
             }
             // Left over from a copy that failed: passed over, as PostgreSQL does.
-            Message::Copy => return Ok(()),
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Ok(()),
             Message::Terminate => return Ok(()),
         };
         match done {
@@ -192,6 +196,10 @@ impl Connection {
 
     /// Drivers keep some settings in mind, and have to hear of every change.
     fn tell_settings(&mut self) -> Result<()> {
+        if self.session.settings().is_unchanged_since(&self.told_of) {
+            return Ok(());
+        }
+        self.told_of = self.session.settings().clone();
         for (name, value) in self.session.settings().reported() {
             let told = self.told.entry(name).or_default();
             if told != value {

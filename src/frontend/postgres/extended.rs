@@ -23,6 +23,24 @@ impl Connection {
     pub(super) async fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
         self.session.active(text);
         let types = types.iter().map(|oid| declared(*oid)).collect::<Result<Vec<_>>>()?;
+        let before = self.session.prepared_before(text, &types);
+        if name.is_empty() && before.is_some() {
+            self.session.close_statement("");
+        }
+        let prepared = match before {
+            Some(prepared) => Arc::new(prepared),
+            None => self.prepare(name, text, &types).await?,
+        };
+        self.session.keep_statement(name, prepared)?;
+        self.reply.push(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+    }
+
+    async fn prepare(
+        &mut self,
+        name: &str,
+        text: &str,
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Arc<Prepared>> {
         let mut statements = parse_all(text)?;
         if statements.len() > 1 {
             let message = "cannot insert multiple commands into a prepared statement";
@@ -31,15 +49,11 @@ impl Connection {
         if name.is_empty() {
             self.session.close_statement("");
         }
-        let prepared = match statements.pop() {
-            Some(statement) => {
-                let mut guard = self.guard();
-                guard.run(self.session.prepare(Arc::new(statement), &types)).await?
-            }
-            None => Prepared::empty(text),
-        };
-        self.session.keep_statement(name, prepared)?;
-        self.reply.push(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+        let Some(statement) = statements.pop() else { return Ok(Arc::new(Prepared::empty(text))) };
+        let mut guard = self.guard();
+        let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), types)).await?);
+        self.session.keep_plan(text, types, &prepared);
+        Ok(prepared)
     }
 
     pub(super) async fn bind(&mut self, bind: Bind) -> Result<()> {
@@ -122,6 +136,18 @@ impl Connection {
                     self.reply.complete(tag)?;
                     self.session.put_portal(name, portal);
                     return Ok(());
+                }
+                Outcome::CopyIn(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = self.copy_in(copy, &mut guard).await?;
+                    return self.reply.complete(tag);
+                }
+                Outcome::CopyOut(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = self.copy_out(copy, &mut guard).await?;
+                    return self.reply.complete(tag);
                 }
                 Outcome::FromCursor { name: cursor, rows_max: fetched } => {
                     let asked = portal.result_formats.clone();

@@ -41,8 +41,10 @@ pub enum Message {
     Flush,
     Sync,
     Terminate,
-    /// Copying in is not under way, so these mean nothing.
-    Copy,
+    /// Where no copy is under way, these three mean nothing.
+    CopyData(Bytes),
+    CopyDone,
+    CopyFail(String),
     FunctionCall,
     /// It was read to its end, and is an error in the session.
     Malformed(Malformed),
@@ -208,9 +210,12 @@ impl Body {
                 self.0.clear();
                 Message::FunctionCall
             }
+            b'd' => Message::CopyData(self.0.split_to(self.0.len())),
+            b'f' => Message::CopyFail(self.text()?),
+            // `c`, and `p`, which is only asked for before a session begins.
             _ => {
                 self.0.clear();
-                Message::Copy
+                Message::CopyDone
             }
         })
     }

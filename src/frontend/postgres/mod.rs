@@ -7,6 +7,7 @@
 //! once a queue is full, as in PostgreSQL; it goes on where it stopped as soon as it reads.
 
 mod connection;
+mod copy;
 mod describe;
 mod extended;
 mod message;

@@ -1,10 +1,10 @@
-//! The two ends of a connection's socket, on tasks of their own.
+//! The reading end of a connection's socket, on a task of its own: it sees that a client leaves while a statement runs.
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::message::{self, Lost, Message};
@@ -14,8 +14,6 @@ use crate::session::{Interrupt, Registry};
 const MESSAGES_WAITING_MAX: usize = 1024;
 /// What they take together, in KiB; one larger message waits alone.
 const KIBIBYTES_WAITING_MAX: u32 = 16 << 10;
-/// Chunks of an answer that wait for the socket.
-const CHUNKS_WAITING_MAX: usize = 4;
 /// Least room in the buffer for a read.
 const READ_BYTES: usize = 8 << 10;
 
@@ -67,24 +65,7 @@ pub async fn read(
     }
 }
 
-/// The queue to the writer.
-pub fn chunks() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
-    mpsc::channel(CHUNKS_WAITING_MAX)
-}
-
 /// The queue from the reader.
 pub fn messages() -> (mpsc::Sender<Received>, mpsc::Receiver<Received>) {
     mpsc::channel(MESSAGES_WAITING_MAX)
-}
-
-/// Writes what the session makes until it ends or the client is gone.
-pub async fn write(mut socket: OwnedWriteHalf, mut chunks: mpsc::Receiver<Bytes>, registry: Arc<Registry>, pid: i32) {
-    while let Some(chunk) = chunks.recv().await {
-        if socket.write_all(&chunk).await.is_err() {
-            registry.interrupt(pid, Interrupt::Terminate);
-            return;
-        }
-    }
-    // The client sees the end either way.
-    let _ = socket.shutdown().await;
 }

@@ -1,31 +1,36 @@
 //! What is sent to the client, gathered into chunks.
 
-use bytes::{Bytes, BytesMut};
+use std::io;
+
+use bytes::{Buf, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
     CommandComplete, ErrorResponse, NoticeResponse, ReadyForQuery, TransactionStatus as WireStatus,
 };
 use pgwire::messages::startup::ParameterStatus;
-use tokio::sync::mpsc;
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::OwnedWriteHalf;
 
 use super::sqlstate::{Severity, fields};
 use crate::session::{Error, ErrorKind, Result, TransactionStatus};
 
 /// A chunk of this many bytes goes out.
 pub const CHUNK_BYTES: usize = 64 << 10;
+/// A buffer larger than this is given back once it is sent: many sessions are idle.
+const BUFFER_BYTES_KEPT_MAX: usize = 2 * CHUNK_BYTES;
 /// Longest text of an error: the client's library takes 30,000 bytes in all.
 const ERROR_BYTES_MAX: usize = 8 << 10;
 
-/// Gathers messages and hands them to the writer.
+/// Gathers messages, and writes them once somebody waits for them.
 #[derive(Debug)]
 pub struct Reply {
     pub buffer: BytesMut,
-    chunks: mpsc::Sender<Bytes>,
+    socket: OwnedWriteHalf,
 }
 
 impl Reply {
-    pub fn new(chunks: mpsc::Sender<Bytes>) -> Self {
-        Self { buffer: BytesMut::with_capacity(1 << 10), chunks }
+    pub fn new(socket: OwnedWriteHalf) -> Self {
+        Self { buffer: BytesMut::with_capacity(1 << 10), socket }
     }
 
     pub fn push(&mut self, message: &PgWireBackendMessage) -> Result<()> {
@@ -41,16 +46,31 @@ impl Reply {
         self.buffer.len() >= CHUNK_BYTES
     }
 
-    /// Sends what there is. Dropped while it waits, it keeps everything: a statement that is cancelled then must not take
-    /// along the messages before it.
+    /// Sends what there is, and waits while the client does not read. Dropped while it waits, it keeps what was not sent: a
+    /// statement that is cancelled then must not take along the messages before it.
     pub async fn flush(&mut self) -> Result<()> {
-        if self.buffer.is_empty() {
-            return Ok(());
+        let gone = || Error::new(ErrorKind::ShuttingDown, "the client is gone");
+        while !self.buffer.is_empty() {
+            match self.socket.try_write(&self.buffer) {
+                Ok(0) => return Err(gone()),
+                Ok(bytes) => self.buffer.advance(bytes),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.socket.writable().await.map_err(|_| gone())?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(gone()),
+            }
         }
-        let gone = |_| Error::new(ErrorKind::ShuttingDown, "the client is gone");
-        let place = self.chunks.reserve().await.map_err(gone)?;
-        place.send(self.buffer.split().freeze());
+        if self.buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
+            self.buffer = BytesMut::new();
+        }
         Ok(())
+    }
+
+    /// Nothing more will be sent.
+    pub async fn close(&mut self) {
+        // The client sees the end either way.
+        let _ = self.socket.shutdown().await;
     }
 
     pub fn error(&mut self, error: &Error, severity: Severity) -> Result<()> {

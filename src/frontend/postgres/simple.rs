@@ -8,7 +8,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::rows::{formats, send};
-use crate::session::{Error, ErrorKind, Outcome, PortalState, Result, Statement, StatementGuard, parse_all};
+use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag};
 
 impl Connection {
     /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
@@ -27,27 +27,47 @@ impl Connection {
     }
 
     async fn statements(&mut self, text: &str) -> Result<()> {
+        if let Some(prepared) = self.session.prepared_before(text, &[]) {
+            let mut guard = self.guard();
+            return self.run_statement(Arc::new(prepared), &mut guard).await;
+        }
         let statements = parse_all(text)?;
         if statements.is_empty() {
             return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
+        let alone = statements.len() == 1;
         for statement in statements {
             let mut guard = self.guard();
-            self.statement(Arc::new(statement), &mut guard).await?;
-            self.session.succeeded()?;
-            self.notices()?;
-            self.reply.flush_if_large().await?;
+            let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), &[])).await?);
+            if alone {
+                self.session.keep_plan(text, &[], &prepared);
+            }
+            self.run_statement(prepared, &mut guard).await?;
         }
         Ok(())
     }
 
-    async fn statement(&mut self, statement: Arc<Statement>, guard: &mut StatementGuard) -> Result<()> {
-        let prepared = Arc::new(guard.run(self.session.prepare(statement, &[])).await?);
+    async fn run_statement(&mut self, prepared: Arc<Prepared>, guard: &mut StatementGuard) -> Result<()> {
+        self.statement(prepared, guard).await?;
+        self.session.succeeded()?;
+        self.notices()?;
+        self.reply.flush_if_large().await
+    }
+
+    async fn statement(&mut self, prepared: Arc<Prepared>, guard: &mut StatementGuard) -> Result<()> {
         if !prepared.parameters.is_empty() {
             return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
         }
         match guard.run(self.session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => self.reply.complete(tag),
+            Outcome::CopyIn(copy) => {
+                let tag = self.copy_in(copy, guard).await?;
+                self.reply.complete(tag)
+            }
+            Outcome::CopyOut(copy) => {
+                let tag = self.copy_out(copy, guard).await?;
+                self.reply.complete(tag)
+            }
             Outcome::Rows(mut rows) => {
                 let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;
@@ -75,6 +95,7 @@ impl Connection {
 pub(super) fn tag(verb: &str, rows: u64) -> String {
     match verb {
         "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" => write_tag(verb, rows),
         verb => verb.to_owned(),
     }
 }

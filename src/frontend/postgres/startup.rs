@@ -9,8 +9,9 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::ErrorResponse;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
-use super::connection::{Connection, FAREWELL};
+use super::connection::Connection;
 use super::message::{self, First};
 use super::reply::Reply;
 use super::server::{Shared, set_no_delay};
@@ -162,27 +163,28 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
     }
 }
 
-/// Runs the three tasks of a session.
+/// Runs a session where statements run. Its socket is served there too: a question that is answered in microseconds is not worth
+/// waking other threads for. New clients and cancellations are served here, whatever the statements do.
 async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<server::Shared>) {
-    let pid = session.registration().pid;
-    let (read, write) = socket.into_split();
-    let (message_sender, messages) = queue::messages();
-    let (chunk_sender, chunks) = queue::chunks();
-    let mut reply = Reply::new(chunk_sender);
-    if greet(&mut reply, &client, &session).is_err() {
-        return;
-    }
-    let reader = tokio::spawn(queue::read(read, buffer, message_sender, Arc::clone(&shared.registry), pid));
-    let writer = tokio::spawn(queue::write(write, chunks, Arc::clone(&shared.registry), pid));
-    let work = shared.compute.spawn(Connection::new(session, reply, messages).run());
+    // Without a descriptor that can be used there is nobody to tell.
+    let Ok(socket) = socket.into_std() else { return };
+    let registry = Arc::clone(&shared.registry);
+    let work = shared.compute.spawn(async move {
+        let Ok(socket) = TcpStream::from_std(socket) else { return };
+        let pid = session.registration().pid;
+        let (read, write) = socket.into_split();
+        let (message_sender, messages) = queue::messages();
+        let mut reply = Reply::new(write);
+        if greet(&mut reply, &client, &session).is_err() {
+            return;
+        }
+        // Ends with the session, however that ends.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(queue::read(read, buffer, message_sender, registry, pid));
+        Connection::new(session, reply, messages).run().await;
+    });
     // A panic in the session has been reported by the runtime; the socket is closed all the same.
     let _ = work.await;
-    reader.abort();
-    // The session is over, and what it has left behind is little: whoever does not read it in time is cut off.
-    let stop = writer.abort_handle();
-    if tokio::time::timeout(FAREWELL, writer).await.is_err() {
-        stop.abort();
-    }
 }
 
 fn greet(reply: &mut Reply, client: &Client, session: &Session) -> Result<()> {

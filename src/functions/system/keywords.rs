@@ -66,6 +66,12 @@ pub const REQUIRE_AS: &[&str] = &[
     "year",
 ];
 
+/// Whether a word names a relation only in quotes.
+pub fn is_reserved(word: &str) -> bool {
+    let reserved = |category: &Category| matches!(category, Category::Reserved | Category::TypeOrFunction);
+    KEYWORDS.iter().any(|(keyword, category)| keyword.eq_ignore_ascii_case(word) && reserved(category))
+}
+
 /// In the order of the alphabet.
 pub const KEYWORDS: &[(&str, Category)] = &[
     ("abort", Category::Unreserved),

@@ -34,6 +34,7 @@ pub use datum::read_array_text;
 pub use error::{FunctionError, FunctionErrorKind};
 pub use function::is_vector;
 pub use json::JSON_OF_ARRAY;
+pub use keywords::is_reserved;
 pub use registered::REGISTERED_TYPES;
 pub use single_value::single_value;
 pub use tables::table_function_columns;

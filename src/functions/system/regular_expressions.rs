@@ -9,6 +9,7 @@ use super::function::{Call, Definition};
 
 pub static FUNCTIONS: &[Definition] = &[
     Definition::immutable("regexp_split_to_array", (2, 3), Returns::Texts("text"), split),
+    Definition::immutable("regexp_substr", (2, 6), Returns::Text, part),
     Definition::immutable("like_escape", (2, 2), Returns::Text, like_escape),
 ];
 
@@ -34,6 +35,32 @@ fn like_escape(call: &Call) -> Result<Datum> {
         }
     }
     Ok(out.into())
+}
+
+/// `regexp_substr(text, pattern [, from [, n [, flags [, group]]]])`: the n-th match behind a character, or a group of it.
+fn part(call: &Call) -> Result<Datum> {
+    let (text, pattern) = (call.string(0), call.string(1));
+    let number = |place: usize, name: &str, least: i64, default: i64| -> Result<usize> {
+        let number = if call.len() > place { call.int(place)? } else { default };
+        match usize::try_from(number).ok().filter(|_| number >= least) {
+            Some(number) => Ok(number),
+            None => {
+                let message = format!("invalid value for parameter \"{name}\": {number}");
+                Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into())
+            }
+        }
+    };
+    let (from, nth, group) = (number(2, "start", 1, 1)?, number(3, "n", 1, 1)?, number(5, "subexpr", 0, 0)?);
+    let flags = call.text(4).filter(|flags| !flags.is_empty());
+    let regex = compile_regex(&pattern, flags.as_deref()).map_err(|_| {
+        let message = format!("invalid regular expression: {pattern}");
+        FunctionError::new(FunctionErrorKind::InvalidRegularExpression, message)
+    })?;
+    let Some((start, _)) = text.char_indices().chain([(text.len(), ' ')]).nth(from - 1) else {
+        return Ok(Datum::Null);
+    };
+    let found = regex.captures_iter(&text[start..]).nth(nth - 1);
+    Ok(found.and_then(|found| found.get(group).map(|part| part.as_str().to_owned())).into())
 }
 
 /// What lies between matches. An empty match splits only between two characters, and not right behind another match.

@@ -22,7 +22,8 @@ pub static FUNCTIONS: &[Definition] =
             let schemas = call.context()?.search_path(call.flag(0)?);
             Ok(Datum::List(schemas.into_iter().map(Datum::from).collect()))
         }),
-        Definition::stable("current_setting", (1, 2), Returns::Text, current_setting),
+        // Not known before the statement runs: `set_config` may stand before it.
+        Definition::volatile("current_setting", (1, 2), Returns::Text, current_setting),
         Definition::volatile("set_config", (3, 3), Returns::Text, set_config).with_nulls(),
         Definition::stable("pg_backend_pid", (0, 0), Returns::Int4, |call| {
             Ok(Datum::Int(call.context()?.backend_pid().into()))

@@ -80,6 +80,7 @@ impl CatalogCasts {
         }
         if let DataType::List(_) = field.data_type()
             && let Some(list) = array_literal(&expr, &field)?
+            && !matches!(list, Expr::Cast(_))
         {
             return Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(list), field })));
         }
@@ -302,6 +303,13 @@ fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
     } else {
         read_array_text(text)?
     };
+    // What the engine cannot read, or reads otherwise, is cast as a whole, where the zone is known.
+    let in_words = item.data_type().is_temporal()
+        || item.data_type().is_binary()
+        || matches!(item.data_type(), DataType::FixedSizeBinary(_));
+    if in_words && !is_vector(list) {
+        return Ok(Some(Expr::Cast(Cast::new_from_field(Box::new(expr.clone()), Arc::new(list.clone())))));
+    }
     let items: Vec<_> = items.into_iter().map(ScalarValue::Utf8View).collect();
     let items = items.iter().map(|text| text.cast_to(item.data_type())).collect::<Result<Vec<_>>>()?;
     let values = ScalarValue::new_list(&items, item.data_type(), true);

@@ -75,6 +75,10 @@ impl SessionFacts for Facts {
         Vec::new()
     }
 
+    fn function_names(&self) -> Vec<(String, crate::system_catalog::FunctionKind)> {
+        vec![("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]
+    }
+
     fn functions(&self) -> Vec<FunctionRow> {
         Vec::new()
     }

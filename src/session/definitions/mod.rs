@@ -1,4 +1,4 @@
-//! Statements that define things: CREATE VIEW, DROP VIEW, COMMENT ON, CALL create_entity_views.
+//! Statements that define things: CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW, COMMENT ON, CALL create_entity_views.
 //!
 //! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept as the text of its query;
 //! [`ViewExpansion`] plans it where it is read, and gives it the columns it had when it was made.
@@ -9,6 +9,7 @@ mod create_view;
 mod drop_relations;
 mod entity_types;
 mod relation_name;
+mod tables;
 mod view_expansion;
 
 use arrow::array::RecordBatch;
@@ -17,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
 
 use super::error::{Error, ErrorKind, Result};
 use super::planning::PlannedStatement;
+use crate::model::DateTime;
 use crate::storage::Edit;
 
 pub use drop_relations::drop_relations;
@@ -39,6 +41,10 @@ impl Definition {
     pub fn tag(statement: &Statement) -> &'static str {
         match statement {
             Statement::CreateView(_) => "CREATE VIEW",
+            Statement::CreateTable(_) => "CREATE TABLE",
+            Statement::AlterTable(_) => "ALTER TABLE",
+            Statement::Truncate(_) => "TRUNCATE TABLE",
+            Statement::Drop { object_type: ObjectType::Table, .. } => "DROP TABLE",
             Statement::Drop { .. } => "DROP VIEW",
             Statement::Call(_) => "CALL",
             _ => "COMMENT",
@@ -54,15 +60,19 @@ impl Definition {
 /// Whether a statement is one of those that [`define`] takes.
 pub fn defines(statement: &Statement) -> bool {
     match statement {
-        Statement::CreateView(_) | Statement::Comment { .. } => true,
-        Statement::Drop { object_type, .. } => *object_type == ObjectType::View,
+        Statement::CreateView(_)
+        | Statement::Comment { .. }
+        | Statement::CreateTable(_)
+        | Statement::AlterTable(_)
+        | Statement::Truncate(_) => true,
+        Statement::Drop { object_type, .. } => matches!(object_type, ObjectType::View | ObjectType::Table),
         Statement::Call(call) => entity_types::is_create_entity_views(call),
         _ => false,
     }
 }
 
 /// The edits that a defining statement asks for, against the snapshot of `planner`. `text` is the statement as it was written.
-pub async fn define(statement: Statement, text: &str, planner: &PlannedStatement) -> Result<Definition> {
+pub async fn define(statement: Statement, text: &str, now: DateTime, planner: &PlannedStatement) -> Result<Definition> {
     match statement {
         Statement::CreateView(view) => create_view::create_view(view, text, planner).await,
         Statement::Comment { object_type, object_name, comment, if_exists } => {
@@ -74,6 +84,9 @@ pub async fn define(statement: Statement, text: &str, planner: &PlannedStatement
         Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
             drop_relations(object_type, if_exists, &names, cascade, planner)
         }
+        Statement::CreateTable(create) => tables::create_table(create, now, planner),
+        Statement::AlterTable(alter) => tables::alter_table(alter, planner),
+        Statement::Truncate(truncated) => tables::truncate(&truncated, planner),
         Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
         _ => Err(Error::new(ErrorKind::Unsupported, "this statement defines nothing that this version knows")),
     }

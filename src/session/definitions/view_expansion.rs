@@ -9,7 +9,6 @@ use datafusion::common::Column;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::ViewTable;
-use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast;
@@ -18,6 +17,7 @@ use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::{PlannedQuery, PlannedStatement};
 use crate::session::snapshot_catalog::SnapshotCatalog;
 use crate::session::statement::{Request, Statement, parse};
+use crate::session::statement_state::StatementSettings;
 use crate::storage::View;
 use crate::system_catalog::{Setting, SystemCatalog};
 
@@ -33,24 +33,24 @@ const NODES_MAX: usize = 2000;
 #[derive(Debug, Clone)]
 pub struct ViewExpansion {
     /// Functions, rules and settings of the session.
-    state: Arc<SessionState>,
+    settings: StatementSettings,
     system: SystemCatalog,
     depth: usize,
     planned: Arc<AtomicUsize>,
 }
 
 impl ViewExpansion {
-    pub fn new(state: Arc<SessionState>, system: SystemCatalog) -> Self {
-        Self { state, system, depth: 0, planned: Arc::default() }
+    pub fn new(settings: StatementSettings, system: SystemCatalog) -> Self {
+        Self { settings, system, depth: 0, planned: Arc::default() }
     }
 
     /// How statements of this session run, for `rowkey.settings`.
     pub fn settings(&self) -> [Setting; 2] {
-        let memory = match self.state.runtime_env().memory_pool.memory_limit() {
+        let memory = match self.settings.base().runtime_env().memory_pool.memory_limit() {
             MemoryLimit::Finite(bytes) => Some(bytes.to_string()),
             _ => None,
         };
-        let threads = self.state.config().target_partitions().to_string();
+        let threads = self.settings.config().target_partitions().to_string();
         [
             Setting::new("memory_bytes", memory, "memory that sorts, joins and aggregates share before they spill"),
             Setting::new("target_partitions", Some(threads), "threads of one query"),
@@ -100,7 +100,7 @@ impl ViewExpansion {
     ) -> Result<PlannedQuery> {
         let deeper = Self { depth: self.depth + 1, ..self.clone() };
         let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
-        let planner = PlannedStatement::new(&self.state, tables, self.system.clone(), Vec::new()).for_views();
+        let planner = PlannedStatement::new(self.settings.clone(), tables, self.system.clone(), Vec::new()).for_views();
         let planned = planner.query(statement, query, &[]).await?;
         refuse_large(&planned.plan)?;
         Ok(planned)

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::analyze::Ran;
 use super::read::{Share, TableRead, address};
 use crate::provider::EntityScanExec;
+use crate::session::writes::Explained;
 
 type Reads = [(usize, TableRead)];
 
@@ -19,6 +20,24 @@ pub fn document(plan: &Arc<dyn ExecutionPlan>, reads: &Reads, ran: Option<&Ran>)
     if let Some(ran) = ran {
         top.insert("Rows Returned".to_owned(), json!(ran.rows));
     }
+    format!("{:#}", Value::Array(vec![Value::Object(top)]))
+}
+
+/// The same under a node that writes.
+pub fn document_of_write(explained: &Explained, plan: Option<(&Arc<dyn ExecutionPlan>, &Reads)>) -> String {
+    let mut modify = Map::new();
+    modify.insert("Node Type".to_owned(), json!("ModifyTable"));
+    modify.insert("Operation".to_owned(), json!(explained.verb));
+    modify.insert("Relation Name".to_owned(), json!(explained.table));
+    match plan {
+        Some((plan, reads)) => {
+            modify.insert("Plans".to_owned(), Value::Array(vec![node(plan, reads)]));
+        }
+        None => {
+            modify.insert("Rows Given".to_owned(), json!(explained.rows_given));
+        }
+    }
+    let top = Map::from_iter([("Plan".to_owned(), Value::Object(modify))]);
     format!("{:#}", Value::Array(vec![Value::Object(top)]))
 }
 

@@ -16,6 +16,7 @@ use super::join::as_query;
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::with::renamed;
 use super::{Lookup, Relation};
+use crate::functions::system::is_reserved;
 
 impl Resolver<'_> {
     /// Names everything in a FROM clause; returns what it offers to the rest of the query.
@@ -114,7 +115,13 @@ impl Resolver<'_> {
             let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
             return self.add_source(alias, None, aliased, outputs, 0, taken);
         }
-        let relation = self.relation(&idents)?;
+        let relation = self.relation(&idents).map_err(|error| match idents.as_slice() {
+            // The parser takes a word for a name where PostgreSQL's stops: `FROM WHERE`.
+            [word] if word.quote_style.is_none() && is_reserved(&word.value) => {
+                NameError::new(NameErrorKind::Syntax, format!("syntax error at or near \"{}\"", word.value)).at(word)
+            }
+            _ => error,
+        })?;
         *name = ObjectName::from(vec![quoted(&relation.schema, Span::empty()), quoted(&relation.name, span)]);
         let outputs = self.outputs_of(&relation);
         let aliased = alias.is_some();
@@ -296,6 +303,12 @@ impl Resolver<'_> {
         let free = |name: &str| taken.iter().chain(outer()).all(|other| *other.alias != *name);
         let plan_alias: Rc<str> = if free(&name) { name.as_str().into() } else { numbered(&name, free).into() };
         rename(&mut alias.name, &plan_alias);
+        for source in outer().filter(|source| outputs.iter().any(|output| *output.name == *source.alias)) {
+            let mut clashing = self.clashing.borrow_mut();
+            if !clashing.contains(&source.alias) {
+                clashing.push(Rc::clone(&source.alias));
+            }
+        }
         let visible = outputs.len().saturating_sub(system_columns);
         let column = |(index, output): (usize, Output)| {
             Rc::new(Column {

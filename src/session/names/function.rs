@@ -123,6 +123,11 @@ impl Resolver<'_> {
                 name.quote_style = None;
                 arg
             }
+            FunctionArg::ExprNamed { name: Expr::Identifier(name), arg, .. } => {
+                name.value = fold(name);
+                name.quote_style = None;
+                arg
+            }
             FunctionArg::ExprNamed { name, .. } => {
                 return Err(NameError::unsupported("an argument's name is a plain name").at_node(name));
             }

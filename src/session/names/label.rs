@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Function, Ident, Query, SelectItem, SetExpr,
-    TimezoneInfo, TrimWhereField,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, ExactNumberInfo, Expr, Function, Ident, Query, SelectItem,
+    SetExpr, TimezoneInfo, TrimWhereField,
 };
 
 use super::column::fold;
@@ -66,6 +66,7 @@ pub(super) fn label(expr: &Expr) -> Label {
                     }
                 }
             }
+            Expr::BinaryOp { op: BinaryOperator::Overlaps, .. } => Cow::Borrowed("overlaps"),
             Expr::Identifier(ident) if keyword_call(ident).is_some() => Cow::Owned(fold(ident)),
             Expr::Identifier(ident) => return Label::Column(vec![ident.clone()]),
             Expr::CompoundIdentifier(parts) => return Label::Column(parts.clone()),

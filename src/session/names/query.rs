@@ -42,7 +42,12 @@ impl Resolver<'_> {
                 self.order_values(query.order_by.as_mut(), &outputs)?;
                 outputs
             }
-            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) if self.depth == 1 => {
+            SetExpr::Insert(statement)
+            | SetExpr::Update(statement)
+            | SetExpr::Delete(statement)
+            | SetExpr::Merge(statement)
+                if self.depth == 1 =>
+            {
                 self.statement(statement)?
             }
             body => {

@@ -50,7 +50,7 @@ impl Resolver<'_> {
             Statement::Insert(insert) => self.insert(insert)?,
             Statement::Update(update) => self.update(update)?,
             Statement::Delete(delete) => self.delete(delete)?,
-            Statement::Merge(_) => return Err(NameError::unsupported("MERGE is not supported")),
+            Statement::Merge(merge) => self.merge(merge)?,
             _ => Vec::new(),
         };
         Ok(if explained { Vec::new() } else { outputs })

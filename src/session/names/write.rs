@@ -191,7 +191,7 @@ impl Resolver<'_> {
         Ok(named)
     }
 
-    fn assignments(&mut self, assignments: &mut [Assignment], relation: &Relation) -> Result<()> {
+    pub(super) fn assignments(&mut self, assignments: &mut [Assignment], relation: &Relation) -> Result<()> {
         let mut named: Vec<String> = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             let columns = match &mut assignment.target {
@@ -226,7 +226,7 @@ impl Resolver<'_> {
 }
 
 /// Makes the name of a column that is written to exact; returns it.
-fn assigned(name: &mut ObjectName, relation: &Relation) -> Result<String> {
+pub(super) fn assigned(name: &mut ObjectName, relation: &Relation) -> Result<String> {
     let idents = parts(name)?;
     let Some(first) = idents.first() else {
         return Err(NameError::new(NameErrorKind::Syntax, "a column without a name"));
@@ -252,6 +252,6 @@ fn exact_column(ident: &Ident, relation: &Relation) -> Result<String> {
     }
 }
 
-fn is_default(expr: &Expr) -> bool {
+pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }

@@ -138,6 +138,13 @@ impl Settings {
         }
     }
 
+    /// Whether nothing was set since these were cloned from them. Changes that come to the same may count.
+    pub fn is_unchanged_since(&self, earlier: &Self) -> bool {
+        // The clone holds the maps, so what is set goes to others.
+        Arc::ptr_eq(&self.current.session, &earlier.current.session)
+            && Arc::ptr_eq(&self.current.local, &earlier.current.local)
+    }
+
     /// How values are written and read as text.
     pub fn style(&self) -> &Arc<TextStyle> {
         &self.style

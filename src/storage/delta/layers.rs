@@ -5,7 +5,9 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::layer::Layer;
+#[cfg(test)]
 use super::version::Version;
+use crate::model::KeyRange;
 use crate::rows::PropertyNames;
 use crate::storage::error::Result;
 use crate::storage::run::{RunFile, RunFiles};
@@ -56,7 +58,16 @@ impl Layers {
         self.iter().map(live).sum()
     }
 
+    /// Whether there are versions of keys in a range.
+    pub fn meets(&self, range: &KeyRange) -> bool {
+        self.layers.iter().any(|layer| {
+            let from = layer.versions().partition_point(|version| !range.lower().is_below(version.key()));
+            layer.versions().get(from).is_some_and(|version| range.contains(version.key()))
+        })
+    }
+
     /// The newest visible version of a key.
+    #[cfg(test)]
     pub fn find(&self, key: &[u8]) -> Option<&Arc<Version>> {
         self.layers.iter().find_map(|layer| layer.find(key).map(|place| &layer.versions()[place]))
     }

@@ -129,3 +129,6 @@ impl Default for TableDelta {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -176,7 +176,7 @@ impl ColumnBook {
         for (id, _) in new {
             let rank = self.columns.len() as u32;
             self.slot(id).replace(rank);
-            self.columns.push(PropertyColumn { name: Arc::clone(&names[id]), types: Vec::new() });
+            self.columns.push(PropertyColumn { name: Arc::clone(&names[id]), types: Vec::new(), declared: None });
         }
     }
 

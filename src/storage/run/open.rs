@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use arrow::array::{Array, StringArray};
+use arrow::array::{Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -139,6 +140,18 @@ impl OpenRun {
         }
     }
 
+    /// Blocks that may hold keys of `range`, with their places among [`OpenRun::blocks`].
+    pub(super) fn blocks_in(&self, range: &KeyRange) -> impl Iterator<Item = (usize, &Block)> {
+        let from =
+            range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
+        let to = range
+            .upper()
+            .partition()
+            .map_or(self.blocks.len(), |p| self.blocks.partition_point(|block| *block.partition_min <= *p));
+        let candidates = self.blocks.iter().enumerate().take(to).skip(from);
+        candidates.filter(move |(_, block)| block.may_meet(range))
+    }
+
     /// Blocks that may hold a key, with their places among [`OpenRun::blocks`].
     pub(super) fn blocks_of(&self, key: KeyRef<'_>) -> impl Iterator<Item = (usize, &Block)> {
         let from = self.blocks.partition_point(|block| *block.partition_max < *key.partition);
@@ -248,9 +261,20 @@ impl AsyncFileReader for RunFileReader {
 pub(super) struct KeyBlock {
     pub partitions: StringArray,
     pub rows: StringArray,
+    /// Entities that were read from the file for it.
+    pub asked: AtomicU32,
 }
 
+/// Entities of a block that are read one by one before its page is decoded whole, which takes as long as several of them.
+const ASKED_MAX: u32 = 4;
+
 impl KeyBlock {
+    /// An entity is about to be read: true if it is not one of the first ones.
+    pub fn asked_again(&self) -> bool {
+        // It wraps after four thousand millions, and then a few are read one by one again.
+        self.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX
+    }
+
     /// Where in the block a key is.
     pub fn find(&self, key: KeyRef<'_>) -> Option<usize> {
         let at = |i: usize| KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) };
@@ -274,20 +298,23 @@ pub struct RunFiles {
     open: Cache<u64, Arc<OpenRun>, MemoryWeight>,
     /// By file and place of the block.
     pub(super) key_blocks: Cache<(u64, u32), Arc<KeyBlock>, MemoryWeight>,
+    /// Decoded pages of all columns, by file and place of the block.
+    pub(super) pages: Cache<(u64, u32), Arc<RecordBatch>, MemoryWeight>,
     /// By file and row.
     pub(super) entities: Cache<(u64, u64), Arc<Entity>, MemoryWeight>,
 }
 
 impl RunFiles {
-    /// `cache_bytes` bounds all that is kept of files: a quarter for metadata and page indexes, a quarter for decoded pages of
-    /// keys, half for entities.
+    /// `cache_bytes` bounds all that is kept of files: a quarter each for metadata and page indexes, for decoded pages of keys,
+    /// for decoded pages of all columns, and for entities.
     pub fn new(store: Arc<dyn FileStore>, cache_bytes: u64) -> Self {
         // The item count is only where the caches' hash tables start.
         Self {
             store,
             open: Cache::with_weighter(64, cache_bytes / 4, MemoryWeight),
             key_blocks: Cache::with_weighter(1024, cache_bytes / 4, MemoryWeight),
-            entities: Cache::with_weighter(16 * 1024, cache_bytes / 2, MemoryWeight),
+            pages: Cache::with_weighter(256, cache_bytes / 4, MemoryWeight),
+            entities: Cache::with_weighter(16 * 1024, cache_bytes / 4, MemoryWeight),
         }
     }
 
@@ -306,7 +333,7 @@ impl RunFiles {
             Some(open) if Arc::ptr_eq(&open.run, run) => return Ok(open),
             // The mask has changed, or an older snapshot asks.
             Some(open) => Arc::new(open.described_by(run)),
-            None => Arc::new(OpenRun::open(self.store.as_ref(), run).await?),
+            None => Arc::new(Box::pin(OpenRun::open(self.store.as_ref(), run)).await?),
         };
         self.open.insert(run.id, Arc::clone(&open));
         Ok(open)
@@ -326,6 +353,12 @@ impl Weighter<u64, Arc<OpenRun>> for MemoryWeight {
 impl Weighter<(u64, u32), Arc<KeyBlock>> for MemoryWeight {
     fn weight(&self, _: &(u64, u32), block: &Arc<KeyBlock>) -> u64 {
         block.memory_bytes() as u64
+    }
+}
+
+impl Weighter<(u64, u32), Arc<RecordBatch>> for MemoryWeight {
+    fn weight(&self, _: &(u64, u32), page: &Arc<RecordBatch>) -> u64 {
+        page.get_array_memory_size() as u64
     }
 }
 

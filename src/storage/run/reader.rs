@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
@@ -40,6 +41,17 @@ impl OpenRun {
             Columns::Keys => None,
             Columns::All | Columns::Other => self.run.mask.as_deref(),
         };
+        self.read_unmasked_by(mask, rows, columns, batch_rows)
+    }
+
+    /// All rows but those of `mask`.
+    pub(super) fn read_unmasked_by(
+        self: &Arc<Self>,
+        mask: Option<&RoaringBitmap>,
+        rows: Range<u64>,
+        columns: Columns,
+        batch_rows: usize,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let (groups, selection) = self.selection(rows, mask);
         let metadata = self.arrow_metadata().clone();
         let projection = match columns {
@@ -87,17 +99,20 @@ impl RunFiles {
     /// The entity of a key, if the file has a live one.
     ///
     /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
-    /// then one page of each column.
+    /// then one page of each column, of which a row is taken, or all of it where the page is asked for again and again.
     pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
-        let Some(row) = self.position(run, key).await? else { return Ok(None) };
-        let row = u64::from(row);
+        let Some(Place { open, block, rows, keys, at }) = self.place(run, key).await? else { return Ok(None) };
+        let row = rows.start + at as u64;
         if run.mask.as_ref().is_some_and(|mask| mask.contains(row as u32)) {
             return Ok(None);
         }
         if let Some(entity) = self.entities.get(&(run.id, row)) {
             return Ok(Some(entity));
         }
-        let open = self.open(run).await?;
+        if keys.asked_again() && open.is_small(&rows) {
+            let page = self.page(&open, block, rows).await?;
+            return Ok(Some(Arc::new(EntityColumns::of(&open, &page)?.entity(at)?)));
+        }
         let mut batches = open.read(row..row + 1, Columns::All, 1)?;
         let Some(batch) = batches.next().await.transpose()? else {
             return Err(Error::corrupt(&run.path, format!("row {row} cannot be read")));
@@ -109,14 +124,19 @@ impl RunFiles {
 
     /// Which row of the file has this key, masked or not. Decodes one page of keys, which is kept.
     pub async fn position(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<u32>> {
+        Ok(self.place(run, key).await?.map(|place| (place.rows.start + place.at as u64) as u32))
+    }
+
+    async fn place(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Place>> {
         if !run.spans(key) {
             return Ok(None);
         }
         let open = self.open(run).await?;
-        for (place, block) in open.blocks_of(key) {
-            let keys = self.key_block(&open, place, block.rows.clone()).await?;
+        for (block, candidate) in open.blocks_of(key) {
+            let rows = candidate.rows.clone();
+            let keys = self.key_block(&open, block, rows.clone()).await?;
             if let Some(at) = keys.find(key) {
-                return Ok(Some((block.rows.start + at as u64) as u32));
+                return Ok(Some(Place { open: Arc::clone(&open), block, rows, keys, at }));
             }
         }
         Ok(None)
@@ -136,10 +156,22 @@ impl RunFiles {
         let block = Arc::new(KeyBlock {
             partitions: batch.column(0).as_string::<i32>().clone(),
             rows: batch.column(1).as_string::<i32>().clone(),
+            asked: AtomicU32::new(0),
         });
         self.key_blocks.insert(slot, Arc::clone(&block));
         Ok(block)
     }
+}
+
+/// Where a key lies in a file.
+struct Place {
+    open: Arc<OpenRun>,
+    /// Its block, and the rows of that.
+    block: usize,
+    rows: Range<u64>,
+    keys: Arc<KeyBlock>,
+    /// Its row in the block.
+    at: usize,
 }
 
 fn select_unmasked(span: Range<u64>, mask: Option<&RoaringBitmap>, selectors: &mut Vec<RowSelector>) {

@@ -232,7 +232,7 @@ pub(in crate::storage) fn add_column(columns: &mut Vec<PropertyColumn>, name: &A
             }
         }
         None if room => {
-            columns.push(PropertyColumn { name: Arc::clone(name), types: vec![edm] });
+            columns.push(PropertyColumn { name: Arc::clone(name), types: vec![edm], declared: None });
         }
         None => {}
     }

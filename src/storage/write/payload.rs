@@ -247,3 +247,6 @@ impl<'a> Input<'a> {
 fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| format!("a text is not UTF-8: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

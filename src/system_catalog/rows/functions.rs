@@ -36,6 +36,14 @@ impl Functions {
                 by_oid.insert(oid, Shown { name: function.name.into(), function: function.clone() });
             }
         }
+        for (name, kind) in contents.facts.function_names() {
+            let places = FUNCTIONS_BY_NAME.get(name.as_str()).into_iter().flatten();
+            for function in
+                places.filter_map(|place| FUNCTIONS.get(*place)).filter(|function| is_callable(function, kind))
+            {
+                by_oid.insert(function.oid, Shown { name: function.name.into(), function: function.clone() });
+            }
+        }
         // In one order on all servers, so that those that want the same oid always get the same ones.
         let mut callable = contents.facts.functions();
         callable.sort_by_key(signature);
@@ -91,6 +99,66 @@ fn referenced() -> HashSet<u32> {
     oids.extend(OPERATORS.iter().map(|operator| operator.function));
     oids.extend(CASTS.iter().map(|cast| cast.function));
     oids
+}
+
+/// Types that expressions may have here.
+const TYPES_KNOWN: [&str; 45] = [
+    "bool",
+    "bytea",
+    "name",
+    "int8",
+    "int2",
+    "int4",
+    "text",
+    "oid",
+    "json",
+    "jsonb",
+    "float4",
+    "float8",
+    "varchar",
+    "date",
+    "time",
+    "timestamp",
+    "timestamptz",
+    "interval",
+    "numeric",
+    "uuid",
+    "char",
+    "regclass",
+    "regtype",
+    "regproc",
+    "regprocedure",
+    "regnamespace",
+    "regrole",
+    "record",
+    "void",
+    "any",
+    "anyarray",
+    "anyelement",
+    "anynonarray",
+    "anycompatible",
+    "anycompatiblearray",
+    "anycompatiblenonarray",
+    "_bool",
+    "_int2",
+    "_int4",
+    "_int8",
+    "_text",
+    "_name",
+    "_oid",
+    "_float8",
+    "_numeric",
+];
+
+/// Whether a function of PostgreSQL is one of this kind over types that there are here.
+fn is_callable(function: &Function, kind: FunctionKind) -> bool {
+    let of_kind = match kind {
+        FunctionKind::Scalar | FunctionKind::Set => function.kind == 'f',
+        FunctionKind::Aggregate => function.kind == 'a',
+        FunctionKind::Window => function.kind == 'w',
+    };
+    let known = |oid: &u32| TYPES_KNOWN.iter().any(|name| type_by_name(name).is_some_and(|ty| ty.oid == *oid));
+    of_kind && known(&function.result) && function.arguments.iter().all(known)
 }
 
 /// The types of a function's arguments; none if one has no oid.

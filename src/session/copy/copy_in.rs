@@ -1,0 +1,127 @@
+//! Rows that come in.
+
+use std::sync::Arc;
+
+use super::options::CopyOptions;
+use super::reader::{Fields, Lines};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::writes::{Budget, Draft, Target, text_value};
+use crate::sql_types::TextStyle;
+
+/// A COPY FROM STDIN under way: bytes in, rows collected.
+#[derive(Debug)]
+pub struct CopyIn {
+    pub target: Target,
+    /// The columns of the fields.
+    columns: Vec<usize>,
+    options: CopyOptions,
+    style: Arc<TextStyle>,
+    budget: Budget,
+    lines: Lines,
+    fields: Fields,
+    line: u64,
+    /// A line `\.` was read: what follows is passed over.
+    ended: bool,
+    drafts: Vec<Draft>,
+}
+
+impl CopyIn {
+    pub(in crate::session) fn new(
+        target: Target,
+        columns: Vec<usize>,
+        options: CopyOptions,
+        style: Arc<TextStyle>,
+        budget: Budget,
+    ) -> Self {
+        Self {
+            target,
+            columns,
+            options,
+            style,
+            budget,
+            lines: Lines::default(),
+            fields: Fields::default(),
+            line: 0,
+            ended: false,
+            drafts: Vec::new(),
+        }
+    }
+
+    /// How many fields a row has.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Takes bytes as they come, cut anywhere.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.ended {
+            return Ok(());
+        }
+        self.lines.push(bytes);
+        while let Some(line) = self.lines.next(&self.options)? {
+            self.row(line)?;
+            if self.ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows, when there are no more bytes.
+    pub(in crate::session) fn finish(mut self) -> Result<(Target, Vec<Draft>)> {
+        if !self.ended
+            && let Some(line) = self.lines.rest()?
+        {
+            self.row(line)?;
+        }
+        Ok((self.target, self.drafts))
+    }
+
+    fn row(&mut self, line: std::ops::Range<usize>) -> Result<()> {
+        self.line += 1;
+        let bytes = self.lines.bytes(line);
+        if bytes == b"\\." {
+            self.ended = true;
+            return Ok(());
+        }
+        if self.options.header && self.line == 1 {
+            return Ok(());
+        }
+        let read = self.fields.read(bytes, &self.options).and_then(|()| self.draft());
+        let draft = read.map_err(|error| self.placed(error))?;
+        self.budget.take(draft.memory_bytes())?;
+        self.drafts.push(draft);
+        Ok(())
+    }
+
+    fn draft(&self) -> Result<Draft> {
+        let mut draft = Draft::default();
+        for (place, at) in self.columns.iter().enumerate() {
+            let column = &self.target.columns[*at];
+            if place >= self.fields.len() {
+                let message = format!("missing data for column \"{}\"", column.name);
+                return Err(Error::new(ErrorKind::BadCopy, message));
+            }
+            let value = match self.fields.get(place)? {
+                Some(text) => Some(text_value(text, column, &self.style)?),
+                None => None,
+            };
+            draft.assign(column, value)?;
+        }
+        if self.fields.len() > self.columns.len() {
+            return Err(Error::new(ErrorKind::BadCopy, "extra data after last expected column"));
+        }
+        draft.key(&self.target)?;
+        Ok(draft)
+    }
+
+    /// Says which line it is.
+    fn placed(&self, error: Error) -> Error {
+        let context = format!("COPY {}, line {}", self.target.name(), self.line);
+        let detail = match error.detail() {
+            Some(detail) => format!("{detail} ({context})"),
+            None => context,
+        };
+        error.with_detail(detail)
+    }
+}

@@ -1,0 +1,80 @@
+use datafusion::sql::sqlparser::ast::{CopyOption, Ident};
+
+use super::*;
+
+fn options(csv: bool, more: Vec<CopyOption>) -> CopyOptions {
+    let format = CopyOption::Format(Ident::new(if csv { "csv" } else { "text" }));
+    CopyOptions::of(&[vec![format], more].concat(), &[]).unwrap()
+}
+
+/// The fields of all lines, however the bytes are cut; NULL is `None`.
+fn read(bytes: &[u8], options: &CopyOptions) -> Result<Vec<Vec<Option<String>>>> {
+    let mut all = None;
+    for piece in [1, 2, 3, 7, bytes.len().max(1)] {
+        let mut lines = Lines::default();
+        let mut fields = Fields::default();
+        let mut rows = Vec::new();
+        let mut row = |fields: &mut Fields, line: &[u8]| -> Result<()> {
+            fields.read(line, options)?;
+            rows.push((0..fields.len()).map(|at| Ok(fields.get(at)?.map(str::to_owned))).collect::<Result<Vec<_>>>()?);
+            Ok(())
+        };
+        for piece in bytes.chunks(piece) {
+            lines.push(piece);
+            while let Some(line) = lines.next(options)? {
+                row(&mut fields, lines.bytes(line))?;
+            }
+        }
+        if let Some(line) = lines.rest()? {
+            row(&mut fields, lines.bytes(line))?;
+        }
+        match &all {
+            None => all = Some(rows),
+            Some(before) => assert_eq!(*before, rows, "cut into pieces of {} bytes", piece),
+        }
+    }
+    Ok(all.unwrap_or_default())
+}
+
+fn row(fields: &[Option<&str>]) -> Vec<Option<String>> {
+    fields.iter().map(|field| field.map(str::to_owned)).collect()
+}
+
+#[test]
+fn text_has_escapes_and_null() {
+    let options = options(false, Vec::new());
+    let read = read(b"a\t\\N\tb\\tc\n\\\\N\t\\x41\\102\t\n\tx\\\ny\t\\N\\N\r\nlast", &options).unwrap();
+    assert_eq!(
+        read,
+        [
+            row(&[Some("a"), None, Some("b\tc")]),
+            row(&[Some("\\N"), Some("AB"), Some("")]),
+            row(&[Some(""), Some("x\ny"), Some("NN")]),
+            row(&[Some("last")]),
+        ]
+    );
+}
+
+#[test]
+fn csv_has_quotes_and_null_is_not_quoted() {
+    let read_csv = |bytes: &[u8], more| read(bytes, &options(true, more)).unwrap();
+    assert_eq!(
+        read_csv(b"a,,\"\",\"x\"\"y\"\n\"1,2\",\"line\nend\",z\r\nlast,", Vec::new()),
+        [
+            row(&[Some("a"), None, Some(""), Some("x\"y")]),
+            row(&[Some("1,2"), Some("line\nend"), Some("z")]),
+            row(&[Some("last"), None]),
+        ]
+    );
+    let more = vec![
+        CopyOption::Delimiter(';'),
+        CopyOption::Null("nil".into()),
+        CopyOption::Quote('\''),
+        CopyOption::Escape('\\'),
+    ];
+    assert_eq!(
+        read_csv(b"nil;'nil';'it\\'s';'a\\\\b';'c\\d'\n", more),
+        [row(&[None, Some("nil"), Some("it's"), Some("a\\b"), Some("c\\d")])]
+    );
+    assert_eq!(read(b"a,\"b\n", &options(true, Vec::new())).unwrap_err().to_string(), "unterminated CSV quoted field");
+}

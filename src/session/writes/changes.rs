@@ -1,0 +1,113 @@
+//! What a statement is to write.
+
+use std::sync::Arc;
+
+use crate::model::{DateTime, Entity, Key};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::storage::run::RunFiles;
+use crate::storage::{Change as Done, Condition, Operation, Properties, TableSnapshot};
+
+/// Memory of everything that a transaction writes, in bytes.
+pub const TRANSACTION_BYTES_MAX: u64 = 256 << 20;
+
+/// What becomes of one entity.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub key: Key,
+    pub before: Before,
+    /// Its properties; None if it goes.
+    pub after: Option<Properties>,
+}
+
+/// What the statement knows of the entity it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing, and any will do.
+    Any,
+    /// Nothing; that it does not exist is found out by the commit.
+    Absent,
+    /// The version that was read, by its Timestamp; None if there was none.
+    Seen(Option<DateTime>),
+}
+
+impl Change {
+    /// What the store is asked to do. An entity that neither was nor is needs nothing.
+    pub fn operation(self, table: u64) -> Option<Operation> {
+        let Self { key, before, after } = self;
+        let (change, condition) = match (after, before) {
+            (Some(properties), Before::Any) => (Done::InsertOrReplace(properties), Condition::Any),
+            (Some(properties), Before::Absent) => (Done::Insert(properties), Condition::Any),
+            (Some(properties), Before::Seen(seen)) => (Done::InsertOrReplace(properties), Condition::Unchanged(seen)),
+            (None, Before::Seen(Some(seen))) => (Done::Delete, Condition::Unchanged(Some(seen))),
+            (None, _) => return None,
+        };
+        Some(Operation { table, key, change, condition })
+    }
+}
+
+/// Counts the memory that a statement takes for what it writes.
+#[derive(Debug)]
+pub struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    /// What a transaction that holds so many bytes may still take.
+    pub fn beside(held: u64) -> Self {
+        Self { left: TRANSACTION_BYTES_MAX.saturating_sub(held) }
+    }
+
+    pub fn take(&mut self, bytes: u64) -> Result<()> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(too_large()),
+        }
+    }
+}
+
+pub fn too_large() -> Error {
+    let message = format!("a transaction writes more than {} MiB", TRANSACTION_BYTES_MAX >> 20);
+    Error::new(ErrorKind::TooLarge, message).with_hint("write in several transactions, or use `rowkey import`")
+}
+
+/// Reading by scan costs about this many rows for each that is looked up by its key.
+const SCANNED_ROWS_PER_LOOKUP: u64 = 30;
+/// Keys looked up, or scanned for, at a time.
+const KEYS_AT_ONCE: usize = 1024;
+
+/// The entities of some keys, in their order. Many of a table that is small are read in one scan.
+pub async fn entities(
+    snapshot: &TableSnapshot,
+    files: &Arc<RunFiles>,
+    keys: &[Key],
+) -> Result<Vec<Option<Arc<Entity>>>> {
+    let rows: u64 = snapshot.table.manifest.files().map(|file| file.live_rows()).sum();
+    let mut found: Vec<Option<Arc<Entity>>> = vec![None; keys.len()];
+    if keys.len() < KEYS_AT_ONCE || keys.len() as u64 * SCANNED_ROWS_PER_LOOKUP < rows {
+        for (place, key) in keys.iter().enumerate() {
+            found[place] = snapshot.get(files, key.as_ref()).await?;
+        }
+        return Ok(found);
+    }
+    let mut sorted: Vec<usize> = (0..keys.len()).collect();
+    sorted.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+    let mut wanted = sorted.into_iter().peekable();
+    let mut batches = snapshot.range(Arc::clone(files), crate::model::KeyRange::all());
+    while let Some(batch) = futures::TryStreamExt::try_next(&mut batches).await? {
+        for entity in batch {
+            while wanted.next_if(|place| keys[*place] < entity.key).is_some() {}
+            let entity = match wanted.peek() {
+                Some(place) if keys[*place] == entity.key => Arc::new(entity),
+                Some(_) => continue,
+                None => return Ok(found),
+            };
+            while let Some(place) = wanted.next_if(|place| keys[*place] == entity.key) {
+                found[place] = Some(Arc::clone(&entity));
+            }
+        }
+    }
+    Ok(found)
+}

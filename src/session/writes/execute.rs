@@ -1,0 +1,160 @@
+//! Statements that write, from their text to the log.
+
+use std::sync::Arc;
+
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::sql::sqlparser::ast;
+
+use super::run::{Done, Returned, Running, duplicate_key, returning_query};
+use super::write::{Action, Source, Write};
+use crate::session::answer::Answer;
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::parameters;
+use crate::session::planning::{Planner, View, same_columns};
+use crate::session::prepared::Prepared;
+use crate::session::statement::Statement;
+use crate::sql_types::{PostgresType, SqlValue};
+use crate::storage::{self, Operation, Refusal, Written};
+
+/// What EXPLAIN tells of a statement that writes.
+pub struct Explained {
+    /// `Update on Table`
+    pub title: String,
+    pub verb: &'static str,
+    pub table: String,
+    /// Rows that the statement gives itself.
+    pub rows_given: usize,
+    /// How the rows are found.
+    pub plan: Option<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)>,
+}
+
+impl Planner {
+    /// Types the parameters and what is returned.
+    pub async fn prepare_write(
+        &self,
+        view: &View,
+        statement: &Arc<Statement>,
+        written: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        let planner = self.statement(view);
+        let write = Write::read(&planner, statement, written)?;
+        let known = write.known(&planner, statement, written, declared, view.settings.style()).await?;
+        Ok(Prepared {
+            statement: Arc::clone(statement),
+            parameters: known.parameters,
+            columns: known.columns.map(Arc::from),
+            prepared_micros: self.now().micros(),
+            from_sql: false,
+            plan: None,
+        })
+    }
+
+    /// Finds out what a statement writes. Nothing is written yet.
+    pub async fn changes(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        written: &ast::Statement,
+        values: &[SqlValue],
+        is_transaction: bool,
+        held_bytes: u64,
+    ) -> Result<(Write, Done)> {
+        let planner = self.statement(view);
+        let write = Write::read(&planner, &prepared.statement, written)?;
+        let running = Running {
+            planner: &planner,
+            statement: &prepared.statement,
+            files: self.store().files(),
+            signals: &view.signals,
+            types: &prepared.parameters,
+            values,
+            style: view.settings.style(),
+            zone: &planner.zone()?,
+            now: view.now,
+            is_transaction,
+            held_bytes,
+        };
+        let done = running.run(&write).await?;
+        Ok((write, done))
+    }
+
+    /// The rows of RETURNING.
+    pub async fn returned(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        write: &Write,
+        returned: &Returned,
+        values: &[SqlValue],
+    ) -> Result<Option<Answer>> {
+        let Some((query, rows)) = returning_query(write, returned)? else { return Ok(None) };
+        let planner = self.statement(view).with_rows(rows);
+        let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        let output = write.output.clone();
+        let planned = planner.resolved_query(&prepared.statement, query, &write.functions, output, &declared).await?;
+        if prepared.columns.as_deref().is_some_and(|before| !same_columns(before, &planned.columns)) {
+            return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
+        }
+        let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;
+        let rows = planner.execute(&plan, &view.signals).await?;
+        let fields: Vec<_> = planned.columns.iter().map(|column| Arc::clone(&column.field)).collect();
+        let answer = Answer::labelled(Box::pin(rows), &fields);
+        let schema = answer.schema();
+        // All of it, so that what goes wrong does so before anything is written.
+        let batches = answer.collect().await?;
+        let batch = arrow::compute::concat_batches(&schema, &batches);
+        Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from)?)))
+    }
+
+    /// What a statement would read, for EXPLAIN.
+    pub async fn explain_write(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        written: &ast::Statement,
+        values: &[SqlValue],
+    ) -> Result<Explained> {
+        let planner = self.statement(view);
+        let write = Write::read(&planner, &prepared.statement, written)?;
+        let (verb, rows_given) = match &write.action {
+            Action::Insert { source: Source::Values(rows), .. } => ("Insert", rows.len()),
+            Action::Insert { .. } => ("Insert", 0),
+            Action::Update { .. } => ("Update", 0),
+            Action::Delete { .. } => ("Delete", 0),
+            Action::Merge { .. } => ("Merge", 0),
+        };
+        let plan = match write.query()? {
+            None => None,
+            Some(query) => {
+                let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let planned =
+                    planner.resolved_query(&prepared.statement, query, &write.functions, Vec::new(), &declared).await?;
+                let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;
+                Some(planner.physical(&plan).await?)
+            }
+        };
+        let table = write.target.name().to_owned();
+        Ok(Explained { title: format!("{verb} on {table}"), verb, table, rows_given, plan })
+    }
+
+    /// Makes operations durable and visible, all or none.
+    pub async fn commit(&self, operations: &[Operation]) -> Result<Written> {
+        self.store().write(operations).await.map_err(of_commit)
+    }
+}
+
+fn of_commit(error: storage::Error) -> Error {
+    match error {
+        storage::Error::Refused { refusal: Refusal::Exists, table, key, .. } => duplicate_key(&table, &key),
+        storage::Error::Refused { refusal: Refusal::Changed | Refusal::Missing, table, key, .. } => {
+            let detail = format!("The entity ({}, {}) of \"{table}\" was changed meanwhile.", key.partition, key.row);
+            Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update").with_detail(detail)
+        }
+        storage::Error::NoSuchTable(_) => {
+            Error::new(ErrorKind::Conflict, "could not serialize access: a table was dropped by a concurrent statement")
+        }
+        error => Error::from(error),
+    }
+}

@@ -1,0 +1,138 @@
+//! What a transaction block has written and not yet committed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
+use crate::model::{DateTime, Key, validate_property_name};
+use crate::rows::{EncodedRow, PROPERTY_NAMES_MAX, PropertyId, PropertyNames, ValueRef};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::storage::delta::{Generation, Locations, Version};
+use crate::storage::{Change as Done, Condition, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
+
+/// The writes of a transaction, numbered by the statements that made them.
+#[derive(Debug, Default)]
+pub struct OwnChanges {
+    tables: Arc<OwnWrites>,
+    names: HashMap<u64, Arc<PropertyNames>>,
+    /// By table: the version that the transaction saw before it first wrote the entity.
+    seen: HashMap<u64, HashMap<Key, Option<DateTime>>>,
+    /// Number of the last statement that wrote.
+    statement: u64,
+}
+
+impl OwnChanges {
+    pub fn is_empty(&self) -> bool {
+        self.tables.values().all(|writes| writes.is_empty())
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        let seen = |keys: &HashMap<Key, _>| keys.len() as u64 * 160;
+        let writes: u64 = self.tables.values().map(|writes| writes.memory_bytes()).sum();
+        writes + self.seen.values().map(seen).sum::<u64>()
+    }
+
+    /// A snapshot as the transaction sees it.
+    pub fn seen_by(&self, snapshot: Snapshot) -> Snapshot {
+        if self.is_empty() { snapshot } else { snapshot.with_own_writes(Arc::clone(&self.tables)) }
+    }
+
+    /// Where a savepoint is: what comes later has greater numbers.
+    pub fn mark(&self) -> u64 {
+        self.statement
+    }
+
+    /// Takes back what was written after a mark.
+    pub fn roll_back(&mut self, mark: u64) {
+        self.tables.values().for_each(|writes| writes.roll_back(mark));
+    }
+
+    /// Adds what a statement writes: all of it, or nothing and an error.
+    pub fn add(&mut self, table: &TableSnapshot, changes: Vec<Change>, now: DateTime) -> Result<()> {
+        let names = table.names();
+        let mut versions = Vec::with_capacity(changes.len());
+        for change in changes {
+            let seen = match change.before {
+                Before::Seen(seen) => seen,
+                Before::Any | Before::Absent => {
+                    return Err(Error::new(ErrorKind::Internal, "an entity is written that was not read"));
+                }
+            };
+            let version = match &change.after {
+                None => Version::deleted(&names, change.key.as_ref(), Locations::unknown())?,
+                Some(properties) => {
+                    // Later than the version before, as the one that is committed will be.
+                    let timestamp = match seen {
+                        Some(seen) if seen >= now => DateTime::from_micros(seen.micros() + 1, 0),
+                        _ => DateTime::from_micros(now.micros(), 0),
+                    };
+                    let properties = numbered(&names, properties)?;
+                    let row = EncodedRow::encode(&names, change.key.as_ref(), timestamp, properties.into_iter())?;
+                    Version::written(row, Locations::unknown())
+                }
+            };
+            versions.push((change.key, seen, version));
+        }
+        let id = table.table.id;
+        self.statement += 1;
+        let tables = Arc::make_mut(&mut self.tables);
+        let writes = Arc::clone(tables.entry(id).or_insert_with(|| Arc::new(Generation::default())));
+        let seen_before = self.seen.entry(id).or_default();
+        for (key, seen, version) in versions {
+            // What was seen first is the version of the snapshot; later ones are the transaction's own.
+            seen_before.entry(key).or_insert(seen);
+            writes.add(self.statement, version);
+        }
+        self.names.insert(id, names);
+        if self.memory_bytes() > TRANSACTION_BYTES_MAX {
+            self.roll_back(self.statement - 1);
+            return Err(too_large());
+        }
+        Ok(())
+    }
+
+    /// What the store is asked to do at COMMIT.
+    pub fn operations(&self) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        for (&table, writes) in self.tables.iter() {
+            let Some(names) = self.names.get(&table) else { continue };
+            let seen = self.seen.get(&table);
+            for version in writes.visible(u64::MAX) {
+                let key = version.key().to_key();
+                let seen = seen.and_then(|seen| seen.get(&key)).copied().flatten();
+                let change = match version.row() {
+                    Some(row) => {
+                        let entity = row.properties().map(|(id, value)| (names.name(id), value.to_value()));
+                        Done::InsertOrReplace(entity.collect())
+                    }
+                    None if seen.is_some() => Done::Delete,
+                    // Made and removed by the same transaction.
+                    None => continue,
+                };
+                operations.push(Operation { table, key, change, condition: Condition::Unchanged(seen) });
+            }
+        }
+        operations
+    }
+}
+
+/// Properties with their numbers; names and values are checked.
+fn numbered<'v>(names: &PropertyNames, properties: &'v Properties) -> Result<Vec<(PropertyId, ValueRef<'v>)>> {
+    let mut numbered = Vec::with_capacity(properties.len());
+    for (name, value) in properties {
+        value.validate(name)?;
+        let id = match names.find(name) {
+            Some(id) => id,
+            None => {
+                validate_property_name(name)?;
+                if names.len() >= PROPERTY_NAMES_MAX {
+                    let message = format!("a table has at most {PROPERTY_NAMES_MAX} different property names");
+                    return Err(Error::new(ErrorKind::Rejected, message));
+                }
+                names.intern(name)
+            }
+        };
+        numbered.push((id, ValueRef::from(value)));
+    }
+    Ok(numbered)
+}

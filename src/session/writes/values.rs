@@ -1,0 +1,212 @@
+//! Values that are assigned: from literals, parameters and columns of a query.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
+
+use super::target::{Takes, TargetColumn, mismatch};
+use crate::functions::{Zone, cast_array};
+use crate::model::{DateTime, EdmType, Value};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::sql_types::{PostgresType, SqlValue, TextStyle, oid, parse_text, type_by_oid, type_of, typed_field};
+
+/// What stands for one column in a list of VALUES.
+#[derive(Debug, Clone)]
+pub enum Cell {
+    /// A constant, of the type that the column takes. None is NULL, which is absence.
+    Constant(Option<Value>),
+    /// By its number, from 1.
+    Parameter(usize),
+    /// Anything that has to be computed.
+    Expression(Box<Expr>),
+}
+
+impl Cell {
+    /// Reads an expression that is to be assigned to a column. A literal whose type is not known takes the column's.
+    pub fn read(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Result<Self> {
+        let computed = || Ok(Cell::Expression(Box::new(expr.clone())));
+        match expr {
+            Expr::Nested(inner) => Self::read(inner, column, style),
+            expr if is_default(expr) => Ok(Cell::Constant(None)),
+            Expr::Value(value) => match &value.value {
+                ast::Value::Null => Ok(Cell::Constant(None)),
+                ast::Value::Placeholder(name) => match name.strip_prefix('$').and_then(|number| number.parse().ok()) {
+                    Some(number) => Ok(Cell::Parameter(number)),
+                    None => computed(),
+                },
+                ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => {
+                    Ok(Cell::Constant(Some(text_value(text, column, style)?)))
+                }
+                ast::Value::DollarQuotedString(text) => {
+                    Ok(Cell::Constant(Some(text_value(&text.value, column, style)?)))
+                }
+                ast::Value::Boolean(truth) => match column.taken(known(oid::BOOL)?) {
+                    Some((EdmType::Boolean, _)) => Ok(Cell::Constant(Some(Value::Boolean(*truth)))),
+                    _ => computed(),
+                },
+                ast::Value::Number(digits, _) => match number_value(digits, false, column)? {
+                    Some(value) => Ok(Cell::Constant(Some(value))),
+                    None => computed(),
+                },
+                _ => computed(),
+            },
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr: negated } => match negated.as_ref() {
+                Expr::Value(value) => match &value.value {
+                    ast::Value::Number(digits, _) => match number_value(digits, true, column)? {
+                        Some(value) => Ok(Cell::Constant(Some(value))),
+                        None => computed(),
+                    },
+                    _ => computed(),
+                },
+                _ => computed(),
+            },
+            _ => computed(),
+        }
+    }
+}
+
+/// The word DEFAULT, which stands for absence.
+pub fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// Whether an expression is a text or a parameter of no type yet, which takes the type of what it is assigned to.
+pub fn is_untyped(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_untyped(inner),
+        Expr::Value(value) => matches!(
+            value.value,
+            ast::Value::Null
+                | ast::Value::Placeholder(_)
+                | ast::Value::SingleQuotedString(_)
+                | ast::Value::EscapedStringLiteral(_)
+                | ast::Value::DollarQuotedString(_)
+        ),
+        _ => false,
+    }
+}
+
+fn known(oid: u32) -> Result<&'static PostgresType> {
+    type_by_oid(oid).ok_or_else(|| Error::new(ErrorKind::Internal, format!("there is no type {oid}")))
+}
+
+/// A text as the column's type reads it. Where the type of the value decides, it is a text.
+pub fn text_value(text: &str, column: &TargetColumn, style: &TextStyle) -> Result<Value> {
+    match &column.takes {
+        Takes::Typed { edm, .. } if *edm != EdmType::String => {
+            let read = parse_text(column.ty, text, style)?;
+            sql_value(read, *edm).ok_or_else(|| mismatch(column, column.ty))
+        }
+        _ if text.contains('\0') => {
+            Err(Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\": 0x00"))
+        }
+        _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+/// A number that needs no rounding and no other cast. None: let it be computed.
+fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<Option<Value>> {
+    let edm = match &column.takes {
+        Takes::Typed { edm, .. } => *edm,
+        Takes::Shown { .. } => EdmType::Int64,
+        _ => return Ok(None),
+    };
+    let whole = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let integer = || {
+        let magnitude: i64 = if whole { digits.parse().ok()? } else { return None };
+        Some(if negative { -magnitude } else { magnitude })
+    };
+    Ok(match (edm, &column.takes) {
+        (EdmType::Int64, Takes::Shown { .. }) => integer().map(|value| match i32::try_from(value) {
+            Ok(narrow) => Value::Int32(narrow),
+            Err(_) => Value::Int64(value),
+        }),
+        (EdmType::Int32, _) => integer().and_then(|value| i32::try_from(value).ok()).map(Value::Int32),
+        (EdmType::Int64, _) => integer().map(Value::Int64),
+        (EdmType::Double, _) => match parse_text(known(oid::FLOAT8)?, digits, &TextStyle::default()) {
+            Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative { -value } else { value })),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// A value of exactly the type that holds a property's.
+fn sql_value(value: SqlValue, edm: EdmType) -> Option<Value> {
+    Some(match (edm, value) {
+        (EdmType::Binary, SqlValue::Bytes(bytes)) => Value::Binary(bytes),
+        (EdmType::Boolean, SqlValue::Bool(value)) => Value::Boolean(value),
+        (EdmType::DateTime, SqlValue::TimestampTz(micros)) => Value::DateTime(DateTime::from_micros(micros, 0)),
+        (EdmType::Double, SqlValue::Float8(value)) => Value::Double(value),
+        (EdmType::Guid, SqlValue::Uuid(bytes)) => Value::Guid(uuid::Uuid::from_bytes(bytes)),
+        (EdmType::Int32, SqlValue::Int4(value)) => Value::Int32(value),
+        (EdmType::Int64, SqlValue::Int8(value)) => Value::Int64(value),
+        (EdmType::String, SqlValue::Text(text)) => Value::String(text),
+        _ => return None,
+    })
+}
+
+/// The value of a parameter for a column.
+pub fn parameter_value(
+    value: &SqlValue,
+    ty: &'static PostgresType,
+    column: &TargetColumn,
+    zone: &Zone,
+) -> Result<Option<Value>> {
+    if *value == SqlValue::Null {
+        return Ok(None);
+    }
+    let Some((edm, _)) = column.taken(ty) else { return Err(mismatch(column, ty)) };
+    if let Some(value) = sql_value(value.clone(), edm) {
+        return Ok(Some(value));
+    }
+    let field = typed_field("", ty, true).ok_or_else(|| mismatch(column, ty))?;
+    let array = value.to_array(ty)?;
+    let field = field.with_data_type(array.data_type().clone());
+    AssignedColumn::of(column, &field, &array, zone)?.value(0)
+}
+
+/// A column of a query, cast to what a column of the table takes.
+#[derive(Debug)]
+pub struct AssignedColumn {
+    edm: EdmType,
+    array: ArrayRef,
+}
+
+impl AssignedColumn {
+    /// Refuses types that PostgreSQL does not cast in an assignment.
+    pub fn of(column: &TargetColumn, field: &Field, array: &ArrayRef, zone: &Zone) -> Result<Self> {
+        let from = type_of(field).ok_or_else(|| {
+            let message =
+                format!("a value of type {} cannot be stored in column \"{}\"", field.data_type(), column.name);
+            Error::new(ErrorKind::TypeMismatch, message)
+        })?;
+        let taken = if field.data_type().is_null() { column.taken(column.ty) } else { column.taken(from) };
+        let Some((edm, wanted)) = taken else { return Err(mismatch(column, from)) };
+        Ok(Self { edm, array: cast_array(array, &wanted, zone)? })
+    }
+
+    pub fn value(&self, row: usize) -> Result<Option<Value>> {
+        let array = &self.array;
+        if array.is_null(row) {
+            return Ok(None);
+        }
+        Ok(Some(match self.edm {
+            EdmType::Binary => Value::Binary(array.as_binary_view().value(row).to_vec()),
+            EdmType::Boolean => Value::Boolean(array.as_boolean().value(row)),
+            EdmType::DateTime => {
+                let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
+                Value::DateTime(DateTime::from_micros(micros, 0))
+            }
+            EdmType::Double => Value::Double(array.as_primitive::<Float64Type>().value(row)),
+            EdmType::Guid => {
+                let bytes = array.as_fixed_size_binary().value(row);
+                let guid = uuid::Uuid::from_slice(bytes);
+                Value::Guid(guid.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?)
+            }
+            EdmType::Int32 => Value::Int32(array.as_primitive::<Int32Type>().value(row)),
+            EdmType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
+            EdmType::String => Value::String(array.as_string_view().value(row).to_owned()),
+        }))
+    }
+}

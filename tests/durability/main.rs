@@ -1,0 +1,5 @@
+//! What was acknowledged outlives the process, whatever happens to it.
+
+mod child;
+mod kills;
+mod versions;
