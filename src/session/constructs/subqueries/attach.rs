@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 use super::apply::Apply;
 use super::domain::Domain;
 use super::lateral::lateral_of;
+use super::opaque::opaque;
 use super::outer_references::{outer_columns, substitute, substitute_in};
 
 impl Apply<'_> {
@@ -114,7 +115,7 @@ impl Apply<'_> {
             let parted = substitute(expr.clone(), &domain.columns, inputs)?.transform_down(|expr| match expr {
                 Expr::WindowFunction(mut function) => {
                     let own = std::mem::take(&mut function.params.partition_by);
-                    function.params.partition_by = domain.exprs().chain(own).collect();
+                    function.params.partition_by = domain.exprs().map(opaque).chain(own).collect();
                     Ok(Transformed::new(Expr::WindowFunction(function), true, TreeNodeRecursion::Jump))
                 }
                 expr => Ok(Transformed::no(expr)),

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use super::apply::Apply;
 use super::attach::{order, whole};
 use super::domain::Domain;
+use super::opaque::opaque;
 
 impl Apply<'_> {
     pub fn limit(&mut self, limit: &Limit, domain: &Domain) -> Result<LogicalPlan> {
@@ -35,7 +36,7 @@ impl Apply<'_> {
         let number = self.name("row");
         let row_number = WindowFunctionDefinition::WindowUDF(row_number_udwf());
         let row_number = Expr::from(WindowFunction::new(row_number, Vec::new()))
-            .partition_by(domain.exprs().collect())
+            .partition_by(domain.exprs().map(opaque).collect())
             .order_by(order)
             .build()?
             .alias(&number.name);

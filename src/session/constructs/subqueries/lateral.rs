@@ -13,12 +13,15 @@ use super::trust;
 
 impl Apply<'_> {
     pub fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
-        if let Some(lateral) = lateral_of(&join.right) {
-            let asked = outer_columns(&join.right, join.left.schema())?;
-            // What it asks of queries further out is a column of the left side by the time that they are answered.
-            if !asked.is_empty() && !(is_bare(&join.right) && trust::lateral(&lateral.subquery)?) {
-                return self.lateral(join).map(Transformed::yes);
-            }
+        let asked = outer_columns(&join.right, join.left.schema())?;
+        // What it asks of queries further out is a column of the left side by the time that they are answered.
+        let stays = match lateral_of(&join.right) {
+            Some(lateral) => is_bare(&join.right) && trust::lateral(&lateral.subquery)?,
+            // Only sub-queries in it ask.
+            None => false,
+        };
+        if !asked.is_empty() && !stays {
+            return self.lateral(join).map(Transformed::yes);
         }
         self.conditions(join)
     }

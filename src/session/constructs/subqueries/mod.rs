@@ -11,6 +11,7 @@ mod attach_rows;
 mod domain;
 mod lateral;
 mod membership;
+mod opaque;
 mod outer_references;
 mod outer_types;
 mod places;

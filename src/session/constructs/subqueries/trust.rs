@@ -61,7 +61,6 @@ fn pulled_up(plan: &LogicalPlan, over: Over) -> Result<bool> {
         }
         node if node.contains_outer_reference() => Ok(false),
         LogicalPlan::Projection(projection) => pulled_up(&projection.input, over),
-        LogicalPlan::SubqueryAlias(alias) => pulled_up(&alias.input, over),
         LogicalPlan::Aggregate(aggregate) => Ok(over == Over::Values && pulled_up(&aggregate.input, Over::Aggregate)?),
         _ => Ok(false),
     }
