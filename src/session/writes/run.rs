@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::Schema;
 use datafusion::common::DataFusionError;
 use datafusion::execution::RecordBatchStream;
 use datafusion::sql::sqlparser::ast::{self, Expr};
@@ -165,6 +166,7 @@ impl Running<'_> {
         let mut rows = self.rows(write, self.planner, query).await?;
         let width = rows.schema().fields().len();
         let columns = self.fitted(write, columns, width)?;
+        check_types(write, columns.iter().copied(), 0, &rows.schema())?;
         let mut drafts = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             let places = columns.iter().enumerate();
@@ -276,6 +278,7 @@ impl Running<'_> {
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
+        check_types(write, assignments.iter().map(|(at, _)| *at), 1, &rows.schema())?;
         // By key: the first row that was updated.
         let mut updated: HashMap<Key, usize> = HashMap::new();
         while let Some(batch) = rows.try_next().await? {
@@ -313,6 +316,7 @@ impl Running<'_> {
         let Some(query) = write.query()? else { return Ok(Done::default()) };
         let mut budget = Budget::beside(self.held_bytes);
         let mut rows = self.rows(write, self.planner, query).await?;
+        check_types(write, assignments.iter().map(|(at, _)| *at), KEY_COLUMNS, &rows.schema())?;
         let mut found = Found::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
         let (mut keys, mut drafts) = (Vec::new(), Vec::new());
         let mut pending: Vec<(Key, Vec<Option<Value>>)> = Vec::new();
@@ -429,6 +433,11 @@ impl Running<'_> {
         let target = &write.target;
         let mut budget = Budget::beside(self.held_bytes);
         let mut rows = self.rows(write, self.planner, query).await?;
+        let assigned = clauses.iter().flat_map(|clause| match &clause.action {
+            ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) => assignments.as_slice(),
+            ClauseAction::Delete => &[],
+        });
+        check_types(write, assigned.map(|(at, _)| *at), KEY_COLUMNS + 1, &rows.schema())?;
         let (mut changed, mut drafts): (Vec<(Key, usize)>, Vec<Vec<Option<Value>>>) = Default::default();
         let (mut new_keys, mut new_drafts) = (Vec::new(), Vec::new());
         while let Some(batch) = rows.try_next().await? {
@@ -511,6 +520,14 @@ impl Running<'_> {
         }
         Ok(done)
     }
+}
+
+/// Refuses assignments of a type that a column does not take, be there rows or not. The values begin at a place of the schema.
+fn check_types(write: &Write, columns: impl Iterator<Item = usize>, from: usize, schema: &Schema) -> Result<()> {
+    for (at, field) in columns.zip(schema.fields().iter().skip(from)) {
+        AssignedColumn::taken(&write.target.columns[at], field)?;
+    }
+    Ok(())
 }
 
 fn twice() -> Error {

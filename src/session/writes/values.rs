@@ -1,7 +1,7 @@
 //! Values that are assigned: from literals, parameters and columns of a query.
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
 
 use super::target::{Takes, TargetColumn, mismatch};
@@ -174,16 +174,20 @@ pub struct AssignedColumn {
 }
 
 impl AssignedColumn {
-    /// Refuses types that PostgreSQL does not cast in an assignment.
     pub fn of(column: &TargetColumn, field: &Field, array: &ArrayRef, zone: &Zone) -> Result<Self> {
+        let (edm, wanted) = Self::taken(column, field)?;
+        Ok(Self { edm, array: cast_array(array, &wanted, zone)? })
+    }
+
+    /// What a column makes of values of a type. Refuses types that PostgreSQL does not cast in an assignment.
+    pub fn taken(column: &TargetColumn, field: &Field) -> Result<(EdmType, DataType)> {
         let from = type_of(field).ok_or_else(|| {
             let message =
                 format!("a value of type {} cannot be stored in column \"{}\"", field.data_type(), column.name);
             Error::new(ErrorKind::TypeMismatch, message)
         })?;
         let taken = if field.data_type().is_null() { column.taken(column.ty) } else { column.taken(from) };
-        let Some((edm, wanted)) = taken else { return Err(mismatch(column, from)) };
-        Ok(Self { edm, array: cast_array(array, &wanted, zone)? })
+        taken.ok_or_else(|| mismatch(column, from))
     }
 
     pub fn value(&self, row: usize) -> Result<Option<Value>> {
