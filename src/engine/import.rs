@@ -122,10 +122,9 @@ impl Engine {
         edits.extend(merged.edits);
         options.progress.enter("writing");
         let committed = if edits.is_empty() { self.store.snapshot() } else { self.store.commit_job(&target, edits)? };
-        match committed.catalog.table(&self.account, &name) {
-            Some(table) => self.describe(&committed, table, &mut report)?,
-            // Dropped since.
-            None => {}
+        // Unless it has been dropped since.
+        if let Some(table) = committed.catalog.table(&self.account, &name) {
+            self.describe(&committed, table, &mut report)?;
         }
         Ok(report)
     }

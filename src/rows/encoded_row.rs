@@ -14,11 +14,6 @@ pub struct EncodedRow {
 }
 
 impl EncodedRow {
-    /// A copy of a row.
-    pub fn copy(row: RowRef<'_>) -> Self {
-        Self { encoded: Box::from(row.encoded_bytes()), header_at: row.header_at() }
-    }
-
     /// Encodes an entity; refuses one that breaks a rule of the data model. Values are checked by the caller.
     pub fn encode<'v>(
         names: &PropertyNames,

@@ -154,7 +154,8 @@ pub struct Error {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<usize>,
-    operation: Option<usize>,
+    /// Few, so that errors stay small.
+    operation: Option<u32>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -200,13 +201,13 @@ impl Error {
 
     /// Says which of several operations it is about, from 0.
     pub fn at_operation(mut self, index: usize) -> Self {
-        self.operation = Some(index);
+        self.operation = u32::try_from(index).ok();
         self
     }
 
     /// Of an entity group transaction, the operation that failed, from 0.
     pub fn operation(&self) -> Option<usize> {
-        self.operation
+        self.operation.map(|index| index as usize)
     }
 
     /// What may help, as a sentence.
@@ -254,7 +255,9 @@ impl From<storage::Error> for Error {
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,
         };
         let operation = match &error {
-            storage::Error::Refused { index, .. } | storage::Error::RejectedAt { index, .. } => Some(*index),
+            storage::Error::Refused { index, .. } | storage::Error::RejectedAt { index, .. } => {
+                u32::try_from(*index).ok()
+            }
             _ => None,
         };
         Self { operation, ..Self::new(kind, error.to_string()).with_source(error) }

@@ -9,6 +9,7 @@ mod commands;
 mod constructs;
 mod copy;
 mod definitions;
+mod engine_faults;
 mod engine_words;
 mod error;
 mod explain;

@@ -25,6 +25,7 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
 use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
+use super::engine_faults;
 use super::error::{Error, ErrorKind, Result};
 use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
@@ -128,6 +129,7 @@ impl Planner {
             .with_optimizer_rules(logical)
             .build();
         state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
+        state = engine_faults::avoid(state);
         functions::system::register(&mut state)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;

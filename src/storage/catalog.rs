@@ -170,7 +170,8 @@ impl Catalog {
         self.next_file_id.max(1)
     }
 
-    /// Whether there are tables alone. Programs that know no views read such a catalog, and no other.
+    /// Whether there are tables alone.
+    #[cfg(test)]
     pub(super) fn is_of_tables(&self) -> bool {
         self.views.is_empty() && self.comments.is_empty()
     }

@@ -26,7 +26,6 @@ pub use error::Error;
 pub use log::{Durability, Error as LogError};
 pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
 pub use manifest::{Manifest, RangePartition, RangeStart};
-pub use read::EntityBatches;
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
-pub use store::{FileIds, Store, StoreOptions};
+pub use store::{Store, StoreOptions};
 pub use write::{Change, Condition, Operation, Properties, Refusal, Written};

@@ -48,7 +48,8 @@ impl Snapshot {
         Self { own: Some(own), ..self.clone() }
     }
 
-    /// This snapshot with another catalog: for the tables that a transaction changes.
+    /// This snapshot with another catalog.
+    #[cfg(test)]
     pub fn with_catalog(&self, catalog: Arc<Catalog>) -> Self {
         Self { catalog, ..self.clone() }
     }
@@ -64,11 +65,6 @@ pub struct TableSnapshot {
 }
 
 impl TableSnapshot {
-    /// The table without anything but its run files.
-    pub fn settled(table: Arc<Table>) -> Self {
-        Self { table, sequence: 0, delta: None, own: None }
-    }
-
     /// Whether run files are all there is.
     pub fn is_settled(&self) -> bool {
         self.delta.as_ref().is_none_or(|delta| delta.is_empty()) && self.own.as_ref().is_none_or(|own| own.is_empty())

@@ -255,6 +255,14 @@ impl Store {
         Ok(snapshot)
     }
 
+    /// Returns when everything that has been handed to the log is durable and published; an error if some of it never will be.
+    pub(super) async fn settled(&self) -> Result<()> {
+        if let Some(log) = &self.log {
+            log.settle().await?;
+        }
+        Ok(())
+    }
+
     /// The newest state under the commit lock.
     pub(super) fn head(&self) -> Result<MutexGuard<'_, Head>> {
         match &self.head {
@@ -285,12 +293,14 @@ impl Store {
     fn checkpoint_when_due(&self) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.head()?.log_bytes < checkpoints.after_bytes {
-            return Ok(());
-        }
         let snapshot = self.snapshot();
         let covered = covered_by(&snapshot);
         if covered <= checkpoints.covered {
+            return Ok(());
+        }
+        // Either there is much behind the last checkpoint, or much before it that a table had held back.
+        let much = self.head()?.log_bytes.max(log.bytes_up_to(covered));
+        if much < checkpoints.after_bytes {
             return Ok(());
         }
         let content = CheckpointContent { sequence: snapshot.sequence, catalog: snapshot.catalog.as_ref() };

@@ -13,6 +13,7 @@ mod query;
 mod rowkey;
 #[path = "../postgres/server.rs"]
 mod server;
+mod subqueries;
 mod wire;
 mod writes;
 
@@ -107,6 +108,16 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for (ordered, template) in query::TWO_TABLES {
             let scope = Scope { tables: &["a", "b"], risky: false };
             compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
+        }
+    }
+    // Dice of their own: what is asked above does not change with the templates here.
+    let mut dice = Dice::new(seed);
+    for case in 0..cases {
+        for (templates, tables) in [(subqueries::ONE_TABLE, &[""][..]), (subqueries::TWO_TABLES, &["a", "b"])] {
+            for (ordered, template) in templates {
+                let scope = Scope { tables, risky: false };
+                compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
+            }
         }
     }
     let gone = compared.gone(seed)?;

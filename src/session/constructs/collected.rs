@@ -40,13 +40,38 @@ fn collect_in_place(query: &mut Query) -> bool {
         SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), Some(alias.clone())),
         _ => return false,
     };
-    if makes_rows_or_aggregates(&expr) {
+    // An aggregate of values of the outer query alone would be the outer query's.
+    if makes_rows_or_aggregates(&expr) || !names_any(&expr, &select.from) {
         return false;
     }
     let order = order.into_iter().map(|by| order_of(by, &expr, label.as_ref())).collect();
     *item = SelectItem::UnnamedExpr(array_agg(expr, order));
     query.order_by = None;
     true
+}
+
+/// Whether an expression names a column of these items, which have their aliases by now.
+fn names_any(expr: &Expr, from: &[TableWithJoins]) -> bool {
+    use std::ops::ControlFlow;
+
+    use datafusion::sql::sqlparser::ast::visit_expressions;
+    let factors = || {
+        from.iter().flat_map(|item| std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation)))
+    };
+    let is_alias = |name: &Ident| {
+        factors().any(|factor| match factor {
+            TableFactor::Table { alias, .. }
+            | TableFactor::Derived { alias, .. }
+            | TableFactor::Function { alias, .. }
+            | TableFactor::UNNEST { alias, .. } => alias.as_ref().is_some_and(|alias| alias.name.value == name.value),
+            _ => false,
+        })
+    };
+    visit_expressions(expr, |inner| match inner {
+        Expr::CompoundIdentifier(parts) if parts.first().is_some_and(&is_alias) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
 }
 
 fn ungrouped(select: &Select) -> bool {

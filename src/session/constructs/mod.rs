@@ -4,19 +4,19 @@
 //! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are hooks of the planner and rules of the
 //! analyzer, which [`install`] adds to a session's state.
 
-mod apply;
 mod casts;
 mod collected;
 mod context;
-mod outer_references;
+mod frames;
 mod set_functions;
+mod subqueries;
 mod syntax;
 mod types;
+mod windows;
 
 #[cfg(test)]
 mod tests;
 
-pub use apply::ApplySubqueries;
 pub use casts::CatalogCasts;
 pub use context::{CatalogContext, SessionControl};
 pub use set_functions::function_columns;
@@ -27,15 +27,29 @@ use std::sync::Arc;
 
 use datafusion::execution::context::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::logical_expr::AggregateUDF;
+
+use frames::WideRangeFrames;
+use subqueries::{ApplySubqueries, PrepareSubqueries, SettleOuterTypes};
 
 /// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type planner that it has is asked
 /// for what these types are not.
 pub fn install(state: SessionState) -> SessionState {
     let casts = Arc::new(CatalogCasts::new());
     let mut rules = state.analyzer().rules.clone();
+    if let Some(types) = rules.iter_mut().find(|rule| rule.name() == "postgres_types") {
+        *types = Arc::new(SettleOuterTypes { types: Arc::clone(types) });
+    }
     rules.insert(0, Arc::clone(&casts) as _);
+    rules.insert(0, Arc::new(PrepareSubqueries));
+    let aggregate = |name: &str, otherwise: fn() -> Arc<AggregateUDF>| {
+        state.aggregate_functions().get(name).map_or_else(otherwise, Arc::clone)
+    };
+    let (min, max) = (aggregate("min", min_udaf), aggregate("max", max_udaf));
     let place = rules.iter().position(|rule| rule.name() == "type_coercion").map_or(rules.len(), |place| place + 1);
-    rules.insert(place, Arc::new(ApplySubqueries::new()));
+    rules.insert(place, Arc::new(ApplySubqueries::new(min, max)));
+    rules.insert(place.saturating_sub(1), Arc::new(WideRangeFrames));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);
     let mut builder = SessionStateBuilder::new_from_existing(state);

@@ -7,27 +7,31 @@ use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart,
-    Query, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
+    Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
 };
 
 use super::collected::array_of_query;
 use super::set_functions::{relation_of_function, rows_of};
+use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are resolved: what it adds needs no
 /// resolving, and what it moves still does.
 pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
-    match statement.visit(&mut Rewriter) {
+    match statement.visit(&mut Rewriter::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),
     }
 }
 
-struct Rewriter;
+#[derive(Default)]
+struct Rewriter {
+    windows: Windows,
+}
 
 impl VisitorMut for Rewriter {
     /// What is not supported.
-    type Break = &'static str;
+    type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
         // The query engine would answer as if ALL were not there, or as if there were no duplicates on the right.
@@ -36,10 +40,10 @@ impl VisitorMut for Rewriter {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
                 match (op, set_quantifier) {
                     (SetOperator::Except, SetQuantifier::All) => {
-                        return ControlFlow::Break("EXCEPT ALL is not supported");
+                        return ControlFlow::Break("EXCEPT ALL is not supported".to_owned());
                     }
                     (SetOperator::Intersect, SetQuantifier::All) => {
-                        return ControlFlow::Break("INTERSECT ALL is not supported");
+                        return ControlFlow::Break("INTERSECT ALL is not supported".to_owned());
                     }
                     _ => operations.extend([left.as_ref(), right.as_ref()]),
                 }
@@ -55,7 +59,28 @@ impl VisitorMut for Rewriter {
                 }
             }
         }
+        self.windows.enter_query(query)
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Self::Break> {
+        self.windows.leave();
         ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        self.windows.enter(select)
+    }
+
+    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Self::Break> {
+        self.windows.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        match expr {
+            Expr::Function(Function { over: Some(window), .. }) => self.windows.complete(window),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {

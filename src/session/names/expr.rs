@@ -3,9 +3,12 @@
 use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript};
 
 use super::column::{fold, quoted};
-use super::error::{NameError, Result};
+use super::error::{NameError, NameErrorKind, Result};
 use super::function::keyword_call;
 use super::scope::Resolver;
+
+/// Deepest nesting of queries in expressions of queries: the query engine plans the inner ones twice at each level.
+const SUBQUERIES_MAX: usize = 10;
 
 impl Resolver<'_> {
     /// Names everything in an expression. A chain of operators is a deep tree, so the walk keeps its own stack; only queries
@@ -31,7 +34,15 @@ impl Resolver<'_> {
 
     /// A query inside an expression, whose output names nobody sees.
     pub(super) fn subquery(&mut self, query: &mut Query) -> Result<()> {
-        self.query(query).map(|_| ())
+        if self.subqueries == SUBQUERIES_MAX {
+            let message = format!("subqueries in expressions are nested more than {SUBQUERIES_MAX} deep");
+            return Err(NameError::new(NameErrorKind::TooComplex, message)
+                .with_hint("compute the inner part in a subquery in FROM"));
+        }
+        self.subqueries += 1;
+        let resolved = self.query(query);
+        self.subqueries -= 1;
+        resolved.map(|_| ())
     }
 
     /// The parser reads `t.c[1]` as steps into `t`: makes a dotted name of the steps before the first subscript.

@@ -303,6 +303,12 @@ impl Resolver<'_> {
         let free = |name: &str| taken.iter().chain(outer()).all(|other| *other.alias != *name);
         let plan_alias: Rc<str> = if free(&name) { name.as_str().into() } else { numbered(&name, free).into() };
         rename(&mut alias.name, &plan_alias);
+        for source in outer().filter(|source| outputs.iter().any(|output| *output.name == *source.alias)) {
+            let mut clashing = self.clashing.borrow_mut();
+            if !clashing.contains(&source.alias) {
+                clashing.push(Rc::clone(&source.alias));
+            }
+        }
         let visible = outputs.len().saturating_sub(system_columns);
         let column = |(index, output): (usize, Output)| {
             Rc::new(Column {

@@ -9,6 +9,7 @@
 //! PostgreSQL allows several output columns of one name, the planner does not: the second gets an alias of its own, and
 //! [`Resolved::output`] tells what the client is to see.
 
+mod aliases;
 mod column;
 mod error;
 mod expr;
@@ -101,6 +102,7 @@ pub struct Origin {
 pub fn resolve(statement: &mut Statement, relations: &dyn Relations) -> Result<Resolved, NameError> {
     let mut resolver = Resolver::new(relations);
     let output = resolver.statement(statement)?;
+    aliases::rename_clashing(statement, &resolver.clashing.take());
     Ok(resolver.finish(output))
 }
 

@@ -1,5 +1,6 @@
 //! Scopes: what can be named where.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -76,6 +77,10 @@ pub(super) struct Resolver<'a> {
     pub read: Vec<(String, String)>,
     pub functions: Vec<(String, Location)>,
     pub depth: usize,
+    /// How many queries in expressions are open.
+    pub subqueries: usize,
+    /// Aliases that are names of columns in queries which see them.
+    pub clashing: RefCell<Vec<Rc<str>>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -89,6 +94,8 @@ impl<'a> Resolver<'a> {
             read: Vec::new(),
             functions: Vec::new(),
             depth: 0,
+            subqueries: 0,
+            clashing: RefCell::new(Vec::new()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::layer::Layer;
+#[cfg(test)]
 use super::version::Version;
 use crate::model::KeyRange;
 use crate::rows::PropertyNames;
@@ -66,6 +67,7 @@ impl Layers {
     }
 
     /// The newest visible version of a key.
+    #[cfg(test)]
     pub fn find(&self, key: &[u8]) -> Option<&Arc<Version>> {
         self.layers.iter().find_map(|layer| layer.find(key).map(|place| &layer.versions()[place]))
     }

@@ -13,7 +13,7 @@ mod table_delta;
 mod version;
 
 pub use generation::{Generation, visible_of};
-pub use layer::{Layer, LayerBatch};
+pub use layer::Layer;
 pub use layers::Layers;
 pub use locations::Locations;
 pub use table_delta::{Deltas, TableDelta};

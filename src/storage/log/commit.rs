@@ -138,14 +138,24 @@ impl Log {
 
     /// Syncs what is written; gives the highest sequence number that is durable then. Blocks.
     pub fn sync(&self) -> Result<u64> {
+        self.settle().wait()
+    }
+
+    /// The same as an answer to come: it comes when everything appended so far has been answered.
+    pub fn settle(&self) -> Appended {
         let (done, answer) = oneshot::channel();
         self.queue.want_sync(done);
-        Appended(answer).wait()
+        Appended(answer)
     }
 
     /// Bytes of the segments there are.
     pub fn bytes(&self) -> u64 {
         self.segments.bytes()
+    }
+
+    /// Bytes of the segments that a checkpoint of this record would free.
+    pub fn bytes_up_to(&self, sequence: u64) -> u64 {
+        self.segments.bytes_up_to(sequence)
     }
 
     /// The highest sequence number that is durable.

@@ -29,6 +29,13 @@ impl Segments {
         self.segments().iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// Bytes of those that hold nothing above `sequence`.
+    pub(super) fn bytes_up_to(&self, sequence: u64) -> u64 {
+        let segments = self.segments();
+        let free = segments.windows(2).take_while(|pair| pair[1].0 <= sequence.saturating_add(1));
+        free.map(|pair| pair[0].1).sum()
+    }
+
     /// Removes the segments that hold nothing above `sequence`, oldest first, but never the one being written.
     pub(super) fn retire(&self, store: &dyn FileStore, sequence: u64) -> Result<usize> {
         let mut segments = self.segments();

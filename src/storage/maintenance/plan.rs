@@ -2,7 +2,7 @@
 //!
 //! Within a range partition files are tiers by size: four or more, of which the largest is at most twice as large as the others
 //! together, become one. So those that stay grow threefold from one to the next, and a range partition has few of them. A file of which
-//! more than a third is masked is written anew. What has outgrown a file is cut into new range partitions; small neighbours become
+//! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions; small neighbours become
 //! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
 
 use std::ops::Range;
@@ -59,10 +59,12 @@ fn within(range: &RangePartition, file_bytes: u64) -> Option<(Vec<Arc<RunFile>>,
     }
     let tier = tier(range, file_bytes);
     let chosen = |(place, file): (usize, &Arc<RunFile>)| {
-        (tier.contains(&place) || file.masked_rows() * 3 > file.rows).then(|| Arc::clone(file))
+        (tier.contains(&place) || file.masked_rows() * 3 > file.rows).then(|| file.live_encoded_bytes())
     };
-    let chosen: Vec<Arc<RunFile>> = range.files.iter().enumerate().filter_map(chosen).collect();
-    (!chosen.is_empty()).then_some((chosen, false))
+    // What is not larger than the largest of them costs little more, and is one file less.
+    let largest = range.files.iter().enumerate().filter_map(chosen).max()?;
+    let chosen = |file: &&Arc<RunFile>| file.live_encoded_bytes() <= largest;
+    Some((range.files.iter().filter(chosen).cloned().collect(), false))
 }
 
 /// Places of the files that are merged because they are of similar size: as many as possible, the smallest first.

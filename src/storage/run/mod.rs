@@ -16,7 +16,7 @@ mod statistics;
 mod to_rows;
 mod writer;
 
-pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, RunLayout, TIMESTAMP, utc_micros};
+pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use open::{OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;

@@ -55,13 +55,13 @@ impl Store {
             let found = self.find(operations).await?;
             let appended = {
                 let mut head = self.head()?;
-                match head.append_writes(self, operations, &found)? {
-                    // A fold was committed meanwhile: what was found lies elsewhere now.
-                    None => continue,
-                    Some(appended) => appended,
-                }
+                head.append_writes(self, operations, &found)?
             };
-            let (timestamp, answer) = appended;
+            // None if a fold was committed meanwhile, or is about to be: what was found lies elsewhere now.
+            let Some((timestamp, answer)) = appended else {
+                self.settled().await?;
+                continue;
+            };
             let sequence = answer.await?;
             self.after_writes(operations.iter().map(|operation| operation.table));
             return Ok(Written { timestamp, sequence });

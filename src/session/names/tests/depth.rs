@@ -65,12 +65,17 @@ fn queries_nest_up_to_a_limit() {
         });
         format!("SELECT age FROM {inner}")
     };
-    for (shape, sql) in [derived(49), scalar(45), exists(45), with(49), joined(49)].iter().enumerate() {
+    for (shape, sql) in [derived(49), scalar(10), exists(10), with(49), joined(49)].iter().enumerate() {
         assert_eq!(on_a_small_stack(sql).expect("resolves").output.len(), 1, "shape {shape}");
     }
     for (shape, sql) in [derived(50), with(50), joined(50)].iter().enumerate() {
         let error = on_a_small_stack(sql).expect_err("is too deep");
         assert_eq!(error.kind, NameErrorKind::TooComplex, "shape {shape}");
         assert_eq!(error.message, "queries are nested more than 50 deep");
+    }
+    for (shape, sql) in [scalar(11), exists(11)].iter().enumerate() {
+        let error = on_a_small_stack(sql).expect_err("is too deep");
+        assert_eq!(error.kind, NameErrorKind::TooComplex, "shape {shape}");
+        assert_eq!(error.message, "subqueries in expressions are nested more than 10 deep");
     }
 }

@@ -206,7 +206,7 @@ fn an_import_merges_with_overlapping_masked_files_and_leaves_what_is_written_mea
     write(&store, &mut model, &[put(key("p", 30), &content(-1))]);
     let imported: Vec<Key> = (20..60).step_by(2).map(|row| key("p", row)).collect();
     let mut after = Model::new();
-    let mut on_top = |model: &mut Model| {
+    let on_top = |model: &mut Model| {
         let new = Content::from([("Meanwhile".to_owned(), Value::Boolean(true))]);
         write(&store, model, &[put(key("p", 22), &new), delete(key("p", 24)), put(key("p", 99), &content(5))]);
     };

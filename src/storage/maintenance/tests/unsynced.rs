@@ -15,7 +15,7 @@ fn workload(files: Arc<FaultStore>) -> Known {
     let mut known = Known { states: vec![Model::new()], durable: 0, perhaps: None };
     let Ok(store) = open_with(files, durability(Durability::Os)) else { return known };
     let _ = create(&store);
-    for round in 0..24 {
+    for round in 0..40 {
         let operations = [put(key("p", round % 7), &content(round as i32)), put(key("q", round), &content(0))];
         let mut after = known.states.last().cloned().unwrap_or_default();
         apply(&mut after, &operations);
@@ -26,7 +26,7 @@ fn workload(files: Arc<FaultStore>) -> Known {
             }
             Err(_) => {}
         }
-        if round % 10 == 9 && fold(&store).is_ok() {
+        if round % 15 == 14 && fold(&store).is_ok() {
             known.durable = known.states.len() - 1;
         }
     }
@@ -37,14 +37,14 @@ fn workload(files: Arc<FaultStore>) -> Known {
 fn a_crash_takes_the_last_writes_at_most_and_never_some_before_others() {
     let whole = Arc::new(FaultStore::new(FaultPlan::none()));
     let known = workload(Arc::clone(&whole));
-    assert_eq!((known.states.len(), known.durable), (25, 20));
+    assert_eq!((known.states.len(), known.durable), (41, 30));
     let operations = whole.operations();
     let (mut lost, mut torn) = (0, 0);
     for n in 1..=operations {
         for fault in [Fault::Stop, Fault::Tear] {
             let failing = Arc::new(FaultStore::new(FaultPlan::at(n, fault)));
             let known = workload(Arc::clone(&failing));
-            for mode in [AfterCrash::LoseUnsynced, AfterCrash::TearUnsynced(n)] {
+            for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
                 let what = format!("{fault:?} at {n} of {operations}, {mode:?}");
                 let files = failing.after_crash(mode);
                 let store =

@@ -32,7 +32,10 @@ fn names_of_the_database() {
     let asked = Asked::new();
     assert_eq!(asked.at("SELECT * FROM emp"), ["EmployeeReviews", "Employees"]);
     assert_eq!(asked.at("SELECT * FROM \"Emp"), ["\"EmployeeReviews\"", "\"Employees\""]);
-    assert_eq!(asked.at("SELECT * FROM rowkey."), ["files", "partitions", "properties", "settings", "tables"]);
+    assert_eq!(
+        asked.at("SELECT * FROM rowkey."),
+        ["files", "maintenance", "partitions", "properties", "settings", "tables"]
+    );
     assert!(asked.at("SELECT * FROM pg_").contains(&"pg_catalog.".to_owned()));
     assert!(asked.at("SELECT * FROM pg_cl").contains(&"pg_class".to_owned()));
     assert_eq!(asked.at("\\d empl"), ["EmployeeReviews", "Employees"]);

@@ -1,0 +1,175 @@
+//! Templates of sub-queries: where they stand, what they refer to, and what PostgreSQL makes of NULLs and missing rows in them.
+//! Placeholders and orders as in `query`.
+
+/// Expressions are of the table that stands alone.
+pub const ONE_TABLE: &[(bool, &str)] = &[
+    // IN and NOT IN as values.
+    (false, "SELECT \"RowKey\" FROM items WHERE small NOT IN (SELECT small FROM parts WHERE {b}) OR big > 3"),
+    (false, "SELECT \"RowKey\", small IN (SELECT small FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\", small NOT IN (SELECT small FROM parts WHERE small IS NOT NULL) FROM items"),
+    (false, "SELECT \"RowKey\" FROM items WHERE (small IN (SELECT small FROM parts WHERE {b})) IS NULL"),
+    (false, "SELECT \"RowKey\" FROM items WHERE coalesce(txt IN (SELECT txt FROM parts WHERE {b}), true)"),
+    (false, "SELECT \"RowKey\" FROM items WHERE NOT (big IN (SELECT big FROM parts WHERE {b}) AND flag)"),
+    (false, "SELECT \"RowKey\" FROM items WHERE CASE WHEN num IN (SELECT num FROM parts) THEN NULL ELSE {b} END"),
+    (false, "SELECT \"RowKey\", num IN (SELECT num FROM parts), num <= ALL (SELECT num FROM parts) FROM items"),
+    (false, "SELECT \"RowKey\", {i} IN (SELECT small FROM parts WHERE {b}) FROM items"),
+    (true, "SELECT count(*) FILTER (WHERE small IN (SELECT small FROM parts)) FROM items"),
+    (true, "SELECT small IN (SELECT small FROM parts) AS m, count(*) FROM items GROUP BY m ORDER BY m NULLS FIRST"),
+    (true, "SELECT 3 IN (SELECT small FROM parts WHERE {b}), NULL::int IN (SELECT small FROM parts)"),
+    (false, "SELECT \"RowKey\" FROM items WHERE small IN (VALUES (1), (3))"),
+    (false, "SELECT \"RowKey\", small NOT IN (VALUES (1), (NULL)) FROM items"),
+    // ANY and ALL.
+    (false, "SELECT \"RowKey\", small > ALL (SELECT small FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\", small < ANY (SELECT small FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\", small = ALL (SELECT small FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\", small <> ANY (SELECT small FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\", txt >= ALL (SELECT txt FROM parts), num > ANY (SELECT num FROM parts) FROM items"),
+    // Nothing found.
+    (true, "SELECT (SELECT 'a' WHERE 1 = 0) IS NULL, coalesce((SELECT 1 WHERE false), 7), (SELECT 1 WHERE false)"),
+    (true, "SELECT (SELECT \"RowKey\" FROM items WHERE \"RowKey\" = 'none') IS NULL, EXISTS (SELECT 1 WHERE false)"),
+    (false, "SELECT \"RowKey\" FROM items i WHERE EXISTS (SELECT count(*) FROM parts p WHERE p.small = i.small)"),
+    (false, "SELECT \"RowKey\" FROM items i WHERE 0 IN (SELECT count(*) FROM parts p WHERE p.small = i.small)"),
+    // Windows that start from others, and frames at the ends of a type.
+    (
+        true,
+        "SELECT row_number() OVER (w ORDER BY \"RowKey\"), sum(small) OVER v, \"PartitionKey\", \"RowKey\" FROM items WINDOW w AS (PARTITION BY \"PartitionKey\"), v AS (w ORDER BY \"RowKey\" DESC) ORDER BY 3, 4",
+    ),
+    (
+        true,
+        "SELECT count(*) OVER (w ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), \"PartitionKey\", \"RowKey\" FROM items WINDOW w AS (PARTITION BY \"PartitionKey\" ORDER BY \"RowKey\") ORDER BY 2, 3",
+    ),
+    (
+        false,
+        "SELECT small, count(*) OVER (ORDER BY small RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING), count(*) OVER (ORDER BY small DESC NULLS LAST RANGE BETWEEN CURRENT ROW AND 3 FOLLOWING) FROM items",
+    ),
+    (
+        false,
+        "SELECT big, count(*) OVER (ORDER BY big RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING), count(*) OVER (ORDER BY big NULLS FIRST RANGE BETWEEN 5 PRECEDING AND 1 PRECEDING) FROM items",
+    ),
+    // Types of outer columns that literals decide.
+    (true, "SELECT x.k, (SELECT count(*) FROM items WHERE small = x.k) FROM (VALUES (3), (7)) x(k) ORDER BY 1"),
+    (
+        true,
+        "SELECT x.k FROM (VALUES (3), (7), (-5)) x(k) WHERE EXISTS (SELECT 1 FROM items WHERE small = x.k) ORDER BY 1",
+    ),
+    (
+        true,
+        "WITH x(k) AS (VALUES (3), (7)) SELECT x.k, y.c FROM x, LATERAL (SELECT count(*) AS c FROM items WHERE small > x.k) y ORDER BY 1",
+    ),
+    (
+        true,
+        "SELECT * FROM (SELECT 1 AS a) t, LATERAL (SELECT a AS b FROM (SELECT 1) z) u, LATERAL (SELECT a + b AS c) v",
+    ),
+    // An alias that is a column of the inner table.
+    (
+        false,
+        "SELECT small.\"RowKey\" FROM items small WHERE small.big = (SELECT max(x.big) FROM items x WHERE x.\"PartitionKey\" = small.\"PartitionKey\")",
+    ),
+];
+
+/// Expressions are of the tables a and b.
+pub const TWO_TABLES: &[(bool, &str)] = &[
+    // What orders a sub-query is not among its columns.
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT b.txt FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" ORDER BY b.\"RowKey\" DESC LIMIT 1) FROM items a",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT b.small AS q FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" ORDER BY {x}, b.\"RowKey\" OFFSET 1 LIMIT 1) FROM items a",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT b.flag FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" GROUP BY b.flag ORDER BY count(*) DESC, b.flag LIMIT 1) FROM items a",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.t FROM items a LEFT JOIN LATERAL (SELECT b.txt AS t FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" AND {b} ORDER BY b.small DESC NULLS LAST, b.\"RowKey\" LIMIT 2) l ON true",
+    ),
+    // Windows, DISTINCT and set operations stay within a row that asks.
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT b.\"RowKey\" AS k, row_number() OVER (ORDER BY b.\"RowKey\") AS r, sum(b.small) OVER () AS s FROM items b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" AND {b}) l",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT max(r) FROM (SELECT rank() OVER (PARTITION BY b.flag ORDER BY b.\"RowKey\") AS r FROM parts b WHERE b.small = a.small) q) FROM items a",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a LEFT JOIN LATERAL (SELECT DISTINCT b.flag FROM items b WHERE b.txt = a.txt AND {b}) l ON true",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT DISTINCT ON (b.flag) b.flag, b.\"RowKey\" AS k FROM items b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" ORDER BY b.flag, b.\"RowKey\" DESC) l",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT b.small FROM items b WHERE b.txt = a.txt UNION SELECT b.small FROM parts b WHERE b.flag = a.flag) l",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT b.small FROM items b WHERE b.flag = a.flag EXCEPT SELECT b.small FROM parts b WHERE b.txt = a.txt) l",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT b.small FROM items b WHERE b.flag = a.flag INTERSECT SELECT b.small FROM parts b WHERE b.flag = a.flag) l",
+    ),
+    (false, "SELECT a.\"RowKey\", l.v FROM items a, LATERAL (VALUES (a.small), (length(a.txt))) l(v)"),
+    // Aggregates over nothing.
+    (
+        false,
+        "SELECT a.\"RowKey\", l.* FROM items a, LATERAL (SELECT count(*), sum(b.small), max(b.txt) FROM parts b WHERE b.small < a.small AND {b}) l",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT count(*) FROM parts b WHERE b.small = a.small HAVING count(*) > 1) FROM items a",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\" FROM items a WHERE (SELECT count(*) FROM parts b WHERE b.txt = a.txt AND {b}) = 0 OR a.flag",
+    ),
+    // IN with references outside.
+    (false, "SELECT a.\"RowKey\" FROM items a WHERE a.small NOT IN (SELECT b.small FROM parts b WHERE b.big < a.big)"),
+    (
+        false,
+        "SELECT a.\"RowKey\" FROM items a WHERE a.small NOT IN (SELECT b.small FROM parts b WHERE b.flag = a.flag)",
+    ),
+    (false, "SELECT a.\"RowKey\", a.small IN (SELECT b.small FROM parts b WHERE {b}) FROM items a"),
+    (false, "SELECT a.\"RowKey\", a.num NOT IN (SELECT b.num FROM parts b WHERE b.flag = a.flag) FROM items a"),
+    (false, "SELECT a.\"RowKey\", a.big >= ALL (SELECT b.big FROM parts b WHERE b.flag = a.flag AND {b}) FROM items a"),
+    (false, "SELECT a.\"RowKey\", a.txt < ANY (SELECT b.txt FROM parts b WHERE b.small > a.small) FROM items a"),
+    // Other places than the select list and WHERE.
+    (true, "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM parts b WHERE b.small = a.small)) FROM items a"),
+    (true, "SELECT sum((SELECT max(b.small) FROM parts b WHERE b.txt = a.txt)) FROM items a WHERE a.small < 100"),
+    (
+        true,
+        "SELECT a.\"RowKey\" FROM items a ORDER BY (SELECT max(b.small) FROM parts b WHERE b.txt = a.txt), a.\"PartitionKey\", a.\"RowKey\"",
+    ),
+    (false, "SELECT EXISTS (SELECT 1 FROM parts b WHERE b.txt = a.txt) AS e, count(*) FROM items a GROUP BY 1"),
+    (
+        false,
+        "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a LEFT JOIN parts b ON b.small = a.small AND EXISTS (SELECT 1 FROM parts c WHERE c.txt = b.txt AND c.flag)",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a LEFT JOIN parts b ON b.small = a.small AND a.big NOT IN (SELECT c.big FROM parts c WHERE c.txt = a.txt)",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", b.\"RowKey\" FROM items a JOIN parts b ON b.small = a.small AND (b.txt IN (SELECT c.txt FROM items c WHERE c.flag = a.flag) OR {b})",
+    ),
+    (
+        true,
+        "SELECT a.\"RowKey\", sum((SELECT count(*) FROM parts b WHERE b.small = a.small)) OVER (ORDER BY a.\"PartitionKey\", a.\"RowKey\") FROM items a ORDER BY a.\"PartitionKey\", a.\"RowKey\"",
+    ),
+    // One inside the other.
+    (
+        false,
+        "SELECT a.\"RowKey\" FROM items a WHERE EXISTS (SELECT 1 FROM parts b WHERE b.small = a.small AND b.big IN (SELECT c.big FROM items c WHERE c.flag = a.flag AND c.small = b.small))",
+    ),
+    (
+        false,
+        "SELECT a.\"RowKey\", (SELECT max((SELECT count(*) FROM parts c WHERE c.small > b.small AND c.flag = a.flag)) FROM parts b WHERE b.small = a.small) FROM items a",
+    ),
+];
