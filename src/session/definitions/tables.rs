@@ -143,17 +143,13 @@ fn check_constraint(constraint: &TableConstraint) -> Result<()> {
 /// The type of property that holds values of an SQL type.
 fn property_type(data_type: &DataType) -> Option<EdmType> {
     Some(match data_type {
-        DataType::Text | DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::String(_) => EdmType::String,
-        DataType::SmallInt(_) | DataType::Int2(_) | DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => {
-            EdmType::Int32
+        // A length, or a narrower type, would be a promise that properties do not keep.
+        DataType::Text | DataType::Varchar(None) | DataType::CharacterVarying(None) | DataType::String(None) => {
+            EdmType::String
         }
+        DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => EdmType::Int32,
         DataType::BigInt(_) | DataType::Int8(_) => EdmType::Int64,
-        DataType::DoublePrecision
-        | DataType::Float8
-        | DataType::Real
-        | DataType::Float4
-        | DataType::Float(_)
-        | DataType::Double(_) => EdmType::Double,
+        DataType::DoublePrecision | DataType::Float8 | DataType::Float(_) | DataType::Double(_) => EdmType::Double,
         DataType::Boolean | DataType::Bool => EdmType::Boolean,
         DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => EdmType::DateTime,
         DataType::Uuid => EdmType::Guid,
@@ -163,8 +159,8 @@ fn property_type(data_type: &DataType) -> Option<EdmType> {
                 "timestamptz" => EdmType::DateTime,
                 "text" => EdmType::String,
                 "int8" => EdmType::Int64,
-                "int4" | "int2" => EdmType::Int32,
-                "float8" | "float4" => EdmType::Double,
+                "int4" => EdmType::Int32,
+                "float8" => EdmType::Double,
                 _ => return None,
             }
         }

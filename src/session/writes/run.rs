@@ -438,7 +438,8 @@ impl Running<'_> {
             ClauseAction::Delete => &[],
         });
         check_types(write, assigned.map(|(at, _)| *at), KEY_COLUMNS + 1, &rows.schema())?;
-        let (mut changed, mut drafts): (Vec<(Key, usize)>, Vec<Vec<Option<Value>>>) = Default::default();
+        let mut changed: Vec<(Key, usize)> = Vec::new();
+        let mut drafts: Vec<Vec<Option<Value>>> = Vec::new();
         let (mut new_keys, mut new_drafts) = (Vec::new(), Vec::new());
         while let Some(batch) = rows.try_next().await? {
             let decisions = arrow::compute::cast(batch.column(KEY_COLUMNS), &arrow::datatypes::DataType::Int64)
