@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rowkey::model::{EntityBuilder, Key};
-use rowkey::{Database, EntityOperation, IfMatch};
+use rowkey::{Database, EntityOperation};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -113,17 +113,18 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
                     while Instant::now() < end {
                         let begun = Instant::now();
                         match work {
-                            Work::Insert => drop(table.insert(&entity(numbers.next(), 0)?).await?),
+                            Work::Insert => {
+                                table.insert(&entity(numbers.next(), 0)?).await?;
+                            }
                             Work::Update => {
                                 at += 1;
-                                let mut changed = entity(at % inserted, 0)?;
-                                changed.timestamp = rowkey::model::DateTime::MIN;
-                                drop(table.insert_or_merge(&changed).await?);
+                                let changed = entity(at % inserted, 0)?;
+                                table.insert_or_merge(&changed).await?;
                             }
                             Work::Group => {
                                 let number = numbers.next();
                                 let group = (1..=GROUP).map(|place| entity(number, place).map(EntityOperation::Insert));
-                                drop(table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?);
+                                table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?;
                             }
                         }
                         latencies.push(begun.elapsed());
@@ -138,7 +139,6 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
             report("rowkey, process", work, writers, time, latencies);
         }
     }
-    drop(table.delete(&partition(0), "000000000000-000", IfMatch::Any).await);
     Ok(())
 }
 
