@@ -46,6 +46,11 @@ impl ExprPlanner for PostgresOperators {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
         let resolver = Resolver { schema, zone: None };
+        // Arrays are joined by functions of the engine, which it puts there itself.
+        let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
+        if operator == Operator::StringConcat && (array(&left) || array(&right)) {
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
         // Numbers are compared by their final types, which an average does not have yet.
         let number = |expr: &Expr| resolver.kind(expr).is_some_and(Kind::is_number);
         if is_comparison(operator) && number(&left) && number(&right) {

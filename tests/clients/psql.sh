@@ -160,11 +160,13 @@ if [ $((SECONDS - began)) -gt 10 ] || ! grep -q 'canceling statement due to user
 fi
 says "binary COPY is refused, and the session goes on" "ERROR: 0A000:
 1" -At -v VERBOSITY=verbose -c "COPY departments TO STDOUT (FORMAT binary)" -c "SELECT 1"
-says "\\copy" "COPY 1
+says "\\copy" "CREATE TABLE
 a,1,5
+COPY 1
 UPDATE 1
-a,1,6" -At -c "CREATE TABLE Copied (n int)" -c "COPY (SELECT 'a', '1', 5) TO STDOUT csv" \
-  -c "\\copy copied from program 'printf \"a,1,5\\n\"' csv" -c "UPDATE copied SET n = n + 1" -c "COPY copied TO STDOUT csv"
+a,1,6
+DROP TABLE" -At -c "CREATE TABLE Copied (n int)" -c "COPY (SELECT 'a', '1', 5) TO STDOUT csv" \
+  -c "\\copy copied from program 'printf \"a,1,5\\n\"' csv" -c "UPDATE copied SET n = n + 1" -c "COPY copied TO STDOUT csv" -c "DROP TABLE copied"
 says "EXPLAIN" "QUERY PLAN
 access path: point" -c "EXPLAIN SELECT * FROM employees WHERE partitionkey = 'Sales' AND rowkey = '000001'"
 says "csv" "RowKey,Region
