@@ -26,12 +26,15 @@ use super::columns::TableColumns;
 use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
-use crate::model::{KeyCut, KeySet};
+use crate::model::{KeyCut, KeyRef, KeySet};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use crate::storage::{Table, TableSnapshot};
 
 /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
 const PARALLEL_ROWS_MIN: u64 = 64 * 1024;
+
+/// Recent writes of this many keys are looked up one by one; for more, all of them are gone through.
+const POINTS_MAX: usize = 1000;
 
 /// How tables are scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +171,12 @@ impl TableProvider for EntityTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let considered = if self.options.pruning { filters } else { &[] };
         let access = plan_access(considered);
-        let layers = self.snapshot.layers();
+        // Of single keys only their own recent writes matter: rows of other keys fail the filters that the keys come from.
+        let points = points(&access.keys);
+        let layers = match &points {
+            Some(keys) => self.snapshot.layers_of(keys.iter().copied()),
+            None => self.snapshot.layers(),
+        };
         let mut selected: Vec<(usize, Arc<RunFile>)> = Vec::new();
         for (range, file) in self.snapshot.table.manifest.files_in(&access.keys) {
             let live = match &layers {
@@ -226,6 +234,12 @@ impl TableProvider for EntityTable {
         };
         Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
     }
+}
+
+/// The keys of a set, if they are few.
+fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
+    let few = keys.ranges().len() <= POINTS_MAX;
+    few.then(|| keys.ranges().iter().map(|range| range.as_point()).collect())?
 }
 
 fn external(error: crate::storage::Error) -> DataFusionError {

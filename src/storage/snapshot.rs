@@ -103,6 +103,13 @@ impl TableSnapshot {
         Ok(live)
     }
 
+    /// The recent writes of some keys, which ascend, as scans read them; `None` if there are none. Those of other keys are left out, and
+    /// what they take the place of is not masked.
+    pub fn layers_of<'k>(&self, keys: impl Iterator<Item = KeyRef<'k>>) -> Option<Arc<Layers>> {
+        let versions: Vec<Arc<Version>> = keys.filter_map(|key| self.recent(key)).collect();
+        (!versions.is_empty()).then(|| Arc::new(Layers::new(vec![Arc::new(Layer::new(versions))], self.names())))
+    }
+
     /// The newest version of a key among recent writes.
     pub fn recent(&self, key: KeyRef<'_>) -> Option<Arc<Version>> {
         if self.is_settled() {
