@@ -192,6 +192,7 @@ impl Planner {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: before.plan.clone(),
+            key_write: before.key_write.clone(),
         })
     }
 
@@ -221,6 +222,7 @@ impl Planner {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: Some(plan),
+            key_write: None,
         })
     }
 

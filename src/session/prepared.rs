@@ -8,6 +8,7 @@ use datafusion::logical_expr::LogicalPlan;
 use super::key_read::KeyRead;
 use super::settings::Settings;
 use super::statement::{Request, Statement};
+use super::writes::KeyWrite;
 use crate::sql_types::PostgresType;
 use crate::storage::Snapshot;
 
@@ -33,6 +34,8 @@ pub struct Prepared {
     pub from_sql: bool,
     /// The plan, as long as its snapshot and settings are those of the run.
     pub(super) plan: Option<Arc<Planned>>,
+    /// The same as a write of given keys, if it is one.
+    pub(super) key_write: Option<Arc<KeyWrite>>,
 }
 
 impl Prepared {
@@ -45,6 +48,7 @@ impl Prepared {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            key_write: None,
         }
     }
 
@@ -52,6 +56,12 @@ impl Prepared {
     #[cfg(test)]
     pub fn is_key_read(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
+    }
+
+    /// Whether it writes without the query engine, as long as its table stays as it is.
+    #[cfg(test)]
+    pub fn is_key_write(&self) -> bool {
+        self.key_write.is_some()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -238,6 +238,7 @@ impl Session {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            key_write: None,
         };
         match &statement.request {
             Request::Query(query) => {
@@ -367,7 +368,10 @@ impl Session {
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
-            Request::Write(written) => Box::pin(self.write(prepared, written, parameters)).await,
+            Request::Write(written) => match self.write_by_key(prepared, written, parameters).await? {
+                Some(outcome) => Ok(outcome),
+                None => Box::pin(self.write(prepared, written, parameters)).await,
+            },
             Request::Copy(copy) => {
                 self.transaction.refuse_if_failed()?;
                 if super::copy::sends(copy) {

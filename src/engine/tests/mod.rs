@@ -5,6 +5,7 @@ mod definitions;
 mod import;
 mod import_tables;
 mod key_reads;
+mod key_writes;
 mod maintenance;
 mod parameters;
 mod plan_cache;

@@ -54,6 +54,52 @@ impl Session {
         }
     }
 
+    /// Writes entities of given keys; `None` if the statement is not of that kind, or has to be run in another way.
+    pub(super) async fn write_by_key(
+        &mut self,
+        prepared: &Prepared,
+        written: &ast::Statement,
+        parameters: &[SqlValue],
+    ) -> Result<Option<Outcome>> {
+        if prepared.key_write.is_none() {
+            return Ok(None);
+        }
+        self.transaction.refuse_if_failed()?;
+        let verb = writes::verb(written).unwrap_or_default();
+        self.refuse_if_read_only(verb)?;
+        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
+        let mut attempt = 1;
+        loop {
+            self.registration.signals().check()?;
+            let planner = &self.planner;
+            let snapshot = self.transaction.snapshot(|| planner.snapshot());
+            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+            let found =
+                planner.key_changes(&snapshot, &self.settings, prepared, parameters, is_transaction, held).await?;
+            let Some(found) = found else { return Ok(None) };
+            let now = self.transaction.now(|| planner.now());
+            if let Some(own) = self.transaction.own() {
+                own.add(&found.table, found.changes, now)?;
+            } else {
+                let table = found.table.table.id;
+                let changes = found.changes.into_iter();
+                let operations: Vec<Operation> = changes.filter_map(|change| change.operation(table)).collect();
+                if !operations.is_empty() {
+                    match planner.commit(&operations).await {
+                        // What it has read is out of date: it reads again.
+                        Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
+                            attempt += 1;
+                            tokio::task::yield_now().await;
+                            continue;
+                        }
+                        committed => committed?,
+                    };
+                }
+            }
+            return Ok(Some(Outcome::Done(write_tag(verb, found.count))));
+        }
+    }
+
     /// Writes: at once and again if somebody was faster, or as part of the transaction block.
     pub(super) async fn write(
         &mut self,

@@ -6,6 +6,7 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
+use super::by_key::{KeyChanges, KeyWrite};
 use super::found::returning_query;
 use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
@@ -14,9 +15,10 @@ use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
 use crate::session::planning::{Planner, View, same_columns};
 use crate::session::prepared::Prepared;
+use crate::session::settings::Settings;
 use crate::session::statement::Statement;
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Operation, Refusal, Written};
+use crate::storage::{self, Operation, Refusal, Snapshot, Written};
 
 /// What EXPLAIN tells of a statement that writes.
 pub struct Explained {
@@ -42,6 +44,7 @@ impl Planner {
         let planner = self.statement(view);
         let write = Write::read(&planner, statement, written)?;
         let known = write.known(&planner, statement, written, declared, view.settings.style()).await?;
+        let key_write = KeyWrite::of(&write, &known.parameters, &view.settings).map(Arc::new);
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: known.parameters,
@@ -49,7 +52,22 @@ impl Planner {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: None,
+            key_write,
         })
+    }
+
+    /// What a statement of given keys writes; `None` if it is another statement, or has to be run as one. Nothing is written yet.
+    pub async fn key_changes(
+        &self,
+        snapshot: &Snapshot,
+        settings: &Settings,
+        prepared: &Prepared,
+        values: &[SqlValue],
+        is_transaction: bool,
+        held_bytes: u64,
+    ) -> Result<Option<KeyChanges>> {
+        let Some(key_write) = &prepared.key_write else { return Ok(None) };
+        key_write.changes(self.store().files(), snapshot, settings, values, is_transaction, held_bytes).await
     }
 
     /// Finds out what a statement writes. Nothing is written yet.

@@ -7,6 +7,7 @@
 //! Values are assigned as PostgreSQL assigns them. A property set to NULL is removed. A column beside a property for one of its
 //! types, `"Age:Int64"`, stores that type; the column of a property shown in several types stores the type of the value.
 
+mod by_key;
 mod changes;
 mod draft;
 mod execute;
@@ -20,6 +21,7 @@ mod target;
 mod values;
 mod write;
 
+pub use by_key::KeyWrite;
 pub use changes::{Before, Budget, Change, entities};
 pub use draft::Draft;
 pub use execute::Explained;

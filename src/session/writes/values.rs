@@ -166,6 +166,26 @@ pub fn parameter_value(
     AssignedColumn::of(column, &field, &array, zone)?.value(0)
 }
 
+/// The value of a parameter for a column, where it takes no more than a number's being widened; `Some(None)` is NULL.
+pub fn same_value(value: &SqlValue, ty: &'static PostgresType, column: &TargetColumn) -> Option<Option<Value>> {
+    if *value == SqlValue::Null {
+        return Some(None);
+    }
+    let (edm, _) = column.taken(ty)?;
+    let value = match (edm, value) {
+        (EdmType::Int32, SqlValue::Int2(value)) => Value::Int32((*value).into()),
+        (EdmType::Int32, SqlValue::Int8(value)) => Value::Int32(i32::try_from(*value).ok()?),
+        (EdmType::Int64, SqlValue::Int2(value)) => Value::Int64((*value).into()),
+        (EdmType::Int64, SqlValue::Int4(value)) => Value::Int64((*value).into()),
+        (EdmType::Double, SqlValue::Int2(value)) => Value::Double((*value).into()),
+        (EdmType::Double, SqlValue::Int4(value)) => Value::Double((*value).into()),
+        (EdmType::Double, SqlValue::Int8(value)) => Value::Double(*value as f64),
+        (EdmType::Double, SqlValue::Float4(value)) => Value::Double((*value).into()),
+        (edm, value) => sql_value(value.clone(), edm)?,
+    };
+    Some(Some(value))
+}
+
 /// A column of a query, cast to what a column of the table takes.
 #[derive(Debug)]
 pub struct AssignedColumn {

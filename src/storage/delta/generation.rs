@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_skiplist::SkipMap;
 
+use super::key_filter::KeyFilter;
 use super::version::Version;
 
 /// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
 #[derive(Debug, Default)]
 pub struct Generation {
     versions: SkipMap<Place, Arc<Version>>,
+    keys: KeyFilter,
     /// Of the newest version; 0 while there is none.
     last_sequence: AtomicU64,
     /// Of the oldest version; the greatest number while there is none.
@@ -48,6 +50,8 @@ impl Generation {
     pub fn add(&self, sequence: u64, version: Arc<Version>) {
         let key: Box<[u8]> = Box::from(version.key_bytes());
         let bytes = (version.memory_bytes() + key.len() + ENTRY_BYTES) as u64;
+        // Before the version is there, so that whoever may see it is not told that it is not.
+        self.keys.add(&key);
         self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
         self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.first_sequence.0.fetch_min(sequence, Ordering::Release);
@@ -61,6 +65,9 @@ impl Generation {
 
     /// The same with its sequence number.
     pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
+        if !self.keys.may_hold(key) {
+            return None;
+        }
         let from = Place { key: Box::from(key), sequence: Reverse(sequence) };
         let entry = self.versions.lower_bound(Bound::Included(&from))?;
         (*entry.key().key == *key).then(|| (entry.key().sequence.0, Arc::clone(entry.value())))

@@ -6,6 +6,7 @@
 //! positions in run files that they take the place of.
 
 mod generation;
+mod key_filter;
 mod layer;
 mod layers;
 mod locations;

@@ -295,18 +295,19 @@ impl Queue {
     }
 
     fn push(&self, entry: Entry) {
-        let cause = {
-            let mut state = self.state();
-            match &state.poisoned {
-                Some(cause) => Arc::clone(cause),
-                None => {
-                    state.waiting.push_back(entry);
-                    self.changed.notify_one();
-                    return;
-                }
+        let mut state = self.state();
+        match state.poisoned.clone() {
+            Some(cause) => {
+                drop(state);
+                entry.answer(Err(Error::Poisoned { cause }));
             }
-        };
-        entry.answer(Err(Error::Poisoned { cause }));
+            None => {
+                state.waiting.push_back(entry);
+                // The thread that wakes up would find the lock taken.
+                drop(state);
+                self.changed.notify_one();
+            }
+        }
     }
 
     fn want_sync(&self, done: Answer) {

@@ -1,0 +1,209 @@
+//! Writes of given keys beside the same statements on the planner's way.
+
+use std::sync::Arc;
+
+use futures::executor::block_on;
+
+use super::{Dice, entities, open, rows_with};
+use crate::engine::Engine;
+use crate::files::MemoryStore;
+use crate::model::{DateTime, Value};
+use crate::session::{Result, Session, TransactionStatus, parse_all};
+
+const KEYS: [&str; 5] = ["a", "b", "", "ü", "bad/key"];
+const COLUMNS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "M"];
+/// What can stand for a value, whatever its column takes.
+const LITERALS: [&str; 16] = [
+    "1",
+    "-7",
+    "2147483648",
+    "2.5",
+    "'text'",
+    "'12'",
+    "NULL",
+    "DEFAULT",
+    "true",
+    "'2024-02-29 12:00:00+02'",
+    "'00000000-0000-0000-0000-0000000000ff'",
+    "'\\x00ff'",
+    "1 + 1",
+    "'x' || 'y'",
+    "9223372036854775808",
+    "''",
+];
+
+fn engine() -> Engine {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let mut session = engine.own_session().expect("a session");
+    let columns = r#""A" int, "B" bigint, "C" text, "D" float8, "E" boolean, "F" timestamptz, "G" uuid"#;
+    ask(&mut session, &format!("CREATE TABLE Tab ({columns})"), &[]).expect("creates");
+    // One of several types, the widest of them shown.
+    for value in ["1", "9223372036854775807", "2.5"] {
+        let insert = format!(r#"INSERT INTO Tab ("PartitionKey", "RowKey", "M") VALUES ('mixed', '{value}', {value})"#);
+        let made = ask(&mut session, &insert, &[]);
+        if made.is_err() {
+            ask(&mut session, r#"ALTER TABLE Tab ADD COLUMN "M" float8"#, &[]).expect("adds");
+            ask(&mut session, &insert, &[]).expect("inserts");
+        }
+    }
+    engine
+}
+
+fn ask(session: &mut Session, sql: &str, values: &[Value]) -> Result<Vec<String>> {
+    rows_with(session, sql, values)
+}
+
+fn is_by_key(session: &mut Session, sql: &str) -> bool {
+    let statement = parse_all(sql).expect("parses").pop().expect("a statement");
+    block_on(session.prepare(Arc::new(statement), &[])).is_ok_and(|prepared| prepared.is_key_write())
+}
+
+fn value(dice: &mut Dice) -> Value {
+    match dice.below(8) {
+        0 => Value::Int32(dice.below(100) as i32 - 50),
+        1 => Value::Int64(dice.below(1 << 40) as i64),
+        2 => Value::Double(dice.below(1000) as f64 / 8.0),
+        3 => Value::String(dice.pick(&["text", "12", "", "true"]).to_owned()),
+        4 => Value::Boolean(dice.below(2) == 0),
+        5 => Value::DateTime(DateTime::from_micros(dice.below(1 << 50) as i64, 0)),
+        6 => Value::Guid(uuid::Uuid::from_u128(dice.below(100) as u128)),
+        _ => Value::Int32(i32::MAX),
+    }
+}
+
+/// An operand: a literal, or a parameter.
+fn operand(dice: &mut Dice, values: &mut Vec<Value>) -> String {
+    if dice.below(2) == 0 {
+        return dice.pick(&LITERALS).to_owned();
+    }
+    values.push(value(dice));
+    format!("${}", values.len())
+}
+
+fn key(dice: &mut Dice, values: &mut Vec<Value>) -> String {
+    let key = dice.pick(&KEYS).to_owned();
+    if dice.below(2) == 0 {
+        return format!("'{key}'");
+    }
+    values.push(Value::String(key));
+    format!("${}", values.len())
+}
+
+fn columns(dice: &mut Dice) -> Vec<&'static str> {
+    let mut columns: Vec<&str> = COLUMNS.to_vec();
+    columns.retain(|_| dice.below(3) == 0);
+    columns
+}
+
+/// A statement of given keys, and one that says the same and is none.
+fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
+    let mut values = Vec::new();
+    let (partition, row) = (key(dice, &mut values), key(dice, &mut values));
+    let mut set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str]| {
+        let mut items = Vec::new();
+        for column in of {
+            items.push(format!(r#""{column}" = {}"#, operand(dice, values)));
+        }
+        items.join(", ")
+    };
+    match dice.below(5) {
+        0..=2 => {
+            let names = columns(dice);
+            let mut listed = vec![partition, row];
+            for _ in &names {
+                listed.push(operand(dice, &mut values));
+            }
+            let names_listed: String = names.iter().map(|name| format!(r#", "{name}""#)).collect();
+            let conflict = match dice.below(5) {
+                0 => "ON CONFLICT DO NOTHING".to_owned(),
+                1 => "replace".to_owned(),
+                2 if !names.is_empty() => {
+                    let set: Vec<String> =
+                        names.iter().map(|name| format!(r#""{name}" = excluded."{name}""#)).collect();
+                    format!(r#"ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {}"#, set.join(", "))
+                }
+                3 if !names.is_empty() => {
+                    let set = set(dice, &mut values, &names[..1]);
+                    format!(r#"ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {set}"#)
+                }
+                _ => String::new(),
+            };
+            let (verb, conflict) = match conflict.as_str() {
+                "replace" => ("INSERT OR REPLACE", ""),
+                other => ("INSERT", other),
+            };
+            let listed = listed.join(", ");
+            let sql =
+                format!(r#"{verb} INTO Tab ("PartitionKey", "RowKey"{names_listed}) VALUES ({listed}) {conflict}"#);
+            let plain = format!(r#"{sql} RETURNING "RowKey""#);
+            (sql, plain, values)
+        }
+        3 => {
+            let mut names = columns(dice);
+            if names.is_empty() {
+                names.push("A");
+            }
+            let set = set(dice, &mut values, &names);
+            let sql = format!(r#"UPDATE Tab SET {set} WHERE "PartitionKey" = {partition} AND "RowKey" = {row}"#);
+            let plain = format!("{sql} AND 1 = 1");
+            (sql, plain, values)
+        }
+        _ => {
+            let sql = format!(r#"DELETE FROM Tab t WHERE {row} = t."RowKey" AND (t."PartitionKey" = {partition})"#);
+            let plain = format!("{sql} AND 1 = 1");
+            (sql, plain, values)
+        }
+    }
+}
+
+#[test]
+fn what_is_written_by_key_is_what_a_query_would_have_written() {
+    let (mut by_key, mut written) = (0, 0);
+    for seed in 0..6 {
+        let dice = &mut Dice(0x5eed_1000 + seed);
+        let engines = [engine(), engine()];
+        let mut sessions = engines.each_ref().map(|engine| engine.own_session().expect("a session"));
+        for step in 0..150 {
+            let at = format!("seed {seed} step {step}");
+            match dice.below(12) {
+                0 => {
+                    let failed = sessions[0].status() == TransactionStatus::Failed;
+                    let word = if failed { "ROLLBACK" } else { dice.pick(&["BEGIN", "COMMIT", "ROLLBACK"]) };
+                    for session in &mut sessions {
+                        ask(session, word, &[]).unwrap_or_else(|error| panic!("{at}: {word}: {error}"));
+                    }
+                }
+                1 => {
+                    for engine in &engines {
+                        let snapshot = engine.store().snapshot();
+                        let table = snapshot.catalog.tables().next().expect("a table").id;
+                        engine.store().fold(table).expect("folds");
+                    }
+                }
+                _ => {
+                    let (sql, plain, values) = statement(dice);
+                    by_key += usize::from(is_by_key(&mut sessions[0], &sql));
+                    assert!(!is_by_key(&mut sessions[1], &plain), "{plain}");
+                    let clever = ask(&mut sessions[0], &sql, &values).map(drop);
+                    let long = ask(&mut sessions[1], &plain, &values).map(drop);
+                    written += usize::from(clever.is_ok());
+                    let told = |done: &Result<()>| done.as_ref().err().map(|error| (error.kind(), error.to_string()));
+                    assert_eq!(told(&clever), told(&long), "{at}: {sql} {values:?}");
+                    if clever.is_err() {
+                        sessions.iter_mut().for_each(Session::failed);
+                    }
+                }
+            }
+            let [clever, long] = engines.each_ref().map(|engine| entities(engine, "Tab").expect("a table"));
+            let known = |entities: Vec<crate::model::Entity>| {
+                let known = |entity: crate::model::Entity| {
+                    (entity.key.clone(), format!("{:?}", entity.properties().collect::<Vec<_>>()))
+                };
+                entities.into_iter().map(known).collect::<Vec<_>>()
+            };
+            assert_eq!(known(clever), known(long), "{at}");
+        }
+    }
+    assert!(by_key > 200, "only {by_key} statements were run by key");
+    assert!(written > 150, "only {written} statements wrote");
+}

@@ -1,0 +1,354 @@
+//! Statements that write entities of given keys, run without the query engine: nothing has to be found for them.
+//!
+//! `INSERT ... VALUES` of constants and parameters, `UPDATE ... SET` of such and `DELETE`, both `WHERE "PartitionKey" = .. AND "RowKey" = ..`,
+//! are recognised when they are prepared ([`KeyWrite::of`]) and come to the same changes as by way of a query ([`KeyWrite::changes`]).
+//! Where a value needs a cast, or the table is not what it was, the caller takes the long way.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr};
+
+use super::changes::{Before, Budget, Change};
+use super::draft::Draft;
+use super::run::duplicate_key;
+use super::target::{Takes, Target, TargetColumn};
+use super::values::{Cell, same_value};
+use super::write::{Action, Conflict, Source, Write};
+use crate::model::{Entity, Key, Value};
+use crate::session::error::Result;
+use crate::session::prepared::PlanningSettings;
+use crate::session::settings::Settings;
+use crate::sql_types::{PostgresType, SqlValue, TextStyle};
+use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFiles};
+use crate::storage::{Snapshot, Table, TableSnapshot};
+
+/// Rows of VALUES that are written this way; longer statements spend their time elsewhere.
+const ROWS_MAX: usize = 1000;
+
+/// A write of entities whose keys are known before anything is read.
+#[derive(Debug)]
+pub struct KeyWrite {
+    target: Target,
+    action: KeyAction,
+    types: Vec<&'static PostgresType>,
+    /// The settings by which its constants were read and its table was found.
+    settings: Settings,
+    planning: PlanningSettings,
+}
+
+#[derive(Debug)]
+enum KeyAction {
+    Insert { columns: Vec<usize>, rows: Vec<Vec<Given>>, or: Or },
+    Update { key: (Given, Given), assignments: Vec<(usize, Given)> },
+    Delete { key: (Given, Given) },
+}
+
+/// What becomes of an INSERT whose key exists.
+#[derive(Debug)]
+enum Or {
+    Fail,
+    Skip,
+    Replace,
+    Update(Vec<(usize, Given)>),
+}
+
+/// A value that a statement gives itself.
+#[derive(Debug, Clone)]
+enum Given {
+    Constant(Option<Value>),
+    /// By its place among the parameters.
+    Parameter(usize),
+    /// That of the row which could not be inserted, by its place in the list.
+    Proposed(usize),
+}
+
+/// What a write by key comes to.
+#[derive(Debug)]
+pub struct KeyChanges {
+    pub table: TableSnapshot,
+    pub changes: Vec<Change>,
+    /// Rows inserted, updated or deleted.
+    pub count: u64,
+}
+
+impl KeyWrite {
+    /// The write that a statement comes to, if it is one of this kind.
+    pub fn of(write: &Write, types: &[&'static PostgresType], settings: &Settings) -> Option<Self> {
+        if write.returning.is_some() || write.with.is_some() || !write.others.is_empty() {
+            return None;
+        }
+        let style = settings.style();
+        let action = match &write.action {
+            Action::Insert { columns, source: Source::Values(rows), conflict } if rows.len() <= ROWS_MAX => {
+                let row = |row: &Vec<Expr>| {
+                    let cells = columns.iter().zip(row);
+                    cells.map(|(at, expr)| given(expr, &write.target.columns[*at], style)).collect::<Option<Vec<_>>>()
+                };
+                let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+                let or = match conflict {
+                    Conflict::Fail => Or::Fail,
+                    Conflict::Nothing => Or::Skip,
+                    Conflict::Replace => Or::Replace,
+                    Conflict::Update { assignments, selection: None } => {
+                        Or::Update(assigned(write, assignments, columns, style)?)
+                    }
+                    Conflict::Update { .. } => return None,
+                };
+                // A key that comes twice is settled between the rows, which is told by the long way.
+                if rows.len() > 1 && !matches!(or, Or::Fail) {
+                    return None;
+                }
+                KeyAction::Insert { columns: columns.clone(), rows, or }
+            }
+            Action::Update { assignments, selection: Some(selection) } => {
+                let key = key_of(selection, &write.alias)?;
+                KeyAction::Update { key, assignments: assigned(write, assignments, &[], style)? }
+            }
+            Action::Delete { selection: Some(selection) } => {
+                KeyAction::Delete { key: key_of(selection, &write.alias)? }
+            }
+            _ => return None,
+        };
+        Some(Self {
+            target: write.target.clone(),
+            action,
+            types: types.to_vec(),
+            settings: settings.clone(),
+            planning: PlanningSettings::of(settings),
+        })
+    }
+
+    /// What is to be written, as a snapshot has it. With `commits` the statement is a transaction by itself: then the commit finds out
+    /// whether a key exists. `None` if the statement has to be run in another way.
+    pub async fn changes(
+        &self,
+        files: &RunFiles,
+        snapshot: &Snapshot,
+        settings: &Settings,
+        values: &[SqlValue],
+        commits: bool,
+        held_bytes: u64,
+    ) -> Result<Option<KeyChanges>> {
+        if !settings.is_unchanged_since(&self.settings) && self.planning != PlanningSettings::of(settings) {
+            return Ok(None);
+        }
+        let Some(table) = self.table_of(snapshot) else { return Ok(None) };
+        let table = snapshot.table_snapshot(table);
+        let mut budget = Budget::beside(held_bytes);
+        let mut done = KeyChanges { table, changes: Vec::new(), count: 0 };
+        match &self.action {
+            KeyAction::Insert { columns, rows, or } => {
+                for row in rows {
+                    let mut draft = Draft::default();
+                    for (at, given) in columns.iter().zip(row) {
+                        let column = &self.target.columns[*at];
+                        let Some(value) = self.value(given, column, values) else { return Ok(None) };
+                        draft.assign(column, value)?;
+                    }
+                    budget.take(draft.memory_bytes())?;
+                    let key = draft.key(&self.target)?;
+                    let before = match or {
+                        Or::Fail if commits => Before::Absent,
+                        Or::Replace if commits => Before::Any,
+                        or => match (or, entity(&done.table, files, key.as_ref()).await?) {
+                            (Or::Fail, Some(_)) => return Err(duplicate_key(self.target.name(), &key)),
+                            (Or::Skip, Some(_)) => continue,
+                            (Or::Update(assignments), Some(existing)) => {
+                                let Some(updated) = self.updated(&existing, assignments, values)? else {
+                                    return Ok(None);
+                                };
+                                done.put(key, Before::Seen(Some(existing.timestamp)), updated);
+                                continue;
+                            }
+                            (_, existing) => Before::Seen(existing.map(|entity| entity.timestamp)),
+                        },
+                    };
+                    done.put(key, before, draft);
+                }
+                // Keys that come twice are found by sorting them; the long way tells which.
+                if done.changes.len() > 1 {
+                    let mut keys: Vec<&Key> = done.changes.iter().map(|change| &change.key).collect();
+                    keys.sort_unstable();
+                    if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+                        return Ok(None);
+                    }
+                }
+            }
+            KeyAction::Update { key, assignments } => {
+                let Some(key) = self.key(key, values) else { return Ok(None) };
+                let Some(entity) = entity(&done.table, files, key.as_ref()).await? else {
+                    // A value that does not fit is an error all the same.
+                    let fit = |(at, given): &(usize, Given)| self.value(given, &self.target.columns[*at], values);
+                    return Ok(assignments.iter().all(|assignment| fit(assignment).is_some()).then_some(done));
+                };
+                let Some(draft) = self.updated(&entity, assignments, values)? else { return Ok(None) };
+                budget.take(draft.memory_bytes())?;
+                done.put(entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
+            }
+            KeyAction::Delete { key } => {
+                let Some(key) = self.key(key, values) else { return Ok(None) };
+                let Some(entity) = entity(&done.table, files, key.as_ref()).await? else { return Ok(Some(done)) };
+                done.count = 1;
+                let before = Before::Seen(Some(entity.timestamp));
+                done.changes.push(Change { key: entity.key.clone(), before, after: None });
+            }
+        }
+        Ok(Some(done))
+    }
+
+    /// The entity with the values of SET. `None` if one needs a cast.
+    fn updated(&self, entity: &Entity, assignments: &[(usize, Given)], values: &[SqlValue]) -> Result<Option<Draft>> {
+        let mut draft = Draft::of(entity);
+        for (at, given) in assignments {
+            let column = &self.target.columns[*at];
+            let Some(value) = self.value(given, column, values) else { return Ok(None) };
+            draft.assign(column, value)?;
+        }
+        Ok(Some(draft))
+    }
+
+    /// `None` if the value needs a cast; `Some(None)` is NULL.
+    fn value(&self, given: &Given, column: &TargetColumn, values: &[SqlValue]) -> Option<Option<Value>> {
+        match given {
+            Given::Constant(value) => Some(value.clone()),
+            Given::Parameter(place) => same_value(values.get(*place)?, self.types.get(*place)?, column),
+            Given::Proposed(place) => match &self.action {
+                // Of the same column, so that it is read the same.
+                KeyAction::Insert { rows, .. } => self.value(rows.first()?.get(*place)?, column, values),
+                KeyAction::Update { .. } | KeyAction::Delete { .. } => None,
+            },
+        }
+    }
+
+    /// `None` where a part is NULL, to which nothing is equal, or no text.
+    fn key(&self, key: &(Given, Given), values: &[SqlValue]) -> Option<Key> {
+        let part = |given: &Given| match given {
+            Given::Constant(Some(Value::String(text))) => Some(text.clone()),
+            Given::Parameter(place) => match (values.get(*place)?, self.types.get(*place)?.name) {
+                (SqlValue::Text(text), "text" | "varchar") => Some(text.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        Some(Key::new(part(&key.0)?, part(&key.1)?))
+    }
+
+    /// The table in a snapshot, if it has the columns that it had.
+    fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
+        let before = self.target.table();
+        let now = snapshot.table(before.id)?;
+        let same = Arc::ptr_eq(now, before)
+            || (now.schema_version == before.schema_version
+                && now.columns == before.columns
+                && now.name == before.name);
+        same.then_some(now)
+    }
+}
+
+impl KeyChanges {
+    fn put(&mut self, key: Key, before: Before, draft: Draft) {
+        self.count += 1;
+        self.changes.push(Change { key, before, after: Some(draft.properties) });
+    }
+}
+
+/// Boxed, since an entity that was written lately is not read from files.
+async fn entity(table: &TableSnapshot, files: &RunFiles, key: crate::model::KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
+    Ok(Box::pin(table.get(files, key)).await?)
+}
+
+fn given(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Option<Given> {
+    // What is wrong with a constant is told by the long way.
+    match Cell::read(expr, column, style).ok()? {
+        Cell::Constant(value) => Some(Given::Constant(value)),
+        Cell::Parameter(number) => Some(Given::Parameter(number.checked_sub(1)?)),
+        Cell::Expression(_) => None,
+    }
+}
+
+/// The values of SET, where none changes the key. `inserted` are the columns of the row that may be named as `excluded`.
+fn assigned(
+    write: &Write,
+    assignments: &[(usize, Expr)],
+    inserted: &[usize],
+    style: &TextStyle,
+) -> Option<Vec<(usize, Given)>> {
+    if write.alias == EXCLUDED {
+        return None;
+    }
+    let of = |(at, expr): &(usize, Expr)| {
+        let column = &write.target.columns[*at];
+        // Where the type of the value decides, a query decides on that.
+        if !matches!(column.takes, Takes::Typed { .. }) {
+            return None;
+        }
+        let given = match expr {
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [relation, name] if relation.value == EXCLUDED && name.value == column.name => {
+                    match inserted.iter().position(|inserted| inserted == at) {
+                        Some(place) => Given::Proposed(place),
+                        None => Given::Constant(None),
+                    }
+                }
+                _ => return None,
+            },
+            expr => given(expr, column, style)?,
+        };
+        Some((*at, given))
+    };
+    assignments.iter().map(of).collect()
+}
+
+/// The name of the row that could not be inserted.
+const EXCLUDED: &str = "excluded";
+
+/// The one key that a condition leaves.
+fn key_of(selection: &Expr, alias: &str) -> Option<(Given, Given)> {
+    let (mut partition, mut row) = (None, None);
+    let mut parts = vec![selection];
+    while let Some(part) = parts.pop() {
+        match part {
+            Expr::Nested(inner) => parts.push(inner),
+            Expr::BinaryOp { left, op: BinaryOperator::And, right } => parts.extend([left.as_ref(), right.as_ref()]),
+            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+                let (name, value) = match (key_column(left, alias), key_column(right, alias)) {
+                    (Some(name), None) => (name, right),
+                    (None, Some(name)) => (name, left),
+                    _ => return None,
+                };
+                let slot = if name == PARTITION_KEY { &mut partition } else { &mut row };
+                if slot.is_some() {
+                    return None;
+                }
+                *slot = Some(key_part(value)?);
+            }
+            _ => return None,
+        }
+    }
+    Some((partition?, row?))
+}
+
+fn key_column<'a>(expr: &'a Expr, alias: &str) -> Option<&'a str> {
+    match expr {
+        Expr::Nested(inner) => key_column(inner, alias),
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [relation, name] if relation.value == alias => {
+                [PARTITION_KEY, ROW_KEY].contains(&name.value.as_str()).then_some(&*name.value)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn key_part(expr: &Expr) -> Option<Given> {
+    let Expr::Value(value) = expr else { return None };
+    match &value.value {
+        ast::Value::SingleQuotedString(text) => Some(Given::Constant(Some(Value::String(text.clone())))),
+        ast::Value::Placeholder(name) => {
+            let number: usize = name.strip_prefix('$')?.parse().ok()?;
+            Some(Given::Parameter(number.checked_sub(1)?))
+        }
+        _ => None,
+    }
+}
