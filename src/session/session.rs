@@ -248,12 +248,12 @@ impl Session {
             }
             Request::Write(written) => {
                 let view = self.view();
-                self.planner.prepare_write(&view, &statement, written, types).await
+                Box::pin(self.planner.prepare_write(&view, &statement, written, types)).await
             }
             Request::Explain { statement: query, .. } => {
                 let view = self.view();
                 let planned = match writes::verb(query) {
-                    Some(_) => self.planner.prepare_write(&view, &statement, query, types).await?,
+                    Some(_) => Box::pin(self.planner.prepare_write(&view, &statement, query, types)).await?,
                     None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
                 };
                 Ok(Prepared {
@@ -376,7 +376,8 @@ impl Session {
                 self.transaction.refuse_if_failed()?;
                 if super::copy::sends(copy) {
                     let view = self.view();
-                    return Ok(Outcome::CopyOut(Box::new(self.planner.copy_out(&view, prepared, copy).await?)));
+                    let copied = Box::pin(self.planner.copy_out(&view, prepared, copy)).await?;
+                    return Ok(Outcome::CopyOut(Box::new(copied)));
                 }
                 self.refuse_if_read_only("COPY FROM")?;
                 let view = self.view();
@@ -386,8 +387,8 @@ impl Session {
             Request::Explain { statement: query, verbose, format, .. } if writes::verb(query).is_some() => {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
-                let explained = self.planner.explain_write(&view, prepared, query, parameters).await?;
-                let lines = explain::explain_write(&explained, *verbose, *format).await?;
+                let explained = Box::pin(self.planner.explain_write(&view, prepared, query, parameters)).await?;
+                let lines = Box::pin(explain::explain_write(&explained, *verbose, *format)).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }

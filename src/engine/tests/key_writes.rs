@@ -207,3 +207,13 @@ fn what_is_written_by_key_is_what_a_query_would_have_written() {
     assert!(by_key > 200, "only {by_key} statements were run by key");
     assert!(written > 150, "only {written} statements wrote");
 }
+
+#[test]
+fn the_future_of_a_statement_is_small() {
+    // It is moved several times before it runs, also where only one entity is read or written.
+    let engine = engine();
+    let mut session = engine.own_session().expect("a session");
+    let statement = parse_all("SELECT 1").expect("parses").pop().expect("a statement");
+    let prepared = Arc::new(block_on(session.prepare(Arc::new(statement), &[])).expect("prepares"));
+    assert!(std::mem::size_of_val(&session.run(&prepared, &[])) < 4096);
+}

@@ -140,20 +140,20 @@ impl Connection {
                 Outcome::CopyIn(copy) => {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
-                    let tag = self.copy_in(copy, &mut guard).await?;
+                    let tag = Box::pin(self.copy_in(copy, &mut guard)).await?;
                     return self.reply.complete(tag);
                 }
                 Outcome::CopyOut(copy) => {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
-                    let tag = self.copy_out(copy, &mut guard).await?;
+                    let tag = Box::pin(self.copy_out(copy, &mut guard)).await?;
                     return self.reply.complete(tag);
                 }
                 Outcome::FromCursor { name: cursor, rows_max: fetched } => {
                     let asked = portal.result_formats.clone();
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
-                    return self.execute_fetch(&cursor, fetched, &asked, &mut guard).await;
+                    return Box::pin(self.execute_fetch(&cursor, fetched, &asked, &mut guard)).await;
                 }
             }
         }

@@ -61,11 +61,11 @@ impl Connection {
         match guard.run(self.session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => self.reply.complete(tag),
             Outcome::CopyIn(copy) => {
-                let tag = self.copy_in(copy, guard).await?;
+                let tag = Box::pin(self.copy_in(copy, guard)).await?;
                 self.reply.complete(tag)
             }
             Outcome::CopyOut(copy) => {
-                let tag = self.copy_out(copy, guard).await?;
+                let tag = Box::pin(self.copy_out(copy, guard)).await?;
                 self.reply.complete(tag)
             }
             Outcome::Rows(mut rows) => {
