@@ -132,8 +132,10 @@ pub enum ErrorKind {
     IdleSession,
     IdleTransaction,
     TooManyConnections,
-    /// Memory or disk space ran out: ask for less, or allow more.
+    /// Memory ran out, or a limit was met: ask for less, or allow more.
     Exhausted,
+    /// The disk, or a quota of it, is full: make room and try again.
+    DiskFull,
     /// The data cannot be reached now: mend the cause and retry.
     Unavailable,
     /// A file is damaged: restore it. What does not need it still works.
@@ -270,13 +272,14 @@ fn log_kind(error: &storage::LogError) -> ErrorKind {
         storage::LogError::Corrupt { .. } => ErrorKind::Corrupt,
         storage::LogError::OutcomeUnknown { .. } => ErrorKind::OutcomeUnknown,
         storage::LogError::Poisoned { .. } => ErrorKind::Unavailable,
+        storage::LogError::NoSegment { cause } => files_kind(cause),
         _ => ErrorKind::Internal,
     }
 }
 
 fn files_kind(error: &files::Error) -> ErrorKind {
     match error {
-        files::Error::NoSpace { .. } => ErrorKind::Exhausted,
+        files::Error::NoSpace { .. } => ErrorKind::DiskFull,
         files::Error::ShortRead { .. } => ErrorKind::Corrupt,
         files::Error::Unsupported { .. } => ErrorKind::Unsupported,
         files::Error::BadPath { .. } => ErrorKind::Invalid,

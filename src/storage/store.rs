@@ -265,10 +265,14 @@ impl Store {
 
     /// The newest state under the commit lock.
     pub(super) fn head(&self) -> Result<MutexGuard<'_, Head>> {
-        match &self.head {
-            Some(head) => Ok(head.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(self.read_only()),
+        let Some(head) = &self.head else { return Err(self.read_only()) };
+        let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
+        if head.log.is_stalled() {
+            // Everything that was written is published, and the rest has been refused.
+            head.take_back(&self.snapshot());
+            head.log.go_on();
         }
+        Ok(head)
     }
 
     fn read_only(&self) -> Error {
@@ -352,6 +356,17 @@ impl Head {
             true => self.log.append_synced(kind, payload, publish),
             false => self.log.append_then(kind, payload, publish),
         })
+    }
+
+    /// Goes back to the published state: the records behind it were refused.
+    fn take_back(&mut self, published: &Snapshot) {
+        for delta in published.deltas.values() {
+            delta.generations().for_each(|generation| generation.roll_back(published.sequence));
+        }
+        self.sequence = published.sequence;
+        self.catalog = Arc::clone(&published.catalog);
+        self.deltas = Arc::clone(&published.deltas);
+        self.known_properties.clear();
     }
 
     /// The sequence number that the next record gets.

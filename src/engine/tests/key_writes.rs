@@ -99,7 +99,7 @@ fn columns(dice: &mut Dice) -> Vec<&'static str> {
 fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
     let mut values = Vec::new();
     let (partition, row) = (key(dice, &mut values), key(dice, &mut values));
-    let mut set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str]| {
+    let set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str]| {
         let mut items = Vec::new();
         for column in of {
             items.push(format!(r#""{column}" = {}"#, operand(dice, values)));

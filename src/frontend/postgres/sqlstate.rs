@@ -78,6 +78,7 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::IdleTransaction => "25P03",
         ErrorKind::TooManyConnections => "53300",
         ErrorKind::Exhausted => "53200",
+        ErrorKind::DiskFull => "53100",
         ErrorKind::Unavailable => "58030",
         ErrorKind::Corrupt => "XX001",
         ErrorKind::OutcomeUnknown => "08007",

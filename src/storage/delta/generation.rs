@@ -86,13 +86,21 @@ impl Generation {
         })
     }
 
-    /// Takes back every version above `sequence`: of a generation that no other transaction sees.
+    /// Takes back every version above `sequence`, of which no snapshot can know.
     pub fn roll_back(&self, sequence: u64) {
+        if self.last_sequence() <= sequence {
+            return;
+        }
         for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
             let bytes = entry.value().memory_bytes() + entry.key().key.len() + ENTRY_BYTES;
             if entry.remove() {
                 self.memory_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
             }
+        }
+        self.last_sequence.fetch_min(sequence, Ordering::Release);
+        if self.versions.is_empty() {
+            self.first_sequence.0.store(u64::MAX, Ordering::Release);
+            self.last_sequence.store(0, Ordering::Release);
         }
     }
 

@@ -148,6 +148,16 @@ impl Log {
         Appended(answer)
     }
 
+    /// Whether appends are refused for want of a segment. The caller takes back what it has built on them, and goes on.
+    pub fn is_stalled(&self) -> bool {
+        self.queue.state().stalled.is_some()
+    }
+
+    /// Takes appends again after a segment could not be made; nothing may be appended until this returns.
+    pub fn go_on(&self) {
+        self.queue.state().stalled = None;
+    }
+
     /// Bytes of the segments there are.
     pub fn bytes(&self) -> u64 {
         self.segments.bytes()
@@ -281,12 +291,21 @@ struct QueueState {
     syncs: Vec<Answer>,
     closed: bool,
     poisoned: Option<Arc<str>>,
+    /// Why there is no segment for what came last, and therefore for what comes behind it.
+    stalled: Option<Arc<files::Error>>,
     durable: u64,
 }
 
 impl Queue {
     fn new(durable: u64) -> Self {
-        let state = QueueState { waiting: VecDeque::new(), syncs: Vec::new(), closed: false, poisoned: None, durable };
+        let state = QueueState {
+            waiting: VecDeque::new(),
+            syncs: Vec::new(),
+            closed: false,
+            poisoned: None,
+            stalled: None,
+            durable,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -296,10 +315,15 @@ impl Queue {
 
     fn push(&self, entry: Entry) {
         let mut state = self.state();
-        match state.poisoned.clone() {
-            Some(cause) => {
+        let refused = match (&state.poisoned, &state.stalled) {
+            (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
+            (None, Some(cause)) => Some(Error::NoSegment { cause: Arc::clone(cause) }),
+            (None, None) => None,
+        };
+        match refused {
+            Some(error) => {
                 drop(state);
-                entry.answer(Err(Error::Poisoned { cause }));
+                entry.answer(Err(error));
             }
             None => {
                 state.waiting.push_back(entry);
@@ -338,6 +362,19 @@ impl Queue {
                 return None;
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Refuses a group and all that follows, until somebody goes on.
+    fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
+        let cause = Arc::new(cause);
+        let waiting = {
+            let mut state = self.state();
+            state.stalled = Some(Arc::clone(&cause));
+            std::mem::take(&mut state.waiting)
+        };
+        for entry in group.into_iter().chain(waiting) {
+            entry.answer(Err(Error::NoSegment { cause: Arc::clone(&cause) }));
         }
     }
 
@@ -411,8 +448,13 @@ fn commit(
     while let Some(first) = group.front() {
         let mut count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
         if count == 0 {
-            if let Err(error) = writer.roll(first.payload.len()) {
+            if let Err(error) = writer.sync() {
                 return Err(refuse(queue, group, 0, &error));
+            }
+            queue.state().durable = writer.synced();
+            if let Err(error) = writer.roll(first.payload.len()) {
+                queue.stall(group, error);
+                return Ok(());
             }
             count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
         }

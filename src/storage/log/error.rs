@@ -25,6 +25,10 @@ pub enum Error {
     #[error("the log takes no more writes until it is opened again, because one failed: {cause}")]
     Poisoned { cause: Arc<str> },
 
+    /// There is no room for a new segment. The write was not begun; later ones may find room.
+    #[error("nothing was written, because the log cannot grow: {cause}")]
+    NoSegment { cause: Arc<files::Error> },
+
     /// The write failed half way: after the next opening its record may be there or not.
     #[error("the outcome of the write is unknown until the log is opened again: {cause}")]
     OutcomeUnknown { cause: Arc<str> },

@@ -73,6 +73,8 @@ pub(super) struct Writer {
     synced: u64,
     /// Whether a stamp attests every record before it.
     attested: bool,
+    /// Whether the next record begins a segment, be there room or not: a failed attempt to make one may have left its file.
+    rolls: bool,
     buffer: Vec<u8>,
 }
 
@@ -98,6 +100,7 @@ impl Writer {
             offset,
             next,
             attested,
+            rolls: false,
             buffer: Vec::new(),
             synced: next - 1,
         }
@@ -124,6 +127,9 @@ impl Writer {
 
     /// How many of these payloads the current segment takes.
     pub(super) fn fitting(&self, payload_bytes: impl Iterator<Item = usize>) -> usize {
+        if self.rolls {
+            return 0;
+        }
         let mut room = self.file_bytes.saturating_sub(self.offset + RESERVED_BYTES as u64);
         payload_bytes
             .take_while(|bytes| {
@@ -134,9 +140,10 @@ impl Writer {
             .count()
     }
 
-    /// Goes on in a new segment that takes at least this payload. The old one is made durable before: its successor attests it.
+    /// Goes on in a new segment that takes at least this payload. What there is has been synced before: the successor attests it.
+    /// After an error it can be tried again.
     pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
-        self.sync()?;
+        self.rolls = true;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
         let bytes = needed.max(self.segment_bytes);
         self.file = segment::create(&self.store, self.next, bytes)?;
@@ -144,6 +151,7 @@ impl Writer {
         self.file_bytes = bytes;
         self.offset = HEADER_BYTES as u64;
         self.attested = true;
+        self.rolls = false;
         Ok(())
     }
 
@@ -174,6 +182,9 @@ impl Writer {
             return Ok(());
         }
         self.sync()?;
+        if self.rolls {
+            return Ok(());
+        }
         self.write(std::iter::once((STAMP, &[][..])), true)
     }
 }

@@ -29,6 +29,8 @@ fn workload(store: Arc<FaultStore>) -> Known {
                 }
                 Err(Error::OutcomeUnknown { .. }) => known.attempted.push(payload.clone()),
                 Err(Error::Poisoned { .. }) => {}
+                // None of these, or of what came behind them, was begun.
+                Err(Error::NoSegment { .. }) => opened.log.go_on(),
                 Err(error) => panic!("{error}"),
             }
         }

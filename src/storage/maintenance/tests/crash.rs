@@ -171,3 +171,47 @@ fn a_full_disk_fails_folds_and_compactions_and_costs_nothing() {
     fold(&store).expect("there is space again");
     expect(&store, &model, "folded");
 }
+
+#[test]
+fn a_write_that_finds_no_room_for_the_log_was_not_begun_and_the_next_one_goes_on() {
+    let writes = 60;
+    let write_all = |files: &Arc<FaultStore>| {
+        let (mut model, mut refused, mut sealed) = (Model::new(), 0, false);
+        let options = StoreOptions { segment_bytes: 600, ..small() };
+        let store = open_with(Arc::clone(files) as _, options).expect("opens");
+        if create(&store).is_err() {
+            return (model, 0, true);
+        }
+        for number in 0..writes {
+            let operations = [put(key("p", number % 7), &content(number as i32)), put(key("q", number), &content(0))];
+            // The log is long where writes wait for each other: these are in flight together.
+            let other = [put(key("r", number), &content(1))];
+            let (first, second) = block_on(async { futures::join!(store.write(&operations), store.write(&other)) });
+            for (outcome, operations) in [(first, &operations[..]), (second, &other[..])] {
+                match outcome {
+                    Ok(_) if !sealed => apply(&mut model, operations),
+                    Err(Error::Log(LogError::NoSegment { .. })) => refused += 1,
+                    Err(Error::Log(LogError::OutcomeUnknown { .. } | LogError::Poisoned { .. })) => sealed = true,
+                    other => panic!("{other:?} after {refused} refusals"),
+                }
+            }
+            if !sealed {
+                expect(&store, &model, "while it writes");
+            }
+        }
+        (model, refused, sealed)
+    };
+    let whole = Arc::new(FaultStore::new(FaultPlan::none()));
+    write_all(&whole);
+    let mut times = 0;
+    for n in 8..whole.operations() {
+        let failing = Arc::new(FaultStore::new(FaultPlan::at(n, Fault::Fail(std::io::ErrorKind::StorageFull))));
+        let (model, refused, sealed) = write_all(&failing);
+        times += u32::from(refused > 0);
+        if !sealed {
+            let files = failing.after_crash(AfterCrash::LoseUnsynced);
+            expect(&open(&files), &model, &format!("after a failure at {n}"));
+        }
+    }
+    assert!(times > 20, "only {times} places where the log could not grow");
+}
