@@ -8,7 +8,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
-use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings};
+use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available};
 use crate::storage::{Durability, Store, StoreOptions};
 
 /// The location that keeps nothing.
@@ -19,12 +19,20 @@ const ACCOUNT: &str = "devstoreaccount1";
 /// The role of sessions in the same process.
 const OWN_USER: &str = "rowkey";
 
+/// What the cache has where the machine does not tell its memory, and at least.
+const CACHE_BYTES_MIN: u64 = 256 << 20;
+
+fn cache_bytes_default() -> Option<u64> {
+    memory_bytes_available().map(|bytes| (bytes / 8).max(CACHE_BYTES_MIN))
+}
+
 /// How a database is opened. The default suits a laptop.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub account: AccountName,
-    /// Bound of what is cached of files, in bytes: metadata, page indexes, pages of keys, entities.
-    pub cache_bytes: u64,
+    /// Bound of what is cached of files, in bytes: metadata, page indexes, decoded pages, entities; by default an eighth of what the
+    /// process may have.
+    pub cache_bytes: Option<u64>,
     /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
     pub memory_bytes: Option<u64>,
     /// Where queries spill to; by default the system's folder for temporary files.
@@ -42,7 +50,7 @@ impl Options {
     pub fn for_account(account: AccountName) -> Self {
         Self {
             account,
-            cache_bytes: 256 << 20,
+            cache_bytes: None,
             memory_bytes: None,
             spill_folder: None,
             target_partitions: None,
@@ -90,7 +98,7 @@ impl Engine {
         read_only: bool,
     ) -> Result<Self> {
         let storage = StoreOptions {
-            cache_bytes: options.cache_bytes,
+            cache_bytes: options.cache_bytes.or_else(cache_bytes_default).unwrap_or(CACHE_BYTES_MIN),
             durability: options.durability,
             read_only,
             ..StoreOptions::default()

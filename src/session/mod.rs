@@ -43,6 +43,7 @@ pub use answer::Answer;
 pub use copy::{CopyIn, CopyOut};
 pub use error::{Error, ErrorKind, Result};
 pub use guard::StatementGuard;
+pub use memory::memory_bytes_available;
 pub use planning::{Planner, SessionOptions};
 pub use portal::PortalState;
 pub use portal::Rows;

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::failure::Failure;
 use super::output::Form;
 use crate::formats::Format;
-use crate::frontend::embedded::OnReject;
+use crate::frontend::embedded::{OnReject, Options};
 use crate::model::{Rejected, TableName};
 use crate::storage::Durability;
 
@@ -58,7 +58,7 @@ pub(super) struct ServeArguments {
     pub(super) sample: bool,
 
     #[command(flatten)]
-    pub(super) durability: DurabilityArguments,
+    pub(super) engine: EngineArguments,
 }
 
 /// Ask in SQL
@@ -76,7 +76,7 @@ pub(super) struct SqlArguments {
     pub(super) sample: bool,
 
     #[command(flatten)]
-    pub(super) durability: DurabilityArguments,
+    pub(super) engine: EngineArguments,
 
     /// Type statements at a prompt, also with --sample
     #[arg(long, conflicts_with_all = ["query", "file"])]
@@ -134,10 +134,18 @@ pub(super) struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct DurabilityArguments {
+pub(super) struct EngineArguments {
     /// When a write is acknowledged; imports, definitions and folds are always on disk first
     #[arg(long, value_enum, value_name = "WHEN", default_value = "sync")]
-    pub(super) durability: WhenDurable,
+    durability: WhenDurable,
+
+    /// Memory for what is cached of files [default: an eighth of the machine's]
+    #[arg(long, value_name = "MIB")]
+    cache_mib: Option<u64>,
+
+    /// Memory that queries use before they spill to disk [default: half of the machine's]
+    #[arg(long, value_name = "MIB")]
+    memory_mib: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -148,11 +156,19 @@ pub(super) enum WhenDurable {
     Os,
 }
 
-impl DurabilityArguments {
-    pub(super) fn durability(&self) -> Durability {
-        match self.durability {
+impl EngineArguments {
+    /// The options with what was asked for.
+    pub(super) fn applied_to(&self, options: Options) -> Options {
+        let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
+        let durability = match self.durability {
             WhenDurable::Sync => Durability::Sync,
             WhenDurable::Os => Durability::Os,
+        };
+        Options {
+            durability,
+            cache_bytes: self.cache_mib.map(bytes).or(options.cache_bytes),
+            memory_bytes: self.memory_mib.map(bytes).or(options.memory_bytes),
+            ..options
         }
     }
 }

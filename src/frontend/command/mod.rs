@@ -20,12 +20,11 @@ use std::process::ExitCode;
 
 pub use arguments::Arguments;
 
-use arguments::Command;
+use arguments::{Command, EngineArguments};
 use failure::{Failure, Outcome};
 
 use crate::frontend::embedded::{Database, Options};
 use crate::session::ErrorKind;
-use crate::storage::Durability;
 
 /// Does what the command line asks and says what went wrong, if anything did.
 pub async fn run(arguments: Arguments) -> ExitCode {
@@ -58,11 +57,18 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
 
 /// Opens the database, with a way out when another process owns the folder.
 async fn open(location: &str) -> Result<Database, Failure> {
-    open_with(location, Durability::Sync).await
+    open_as(location, options()?).await
 }
 
-async fn open_with(location: &str, durability: Durability) -> Result<Database, Failure> {
-    let options = Options { durability, ..Options::new().map_err(|error| Failure::defect(error.to_string()))? };
+async fn open_with(location: &str, arguments: &EngineArguments) -> Result<Database, Failure> {
+    open_as(location, arguments.applied_to(options()?)).await
+}
+
+fn options() -> Result<Options, Failure> {
+    Options::new().map_err(|error| Failure::defect(error.to_string()))
+}
+
+async fn open_as(location: &str, options: Options) -> Result<Database, Failure> {
     let database = Database::open_with(location, options).await.map_err(|error| match error.kind() {
         ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
             Failure::plain(error, "another data folder can be named with --data DIR")

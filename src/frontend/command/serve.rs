@@ -43,7 +43,7 @@ const TRY: [(&str, &str); 4] = [
 pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
     let address = resolve(&arguments.pg)?;
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
-    let database = super::open_with(&location, arguments.durability.durability()).await?;
+    let database = super::open_with(&location, &arguments.engine).await?;
     if arguments.sample {
         super::sql::fill_sample(&database).await?;
     }

@@ -1,7 +1,6 @@
 //! A stretch of writes of one table.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -149,11 +148,18 @@ pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Ver
         [] => Vec::new(),
         [one] => one.visible(sequence).collect(),
         several => {
-            let mut newest: BTreeMap<Box<[u8]>, Arc<Version>> = BTreeMap::new();
-            for version in several.iter().flat_map(|generation| generation.visible(sequence)) {
-                newest.insert(Box::from(version.key_bytes()), version);
-            }
-            newest.into_values().collect()
+            let versions = several.iter().flat_map(|generation| generation.visible(sequence));
+            let mut versions: Vec<Arc<Version>> = versions.collect();
+            // Stable, so that of one key the newest comes last, and quick, since every generation is in order already.
+            versions.sort_by(|a, b| a.key_bytes().cmp(b.key_bytes()));
+            versions.dedup_by(|later, earlier| {
+                let same = later.key_bytes() == earlier.key_bytes();
+                if same {
+                    std::mem::swap(later, earlier);
+                }
+                same
+            });
+            versions
         }
     }
 }

@@ -305,16 +305,16 @@ pub struct RunFiles {
 }
 
 impl RunFiles {
-    /// `cache_bytes` bounds all that is kept of files: a quarter each for metadata and page indexes, for decoded pages of keys,
-    /// for decoded pages of all columns, and for entities.
+    /// `cache_bytes` bounds all that is kept of files: half is for decoded pages of all columns, a quarter for the keys of pages, the
+    /// rest for metadata with page indexes and for entities.
     pub fn new(store: Arc<dyn FileStore>, cache_bytes: u64) -> Self {
         // The item count is only where the caches' hash tables start.
         Self {
             store,
-            open: Cache::with_weighter(64, cache_bytes / 4, MemoryWeight),
+            open: Cache::with_weighter(64, cache_bytes / 8, MemoryWeight),
             key_blocks: Cache::with_weighter(1024, cache_bytes / 4, MemoryWeight),
-            pages: Cache::with_weighter(256, cache_bytes / 4, MemoryWeight),
-            entities: Cache::with_weighter(16 * 1024, cache_bytes / 4, MemoryWeight),
+            pages: Cache::with_weighter(256, cache_bytes / 2, MemoryWeight),
+            entities: Cache::with_weighter(16 * 1024, cache_bytes / 8, MemoryWeight),
         }
     }
 
