@@ -2,6 +2,10 @@ use std::process::ExitCode;
 
 use rowkey::frontend::command::{Arguments, run};
 
+/// A third of a COPY, and a tenth of most queries, was spent in the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_process();
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
