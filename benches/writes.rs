@@ -23,16 +23,18 @@ enum Work {
     Insert,
     Update,
     Group,
+    Rows,
 }
 
 impl Work {
-    const ALL: [Work; 3] = [Work::Insert, Work::Update, Work::Group];
+    const ALL: [Work; 4] = [Work::Insert, Work::Update, Work::Group, Work::Rows];
 
     fn name(self) -> &'static str {
         match self {
             Work::Insert => "inserts",
             Work::Update => "updates",
             Work::Group => "transactions of 100 inserts",
+            Work::Rows => "one INSERT of 100 rows",
         }
     }
 }
@@ -100,7 +102,8 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
     let db = Database::open(folder).await?;
     let table = db.create_table("Bench").await?;
     let numbers = Numbers::default();
-    for work in Work::ALL {
+    // Over the wire, a transaction is several statements or one; in process there is one way.
+    for work in [Work::Insert, Work::Update, Work::Group] {
         for writers in WRITERS {
             let inserted = numbers.0.load(Ordering::Relaxed).max(1);
             let end = Instant::now() + time;
@@ -121,7 +124,7 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
                                 let changed = entity(at % inserted, 0)?;
                                 table.insert_or_merge(&changed).await?;
                             }
-                            Work::Group => {
+                            Work::Group | Work::Rows => {
                                 let number = numbers.next();
                                 let group = (1..=GROUP).map(|place| entity(number, place).map(EntityOperation::Insert));
                                 table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?;
@@ -172,6 +175,9 @@ async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Fai
                     let insert = client.prepare(insert).await?;
                     let update = "UPDATE bench_writes SET \"Amount\" = $3 WHERE \"PartitionKey\" = $1 AND \"RowKey\" = $2";
                     let update = client.prepare(update).await?;
+                    let values = (0..GROUP).map(|row| format!("(${}, ${}, $1, $2, $3)", 4 + 2 * row, 5 + 2 * row));
+                    let rows = "INSERT INTO bench_writes (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") VALUES ";
+                    let rows = client.prepare(&(rows.to_owned() + &values.collect::<Vec<_>>().join(", "))).await?;
                     let status = "waiting for the next step of its life";
                     let mut latencies = Vec::new();
                     let mut at = writer as u64 * 7919;
@@ -198,6 +204,15 @@ async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Fai
                                     transaction.execute(&insert, &[&pk, &rk, &(number as i32), &status, &1.5]).await?;
                                 }
                                 transaction.commit().await?;
+                            }
+                            Work::Rows => {
+                                let number = numbers.next();
+                                let pk = partition(number);
+                                let keys: Vec<String> = (1..=GROUP).map(|place| format!("{number:012}-{place:03}")).collect();
+                                let amount = number as i32;
+                                let mut values: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = vec![&amount, &status, &1.5];
+                                keys.iter().for_each(|rk| values.extend([&pk as &(dyn tokio_postgres::types::ToSql + Sync), rk]));
+                                client.execute(&rows, &values).await?;
                             }
                         }
                         latencies.push(begun.elapsed());
