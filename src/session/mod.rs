@@ -18,6 +18,7 @@ mod functions;
 mod guard;
 mod key_read;
 mod limits;
+mod literals;
 mod memory;
 mod names;
 mod parameters;

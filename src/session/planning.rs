@@ -31,6 +31,7 @@ use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
+use super::literals::OtherForms;
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
@@ -82,6 +83,7 @@ pub struct Planner {
     /// Functions, rules and settings; the tables come with every statement.
     state: Arc<BaseState>,
     plans: Arc<PlanCache>,
+    other_forms: Arc<OtherForms>,
     functions: Arc<FunctionNames>,
     started: DateTime,
 }
@@ -142,6 +144,7 @@ impl Planner {
             options,
             state: BaseState::new(state),
             plans: Arc::new(PlanCache::new()),
+            other_forms: Arc::new(OtherForms::new()),
             functions,
             started,
         })
@@ -194,6 +197,11 @@ impl Planner {
             plan: before.plan.clone(),
             key_write: before.key_write.clone(),
         })
+    }
+
+    /// Statements that are known as no reads of few keys, but for their texts.
+    pub(super) fn other_forms(&self) -> &Arc<OtherForms> {
+        &self.other_forms
     }
 
     /// Keeps the plan of the only statement of a text.

@@ -53,7 +53,6 @@ impl Prepared {
     }
 
     /// Whether it is run without the query engine's planner, as long as its table stays as it is.
-    #[cfg(test)]
     pub fn is_key_read(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
     }

@@ -144,6 +144,10 @@ impl Session {
         self.planner.keep_plan(text, types, prepared);
     }
 
+    pub(super) fn planner(&self) -> &Arc<Planner> {
+        &self.planner
+    }
+
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

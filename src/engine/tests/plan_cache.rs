@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::model::Value;
 use crate::session::{ErrorKind, Outcome, Prepared, Session, parse_all};
+use crate::sql_types::SqlValue;
 
 const FIRST: &str = r#"{"PartitionKey":"p","RowKey":"1","A":1}"#;
 const SECOND: &str = r#"{"PartitionKey":"p","RowKey":"2","A":2}"#;
@@ -195,5 +196,26 @@ fn types_of_parameters_are_part_of_the_statement() {
     for _ in 0..2 {
         assert_eq!(rows_with(&mut session, point, &[text("p"), text("1")]).expect("rows"), ["1"]);
         assert_eq!(rows_with(&mut session, point, &[text("p"), text("2")]).expect("rows"), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
+    let engine = engine();
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let mut read = |sql: &str| block_on(session.key_read_of(sql));
+    let (first, values) = read(POINT).expect("a read of one key");
+    assert_eq!(values, [SqlValue::Text("p".to_owned()), SqlValue::Text("1".to_owned())]);
+    let (second, values) = read(&POINT.replace("'1'", "'2'")).expect("the same but for a text");
+    assert!(Arc::ptr_eq(&first.statement, &second.statement), "planned once");
+    let Outcome::Rows(found) = block_on(session.run(&second, &values)).expect("runs") else { panic!("no rows") };
+    let found = block_on(found.into_answer().collect()).expect("rows");
+    assert_eq!(found.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    for other in
+        [COUNT, "SELECT * FROM tab WHERE \"A\" = '1'", "SELECT * FROM tab WHERE \"PartitionKey\" = 'a' AND \"A\" = '1'"]
+    {
+        assert!(block_on(session.key_read_of(other)).is_none(), "{other}");
+        assert!(block_on(session.key_read_of(other)).is_none(), "{other}");
     }
 }

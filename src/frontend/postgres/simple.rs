@@ -9,6 +9,7 @@ use super::connection::Connection;
 use super::describe::row_description;
 use super::rows::{formats, send};
 use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag};
+use crate::sql_types::SqlValue;
 
 impl Connection {
     /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
@@ -29,7 +30,11 @@ impl Connection {
     async fn statements(&mut self, text: &str) -> Result<()> {
         if let Some(prepared) = self.session.prepared_before(text, &[]) {
             let mut guard = self.guard();
-            return self.run_statement(Arc::new(prepared), &mut guard).await;
+            return self.run_statement(Arc::new(prepared), &[], &mut guard).await;
+        }
+        let mut guard = self.guard();
+        if let Some((prepared, values)) = guard.run(async { Ok(self.session.key_read_of(text).await) }).await? {
+            return self.run_statement(prepared, &values, &mut guard).await;
         }
         let statements = parse_all(text)?;
         if statements.is_empty() {
@@ -42,23 +47,34 @@ impl Connection {
             if alone {
                 self.session.keep_plan(text, &[], &prepared);
             }
-            self.run_statement(prepared, &mut guard).await?;
+            self.run_statement(prepared, &[], &mut guard).await?;
         }
         Ok(())
     }
 
-    async fn run_statement(&mut self, prepared: Arc<Prepared>, guard: &mut StatementGuard) -> Result<()> {
-        self.statement(prepared, guard).await?;
+    /// `values` are those of parameters that the statement itself does not have.
+    async fn run_statement(
+        &mut self,
+        prepared: Arc<Prepared>,
+        values: &[SqlValue],
+        guard: &mut StatementGuard,
+    ) -> Result<()> {
+        self.statement(prepared, values, guard).await?;
         self.session.succeeded()?;
         self.notices()?;
         self.reply.flush_if_large().await
     }
 
-    async fn statement(&mut self, prepared: Arc<Prepared>, guard: &mut StatementGuard) -> Result<()> {
-        if !prepared.parameters.is_empty() {
+    async fn statement(
+        &mut self,
+        prepared: Arc<Prepared>,
+        values: &[SqlValue],
+        guard: &mut StatementGuard,
+    ) -> Result<()> {
+        if prepared.parameters.len() != values.len() {
             return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
         }
-        match guard.run(self.session.run(&prepared, &[])).await? {
+        match guard.run(self.session.run(&prepared, values)).await? {
             Outcome::Done(tag) => self.reply.complete(tag),
             Outcome::CopyIn(copy) => {
                 let tag = Box::pin(self.copy_in(copy, guard)).await?;
