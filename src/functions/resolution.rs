@@ -334,8 +334,15 @@ impl Resolver<'_> {
             let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
             return fail(ErrorKind::UndefinedFunction, message);
         }
-        let left = as_text(left, right_kind)?;
-        let right = as_text(right, left_kind)?;
+        // A literal in quotes beside bytes is bytes.
+        let bytes = |expr: Expr, other: Option<Kind>| match &expr {
+            Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
+                self.to(expr, &DataType::Utf8, &DataType::BinaryView)
+            }
+            _ => as_text(expr, other),
+        };
+        let left = bytes(left, right_kind)?;
+        let right = bytes(right, left_kind)?;
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))
     }
 
@@ -388,8 +395,14 @@ impl Resolver<'_> {
         if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
             && plain
         {
-            let value = cast::cast_value(value, &field, zone)?;
-            return Ok(Expr::Literal(value, metadata.clone()));
+            let cast = cast::cast_value(value, &field, zone)?;
+            // Where a whole column is cast, what is that small is rounded to the digits that the column has.
+            if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
+                (float(value).filter(|number| *number != 0.0), &cast)
+            {
+                return fail(ErrorKind::OutOfRange, format!("numeric {number:e} has more than 38 digits"));
+            }
+            return Ok(Expr::Literal(cast, metadata.clone()));
         }
         // What the engine casts just so stays visible to it.
         let lossless = match (Kind::of(from), Kind::of(wanted)) {
@@ -419,6 +432,14 @@ impl Resolver<'_> {
 
 pub fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
+}
+
+fn float(value: &ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Float64(value) => *value,
+        ScalarValue::Float32(value) => value.map(f64::from),
+        _ => None,
+    }
 }
 
 fn is_float_literal(expr: &Expr) -> bool {

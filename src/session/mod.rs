@@ -25,6 +25,7 @@ mod plan_cache;
 mod planning;
 mod portal;
 mod position;
+mod precedence;
 mod prepared;
 mod registry;
 mod relations;

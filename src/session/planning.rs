@@ -318,6 +318,7 @@ impl Planner {
         let options = config.options_mut();
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
+        options.extensions.insert(functions::SessionStyle(Arc::clone(view.settings.style())));
         let settings = self.state.settings(config, view.now);
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut,
+    self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_relations_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -15,6 +15,7 @@ use super::definitions::{self, ENTITY_TYPES};
 use super::error::{Error, ErrorKind, Result};
 use super::limits;
 use super::position::Source;
+use super::precedence;
 use super::snapshot_catalog::ACCESS_PATHS;
 use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
@@ -128,7 +129,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
             while !words.at_end() {
                 words.skip();
             }
-            refuse_misread(&parsed)?;
+            precedence::settle(&mut parsed);
             unqualify_functions(&mut parsed);
             classify(parsed)?
         }
@@ -145,7 +146,8 @@ pub(super) fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
         if parser.consume_token(&Token::RParen) {
             return Ok(Vec::new());
         }
-        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        let mut list = parser.parse_comma_separated(Parser::parse_expr)?;
+        precedence::settle(&mut list);
         parser.expect_token(&Token::RParen)?;
         Ok(list)
     });
@@ -236,25 +238,6 @@ fn unqualify_functions(statement: &mut ast::Statement) {
         }
         ControlFlow::Continue(())
     });
-}
-
-/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
-fn refuse_misread(statement: &ast::Statement) -> Result<()> {
-    let found = visit_expressions(statement, |expr| match expr {
-        Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
-            if matches!(**right, Expr::BinaryOp { .. }) =>
-        {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    });
-    match found {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::new(
-            ErrorKind::Unsupported,
-            "IS DISTINCT FROM beside other operators needs parentheses: (a IS DISTINCT FROM b) AND ...",
-        )),
-    }
 }
 
 /// The parser tells the place at the end of its message.
