@@ -15,12 +15,16 @@ use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
 use super::stored_types;
+use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::sql_types::POSTGRES_TYPE;
 
 /// Functions whose arguments all have one type, which is the result's.
 const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
+
+/// Longer constant texts are not made while a statement is planned.
+const CONSTANT_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves expressions over the columns of `schema`.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +66,20 @@ impl Resolver<'_> {
                     Ok(data_type) => Ok(Expr::Literal(ScalarValue::try_from(&data_type)?, None)),
                     Err(_) => Ok(call),
                 }
+            }
+            Expr::ScalarFunction(function)
+                if matches!(function.func.name(), "repeat" | "lpad" | "rpad")
+                    && !Scalar::is_deferred(&function.func) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;
+                Ok(match call {
+                    Expr::ScalarFunction(function) if large => match Scalar::deferred(&function.func) {
+                        Some(deferred) => Expr::ScalarFunction(ScalarFunction::new_udf(deferred, function.args)),
+                        None => Expr::ScalarFunction(function),
+                    },
+                    call => call,
+                })
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;

@@ -439,7 +439,7 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::SubscriptOutOfRange => ErrorKind::SubscriptOutOfRange,
         Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
         Kind::Syntax => ErrorKind::Syntax,
-        Kind::TooLarge => ErrorKind::TooLarge,
+        Kind::TooLarge | Kind::BatchTooLarge => ErrorKind::TooLarge,
         Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::UndefinedFunction => ErrorKind::UnknownFunction,
         Kind::DatatypeMismatch => ErrorKind::TypeMismatch,

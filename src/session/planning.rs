@@ -49,7 +49,7 @@ use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::{self, Catalog, Snapshot, Store};
-use crate::system_catalog::SystemCatalog;
+use crate::system_catalog::{CursorRow, SystemCatalog};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
@@ -300,6 +300,7 @@ impl Planner {
             pid: view.pid,
             settings: view.settings.clone(),
             prepared: Arc::clone(&view.prepared),
+            cursors: view.cursors.clone(),
             registry: Arc::clone(&view.registry),
             started_micros: self.started.micros(),
             now_micros: view.now.micros(),
@@ -373,6 +374,7 @@ pub struct View {
     pub user: String,
     pub pid: i32,
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    pub cursors: Vec<CursorRow>,
     pub registry: Arc<Registry>,
     /// What stops it.
     pub signals: Arc<Signals>,

@@ -25,6 +25,7 @@ use super::transaction::{Transaction, TransactionStatus, set_modes};
 use super::writes;
 use crate::model::Value;
 use crate::sql_types::{PostgresType, SqlValue, TextStyle, field, parse_text, type_by_name, type_by_sql_name};
+use crate::system_catalog::CursorRow;
 
 mod cursors;
 mod writing;
@@ -219,7 +220,7 @@ impl Session {
     }
 
     fn end_portals(&mut self) {
-        self.portals.retain(|_, portal| portal.cursor.is_some_and(|cursor| cursor.hold));
+        self.portals.retain(|_, portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.hold));
     }
 
     /// Types the parameters and columns of a statement. `types` are those the client declares, by number; the rest is inferred.
@@ -522,6 +523,7 @@ impl Session {
                     return Err(Error::new(ErrorKind::NoActiveTransaction, message));
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let declaration = Arc::clone(&prepared.statement);
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
                 if matches!(prepared.statement.request, Request::Write(_)) {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
@@ -534,7 +536,8 @@ impl Session {
                 let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
                 };
-                let cursor = Some(Cursor { hold: *hold });
+                let declared = self.planner.now();
+                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared });
                 let state = PortalState::Running(Box::new(rows));
                 let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
@@ -629,6 +632,7 @@ impl Session {
             user: self.user.clone(),
             pid: self.registration.pid,
             prepared: Arc::clone(&self.prepared),
+            cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
             registry: Arc::clone(self.registration.registry()),
             signals: Arc::clone(self.registration.signals()),
             changes: self.changes.clone(),

@@ -153,7 +153,7 @@ fn is_json(field: &FieldRef) -> bool {
 /// One value. A text is quoted unless it is JSON already; what JSON has no form for is its text. Times are as in ISO 8601, whatever
 /// the session's style.
 fn json(array: &ArrayRef, row: usize, already: bool, style: &TextStyle) -> Result<String> {
-    if array.is_null(row) {
+    if array.is_null(row) || *array.data_type() == DataType::Null {
         return Ok("null".to_owned());
     }
     if let Some(rows) = array.as_struct_opt() {

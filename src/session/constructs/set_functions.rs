@@ -24,6 +24,13 @@ const SET_FUNCTIONS: &[SetFunction] = &[
     SetFunction { name: "generate_series", array: "generate_series", columns: &[] },
     SetFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
     SetFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
+    SetFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
+    SetFunction { name: "json_array_elements", array: "json_array_elements", columns: &[] },
+    SetFunction { name: "json_array_elements_text", array: "json_array_elements_text", columns: &[] },
+    SetFunction { name: "jsonb_array_elements", array: "jsonb_array_elements", columns: &[] },
+    SetFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
+    SetFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
+    SetFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
     SetFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
     SetFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
     SetFunction {
@@ -167,6 +174,7 @@ fn is_constant(expr: &Expr) -> bool {
 pub fn function_columns(name: &str) -> Option<Vec<String>> {
     let columns = match set_function(name) {
         Some(known) if !known.columns.is_empty() => known.columns.iter().map(|column| (*column).to_owned()).collect(),
+        Some(known) if known.name.contains("_array_elements") => vec!["value".to_owned()],
         Some(_) => return None,
         None => crate::functions::system::table_function_columns(name)?,
     };
