@@ -343,6 +343,15 @@ impl Resolver<'_> {
                 }
             }
         };
+        // A literal in quotes beside bytes is bytes.
+        let as_bytes = |expr: Expr, other: Option<Kind>| match &expr {
+            Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
+                self.to(expr, &DataType::Utf8, &DataType::BinaryView)
+            }
+            _ => Ok(expr),
+        };
+        let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let (left, right) = (as_bytes(left, right_kind)?, as_bytes(right, left_kind)?);
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
         let joins = |kind: Option<Kind>| {
             matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
@@ -352,15 +361,8 @@ impl Resolver<'_> {
             let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
             return fail(ErrorKind::UndefinedFunction, message);
         }
-        // A literal in quotes beside bytes is bytes.
-        let bytes = |expr: Expr, other: Option<Kind>| match &expr {
-            Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
-                self.to(expr, &DataType::Utf8, &DataType::BinaryView)
-            }
-            _ => as_text(expr, other),
-        };
-        let left = bytes(left, right_kind)?;
-        let right = bytes(right, left_kind)?;
+        let left = as_text(left, right_kind)?;
+        let right = as_text(right, left_kind)?;
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))
     }
 

@@ -54,7 +54,13 @@ impl Arguments<'_> {
 
     /// There is no function of this name for these types.
     pub fn undefined<T>(&self) -> Result<T> {
-        undefined(self.function, self.types.iter().copied())
+        let narrow = |(data_type, constant): (&&'_ DataType, &Option<&ScalarValue>)| match constant {
+            // A number that was read a moment ago has no type yet but the widest.
+            Some(ScalarValue::Int64(Some(number))) if i32::try_from(*number).is_ok() => DataType::Int32,
+            _ => (*data_type).clone(),
+        };
+        let types: Vec<DataType> = self.types.iter().zip(&self.constants).map(narrow).collect();
+        undefined(self.function, types.iter())
     }
 }
 

@@ -60,15 +60,8 @@ const BEFORE_NAMES_OF_TABLES: &[Keyword] = &[
     Keyword::DESC,
 ];
 
-const BEFORE_ONLY: &[Keyword] = &[
-    Keyword::FROM,
-    Keyword::JOIN,
-    Keyword::UPDATE,
-    Keyword::USING,
-    Keyword::INTO,
-    Keyword::TABLE,
-    Keyword::TRUNCATE,
-];
+const BEFORE_ONLY: &[Keyword] =
+    &[Keyword::FROM, Keyword::JOIN, Keyword::UPDATE, Keyword::USING, Keyword::INTO, Keyword::TABLE, Keyword::TRUNCATE];
 
 fn is(token: &Token, keywords: &[Keyword]) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
@@ -96,7 +89,10 @@ mod tests {
             ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM u"),
             ("DROP TABLE t", "DROP TABLE t"),
             ("SELECT 1 FROM ONLY t JOIN ONLY u USING (a), ONLY v", "SELECT 1 FROM t JOIN u USING (a), v"),
-            ("SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY", "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY"),
+            (
+                "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY",
+                "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY",
+            ),
             ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
             ("COMMENT ON TABLE t IS 'x'", "COMMENT ON TABLE t IS 'x'"),
         ] {

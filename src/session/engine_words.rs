@@ -33,9 +33,10 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Scalar subquery returned more than one row", |_| {
             Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression")
         }),
-        wording(r"(subquery has too (?:many|few) columns|WITH TIES cannot be specified without ORDER BY clause)", |found| {
-            Error::new(ErrorKind::Syntax, &found[1])
-        }),
+        wording(
+            r"(subquery has too (?:many|few) columns|WITH TIES cannot be specified without ORDER BY clause)",
+            |found| Error::new(ErrorKind::Syntax, &found[1]),
+        ),
         wording(r"Too many columns! The subquery should only return one column", |_| {
             Error::new(ErrorKind::Syntax, "subquery has too many columns")
         }),

@@ -187,6 +187,12 @@ impl Error {
         self
     }
 
+    /// The same in a longer text, with so many characters before.
+    pub fn moved(mut self, characters: usize) -> Self {
+        self.position = self.position.map(|position| position + characters);
+        self
+    }
+
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

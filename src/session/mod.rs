@@ -20,6 +20,7 @@ mod functions;
 mod guard;
 mod key_read;
 mod limits;
+mod locate;
 mod memory;
 mod names;
 mod parameters;

@@ -31,6 +31,7 @@ use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
+use super::locate::located;
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
@@ -210,7 +211,8 @@ impl Planner {
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let planned = self.statement(view).query(statement, query, declared).await?;
+        let planned = self.statement(view).query(statement, query, declared).await;
+        let planned = planned.map_err(|error| located(error, statement))?;
         let key_read = KeyRead::of(&planned.plan, &planned.parameters);
         let (snapshot, planning) = (view.snapshot.clone(), view.planning());
         let lasts = reads_tables_only(&planned.plan)?;
@@ -250,7 +252,8 @@ impl Planner {
             }
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
-        let plan = session.state.create_physical_plan(&plan).await?;
+        let plan = session.state.create_physical_plan(&plan).await;
+        let plan = plan.map_err(|error| located(Error::from(error), &prepared.statement))?;
         Ok((plan, session.settings.task_context()))
     }
 
@@ -344,7 +347,10 @@ impl Planner {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
-            let mut defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await?;
+            let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
+            // Places in the statement, which may not be the first of its text.
+            let before = statement.source.slice(0, statement.from).chars().count();
+            let mut defined = defined.map_err(|error| error.moved(before))?;
             let edits = std::mem::take(&mut defined.edits);
             if edits.is_empty() {
                 return Ok(defined);

@@ -99,10 +99,7 @@ fn is_misplaced(outer: &BinaryOperator, op: &BinaryOperator) -> bool {
 }
 
 fn is_looser_than_sign(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::BinaryOp { op: BinaryOperator::PGExp, .. } | Expr::AtTimeZone { .. } | Expr::Collate { .. }
-    )
+    matches!(expr, Expr::BinaryOp { op: BinaryOperator::PGExp, .. } | Expr::AtTimeZone { .. } | Expr::Collate { .. })
 }
 
 /// A sign moves to the operand beside it.

@@ -131,7 +131,8 @@ impl ScalarUDFImpl for JsonFunction {
                 Kind::Collected => match arrays.first().and_then(|array| array.as_list_opt::<i32>()) {
                     Some(list) if !list.is_null(row) => {
                         let items = list.value(row);
-                        let items = (0..items.len()).map(|i| json(&items, i, false, &style)).collect::<Result<Vec<_>>>()?;
+                        let items =
+                            (0..items.len()).map(|i| json(&items, i, false, &style)).collect::<Result<Vec<_>>>()?;
                         out = format!("[{}]", items.join(", "));
                     }
                     _ => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
@@ -137,7 +137,9 @@ impl JsonAccess {
                     JsonKind::Array => return Err(invalid(&format!("cannot call {} on an array", self.name))),
                     _ => return Err(invalid(&format!("cannot call {} on a scalar", self.name))),
                 }
-                return Ok(Datum::List(json.parts()?.into_iter().map(|(key, _)| Datum::from(key.into_owned())).collect()));
+                return Ok(Datum::List(
+                    json.parts()?.into_iter().map(|(key, _)| Datum::from(key.into_owned())).collect(),
+                ));
             }
         };
         self.datum(found)
@@ -194,7 +196,9 @@ impl ScalarUDFImpl for JsonAccess {
             let data_type = field.data_type();
             is_text(data_type)
                 || (place == 1 && self.access == Access::Part && data_type.is_integer())
-                || (place == 1 && self.access == Access::Path && matches!(data_type, DataType::List(item) if is_text(item.data_type())))
+                || (place == 1
+                    && self.access == Access::Path
+                    && matches!(data_type, DataType::List(item) if is_text(item.data_type())))
         });
         if !fits {
             // No number of arguments fits.

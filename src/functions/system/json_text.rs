@@ -78,7 +78,9 @@ impl<'a> Json<'a> {
     /// The value of a key, of which the last counts.
     pub fn field(self, name: &str) -> Result<Option<Json<'a>>> {
         match self.kind {
-            JsonKind::Object => Ok(self.parts()?.into_iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)),
+            JsonKind::Object => {
+                Ok(self.parts()?.into_iter().rev().find(|(key, _)| key == name).map(|(_, value)| value))
+            }
             _ => Ok(None),
         }
     }
@@ -89,8 +91,12 @@ impl<'a> Json<'a> {
             return Ok(None);
         }
         let parts = self.parts()?;
-        let place = if place < 0 { place.checked_add(i64::try_from(parts.len()).unwrap_or(i64::MAX)) } else { Some(place) };
-        Ok(place.and_then(|place| usize::try_from(place).ok()).and_then(|place| parts.get(place)).map(|(_, value)| *value))
+        let place =
+            if place < 0 { place.checked_add(i64::try_from(parts.len()).unwrap_or(i64::MAX)) } else { Some(place) };
+        Ok(place
+            .and_then(|place| usize::try_from(place).ok())
+            .and_then(|place| parts.get(place))
+            .map(|(_, value)| *value))
     }
 
     /// What lies at the end of a path of keys and places.
@@ -298,10 +304,34 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused() {
-        for text in ["", " ", "{", "{a:1}", "[1,]", "[1 2]", "01", "1.", "-", "1e", "tru", "truex", "'a'", "\"a", "\"\\x\"", "\"\\u12\"", "\"\t\"", "{}x", "{\"a\"}", "[", "1a"] {
+        for text in [
+            "",
+            " ",
+            "{",
+            "{a:1}",
+            "[1,]",
+            "[1 2]",
+            "01",
+            "1.",
+            "-",
+            "1e",
+            "tru",
+            "truex",
+            "'a'",
+            "\"a",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\t\"",
+            "{}x",
+            "{\"a\"}",
+            "[",
+            "1a",
+        ] {
             assert!(Json::read(text).is_err(), "{text}");
         }
-        for text in ["{}", "[]", " 1 ", "-0.5e+10", "\"\\u00e9\\n\"", "[1, {\"a\" : [null, true, false]}]", "0", "\"é\""] {
+        for text in
+            ["{}", "[]", " 1 ", "-0.5e+10", "\"\\u00e9\\n\"", "[1, {\"a\" : [null, true, false]}]", "0", "\"é\""]
+        {
             assert!(Json::read(text).is_ok(), "{text}");
         }
         assert!(Json::read(&"[".repeat(100_000)).is_err());

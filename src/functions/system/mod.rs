@@ -67,7 +67,12 @@ const DEFINITIONS: &[&[Definition]] = &[
 /// The scalar functions.
 pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
     let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
-    defined.chain(arrays::polymorphic()).chain(json::functions()).chain(json_access::functions()).chain([sleep::pg_sleep()]).collect()
+    defined
+        .chain(arrays::polymorphic())
+        .chain(json::functions())
+        .chain(json_access::functions())
+        .chain([sleep::pg_sleep()])
+        .collect()
 }
 
 /// The functions that are tables, by name.

@@ -225,7 +225,12 @@ fn zone(words: &mut Words<'_>) -> Result<String> {
     } else {
         return Err(Error::new(ErrorKind::Syntax, "time zone interval must be HOUR or HOUR TO MINUTE"));
     };
-    let invalid = || Error::new(ErrorKind::InvalidParameter, format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{written}'\""));
+    let invalid = || {
+        Error::new(
+            ErrorKind::InvalidParameter,
+            format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{written}'\""),
+        )
+    };
     let interval = type_by_oid(oid::INTERVAL).ok_or_else(invalid)?;
     let offset = match parse_text(interval, &format!("{written}{unit}"), &TextStyle::default())? {
         SqlValue::Interval(offset) => offset,

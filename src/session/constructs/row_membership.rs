@@ -87,9 +87,10 @@ fn compared(
     }
     let names: Vec<String> = (1..=row.len()).map(|number| format!("__{number}")).collect();
     let member = |name: &String| Expr::CompoundIdentifier(vec![quoted(MEMBERS), quoted(name)]);
-    let each = row.into_iter().zip(&names).map(|(value, name)| {
-        binary(member(name), BinaryOperator::Eq, Expr::Nested(Box::new(value)))
-    });
+    let each = row
+        .into_iter()
+        .zip(&names)
+        .map(|(value, name)| binary(member(name), BinaryOperator::Eq, Expr::Nested(Box::new(value))));
     let equal = each.reduce(|all, one| binary(all, BinaryOperator::And, one)).unwrap_or(truth(true));
     Ok((equal, derived(*subquery, MEMBERS, &names, false)))
 }

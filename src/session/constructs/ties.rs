@@ -66,9 +66,7 @@ pub fn with_ties(query: &mut Query) -> Result<(), String> {
     };
     let within = binary(bigint(column(RANK)), BinaryOperator::LtEq, last);
     outer.selection = Some(match offset {
-        Some(offset) => {
-            binary(within, BinaryOperator::And, binary(bigint(column(PLACE)), BinaryOperator::Gt, offset))
-        }
+        Some(offset) => binary(within, BinaryOperator::And, binary(bigint(column(PLACE)), BinaryOperator::Gt, offset)),
         None => within,
     });
     *query.body = SetExpr::Select(Box::new(outer));
@@ -97,9 +95,7 @@ fn position_of(expr: &Expr) -> Option<usize> {
 fn over(name: &str, order_by: Vec<OrderByExpr>) -> Expr {
     let spec = WindowSpec { window_name: None, partition_by: Vec::new(), order_by, window_frame: None };
     match call(name, Vec::new()) {
-        Expr::Function(function) => {
-            Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), ..function })
-        }
+        Expr::Function(function) => Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), ..function }),
         other => other,
     }
 }

@@ -181,7 +181,8 @@ impl LargeRows {
 
     fn values(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let columns = self.exprs.iter().map(|expr| expr.evaluate(batch)?.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let columns =
+            self.exprs.iter().map(|expr| expr.evaluate(batch)?.into_array(rows)).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
