@@ -238,7 +238,7 @@ mod tests {
             )
         );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 22, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 24, "a pattern does not compile");
     }
 
     #[test]
