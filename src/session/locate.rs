@@ -52,6 +52,7 @@ pub fn located(error: Error, statement: &Statement) -> Error {
                 Wanted::Column(name.trim_matches('"').to_lowercase())
             })
         }
+        ErrorKind::Syntax if message.starts_with("subquery has too ") => Some(Wanted::Operator("IN".to_owned())),
         _ => None,
     };
     let (Some(wanted), Ok(tokens)) =
@@ -81,7 +82,9 @@ fn find<'t>(wanted: &Wanted, tokens: &'t [TokenWithSpan]) -> Option<&'t TokenWit
             Token::Number(digits, _) => digits == text,
             _ => false,
         })),
-        Wanted::Operator(operator) => only(tokens.iter().filter(|token| token.token.to_string() == *operator)),
+        Wanted::Operator(operator) => {
+            only(tokens.iter().filter(|token| token.token.to_string().eq_ignore_ascii_case(operator)))
+        }
         Wanted::Column(name) => outside_aggregates(tokens)
             .find(|token| matches!(&token.token, Token::Word(word) if word.value.to_lowercase() == *name)),
     }

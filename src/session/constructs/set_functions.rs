@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
-    TableFactor, visit_expressions,
+    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias,
+    TableAliasColumnDef, TableFactor, visit_expressions,
 };
 
 use super::collected::{derived, quoted, select};
@@ -18,6 +18,18 @@ struct SetFunction {
     name: &'static str,
     array: &'static str,
     columns: &'static [&'static str],
+}
+
+impl SetFunction {
+    /// A row in its type, which it loses on the way out of the array.
+    fn typed(&self, row: Expr) -> Expr {
+        let data_type = match self.name {
+            "json_array_elements" => DataType::JSON,
+            "jsonb_array_elements" => DataType::JSONB,
+            _ => return row,
+        };
+        Expr::Cast { kind: CastKind::Cast, expr: Box::new(row), data_type, array: false, format: None }
+    }
 }
 
 const SET_FUNCTIONS: &[SetFunction] = &[
@@ -51,7 +63,7 @@ pub fn rows_of(mut function: Function) -> Expr {
     match set_function(&last_word(&function.name)) {
         Some(known) if function.over.is_none() => {
             function.name = super::syntax::name_of(known.array);
-            call(UNNEST, vec![Expr::Function(function)])
+            known.typed(call(UNNEST, vec![Expr::Function(function)]))
         }
         _ => Expr::Function(function),
     }
@@ -116,7 +128,8 @@ pub fn relation_of_function(factor: &mut TableFactor) {
         (Some(known), [array]) if !known.columns.is_empty() => {
             known.columns.iter().map(|column| field(call(UNNEST, vec![array.clone()]), column)).collect()
         }
-        _ => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
+        (Some(known), _) => arrays.iter().map(|array| known.typed(call(UNNEST, vec![array.clone()]))).collect(),
+        (None, _) => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
     };
     if ordinality {
         values.push(call(UNNEST, vec![call(ARRAY_ORDINALS, arrays)]));
