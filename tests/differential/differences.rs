@@ -108,7 +108,7 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "infinite times are refused",
     ),
     (r#"SELECT $$dollar$$, E'a\nb', U&'\0061', 'it''s', B'101' IS NULL"#, "refused, where PostgreSQL answers"),
-    ("TABLE parts", "a column Timestamp beside the others"),
+    ("TABLE parts", "rows in another order"),
     ("SELECT", "refused, where PostgreSQL answers"),
     (
         "SELECT 7 / 2, -7 / 2, 7 % -3, -7 % 3, 7.0 / 2, 1 / 3.0, 2 ^ 10, 2 ^ 0.5, |/ 16.0, ||/ 27.0, @ -5, 5 & 3, 5 | 3, 5 # 3, ~5, 1 << 4, -16 >> 2",
