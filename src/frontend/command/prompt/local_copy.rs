@@ -92,7 +92,11 @@ pub(super) async fn copy_in(
         }
         rows.push(&chunk[..read])?;
         // Where it is told to stop.
-        guard.run(async { Ok(tokio::task::yield_now().await) }).await?;
+        let turn = async {
+            tokio::task::yield_now().await;
+            Ok(())
+        };
+        guard.run(turn).await?;
     }
     guard.run(session.finish_copy(rows)).await
 }
