@@ -87,11 +87,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("\\r", "", "forget what is written so far"),
     ("\\i", "FILE", "run the statements and commands of a file"),
     ("\\o", "[FILE]", "write results to a file, or to the screen again"),
-    (
-        "\\copy",
-        "TABLE FROM|TO FILE",
-        "copy rows from a file into a table, or from a table or (query) into a file; options as in COPY",
-    ),
+    ("\\copy", "...", "copy rows: TABLE FROM 'FILE', or TABLE or (QUERY) TO 'FILE', and options as in COPY"),
     ("\\echo", "TEXT", "print a text"),
     ("\\set", "[NAME TEXT]", "let :NAME, :'NAME' and :\"NAME\" stand for a text in statements, or list such names"),
     ("\\unset", "NAME", "forget such a name"),
@@ -302,7 +298,7 @@ mod tests {
         for (name, takes, _) in COMMANDS {
             let line = match *takes {
                 "FILE" | "TEXT" | "NAME" => format!("{name} x"),
-                "TABLE FROM|TO FILE" => format!("{name} x from y"),
+                "..." => format!("{name} x from y"),
                 "null TEXT" => format!("{name} null x"),
                 _ => (*name).to_owned(),
             };
