@@ -24,6 +24,9 @@ use super::resolution::{Resolver, common_type};
 use super::zone::Zone;
 use crate::sql_types::POSTGRES_TYPE;
 
+/// Window functions whose result has the type of their first argument, which needs one.
+const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth_value"];
+
 /// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds both.
 ///
 /// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums and averages exact. Names of
@@ -114,6 +117,11 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
                 WindowFunctionDefinition::AggregateUDF(function) => function.name(),
                 WindowFunctionDefinition::WindowUDF(function) => function.name(),
             };
+            let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
+            if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
+                let message = "could not determine polymorphic type because input has type unknown";
+                return super::error::fail(super::error::ErrorKind::DatatypeMismatch, message);
+            }
             params.args = aggregates::arguments(name, params.args, resolver)?;
             params.partition_by =
                 params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();

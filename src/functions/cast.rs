@@ -101,6 +101,11 @@ pub fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<Arr
         (from, to) => cannot(from, to),
     };
     let cast = cast?;
+    if let (Kind::Text, Some("json" | "jsonb")) = (from, field.metadata().get(POSTGRES_TYPE).map(String::as_str)) {
+        for text in texts(&cast)?.iter().flatten() {
+            super::system::Json::read(text)?;
+        }
+    }
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => shortened(&cast, length),
         None => Ok(cast),

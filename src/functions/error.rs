@@ -39,6 +39,8 @@ pub enum ErrorKind {
     Syntax,
     /// A value that would be too long, or a character that there is not.
     TooLarge,
+    /// Values of several rows that are too much together; fewer rows at a time may do.
+    BatchTooLarge,
     /// A cast that does not exist.
     CannotCoerce,
     /// A function or operator that does not exist for these types.
@@ -71,7 +73,7 @@ impl ErrorKind {
             ErrorKind::SubscriptOutOfRange => "2202E",
             ErrorKind::NullNotAllowed => "22004",
             ErrorKind::Syntax => "42601",
-            ErrorKind::TooLarge => "54000",
+            ErrorKind::TooLarge | ErrorKind::BatchTooLarge => "54000",
             ErrorKind::CannotCoerce => "42846",
             ErrorKind::UndefinedFunction => "42883",
             ErrorKind::DatatypeMismatch => "42804",

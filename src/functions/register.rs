@@ -17,7 +17,7 @@ use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
     angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
-    integers, justify, math, now, overlaps, series, strings, text,
+    integers, justify, letter_case, math, now, overlaps, series, strings, text,
 };
 use crate::clock::Clock;
 
@@ -89,6 +89,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         hashes::FUNCTIONS.as_slice(),
         integers::FUNCTIONS.as_slice(),
         justify::FUNCTIONS.as_slice(),
+        letter_case::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),

@@ -15,12 +15,16 @@ use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
 use super::stored_types;
+use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::sql_types::POSTGRES_TYPE;
 
 /// Functions whose arguments all have one type, which is the result's.
 const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
+
+/// Longer constant texts are not made while a statement is planned.
+const CONSTANT_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves expressions over the columns of `schema`.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +66,20 @@ impl Resolver<'_> {
                     Ok(data_type) => Ok(Expr::Literal(ScalarValue::try_from(&data_type)?, None)),
                     Err(_) => Ok(call),
                 }
+            }
+            Expr::ScalarFunction(function)
+                if matches!(function.func.name(), "repeat" | "lpad" | "rpad")
+                    && !Scalar::is_deferred(&function.func) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;
+                Ok(match call {
+                    Expr::ScalarFunction(function) if large => match Scalar::deferred(&function.func) {
+                        Some(deferred) => Expr::ScalarFunction(ScalarFunction::new_udf(deferred, function.args)),
+                        None => Expr::ScalarFunction(function),
+                    },
+                    call => call,
+                })
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
@@ -325,6 +343,15 @@ impl Resolver<'_> {
                 }
             }
         };
+        // A literal in quotes beside bytes is bytes.
+        let as_bytes = |expr: Expr, other: Option<Kind>| match &expr {
+            Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
+                self.to(expr, &DataType::Utf8, &DataType::BinaryView)
+            }
+            _ => Ok(expr),
+        };
+        let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let (left, right) = (as_bytes(left, right_kind)?, as_bytes(right, left_kind)?);
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
         let joins = |kind: Option<Kind>| {
             matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
@@ -388,8 +415,14 @@ impl Resolver<'_> {
         if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
             && plain
         {
-            let value = cast::cast_value(value, &field, zone)?;
-            return Ok(Expr::Literal(value, metadata.clone()));
+            let cast = cast::cast_value(value, &field, zone)?;
+            // Where a whole column is cast, what is that small is rounded to the digits that the column has.
+            if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
+                (float(value).filter(|number| *number != 0.0), &cast)
+            {
+                return fail(ErrorKind::OutOfRange, format!("numeric {number:e} has more than 38 digits"));
+            }
+            return Ok(Expr::Literal(cast, metadata.clone()));
         }
         // What the engine casts just so stays visible to it.
         let lossless = match (Kind::of(from), Kind::of(wanted)) {
@@ -419,6 +452,14 @@ impl Resolver<'_> {
 
 pub fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
+}
+
+fn float(value: &ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Float64(value) => *value,
+        ScalarValue::Float32(value) => value.map(f64::from),
+        _ => None,
+    }
 }
 
 fn is_float_literal(expr: &Expr) -> bool {

@@ -54,7 +54,13 @@ impl Arguments<'_> {
 
     /// There is no function of this name for these types.
     pub fn undefined<T>(&self) -> Result<T> {
-        undefined(self.function, self.types.iter().copied())
+        let narrow = |(data_type, constant): (&&'_ DataType, &Option<&ScalarValue>)| match constant {
+            // A number that was read a moment ago has no type yet but the widest.
+            Some(ScalarValue::Int64(Some(number))) if i32::try_from(*number).is_ok() => DataType::Int32,
+            _ => (*data_type).clone(),
+        };
+        let types: Vec<DataType> = self.types.iter().zip(&self.constants).map(narrow).collect();
+        undefined(self.function, types.iter())
     }
 }
 
@@ -125,6 +131,8 @@ impl Call<'_> {
 pub struct Scalar {
     function: &'static Function,
     signature: Signature,
+    /// Constant or not, its values are made while rows are: they are large.
+    deferred: bool,
 }
 
 /// Functions that answer beside a NULL.
@@ -139,15 +147,30 @@ impl Scalar {
     }
 
     pub fn udf(function: &'static Function) -> Arc<ScalarUDF> {
+        Self::made(function, false)
+    }
+
+    /// The same function, never evaluated before there are rows: for constants that are too large to be held by plans, which are
+    /// copied about.
+    pub fn deferred(function: &ScalarUDF) -> Option<Arc<ScalarUDF>> {
+        function.inner().downcast_ref::<Self>().map(|scalar| Self::made(scalar.function, true))
+    }
+
+    pub fn is_deferred(function: &ScalarUDF) -> bool {
+        function.inner().downcast_ref::<Self>().is_some_and(|scalar| scalar.deferred)
+    }
+
+    fn made(function: &'static Function, deferred: bool) -> Arc<ScalarUDF> {
+        let volatility = if deferred { Volatility::Volatile } else { function.volatility };
         let signature = if *function.arity.end() == 0 {
-            Signature::nullary(function.volatility)
+            Signature::nullary(volatility)
         } else if *function.arity.start() == 0 {
             let any = datafusion::logical_expr::TypeSignature::VariadicAny;
-            Signature::one_of(vec![datafusion::logical_expr::TypeSignature::Nullary, any], function.volatility)
+            Signature::one_of(vec![datafusion::logical_expr::TypeSignature::Nullary, any], volatility)
         } else {
-            Signature::variadic_any(function.volatility)
+            Signature::variadic_any(volatility)
         };
-        Arc::new(ScalarUDF::new_from_impl(Scalar { function, signature }))
+        Arc::new(ScalarUDF::new_from_impl(Scalar { function, signature, deferred }))
     }
 }
 
@@ -159,7 +182,7 @@ impl std::fmt::Debug for Scalar {
 
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
-        self.function.name == other.function.name
+        self.function.name == other.function.name && self.deferred == other.deferred
     }
 }
 
@@ -193,7 +216,7 @@ impl ScalarUDFImpl for Scalar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        run(self.function, &args)
+        run(self.function, &args, self.deferred)
     }
 }
 
@@ -206,9 +229,10 @@ impl Scalar {
     }
 }
 
-/// Runs a function: once where all arguments are constant.
-pub fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
-    let constant = function.volatility != Volatility::Volatile
+/// Runs a function: once where all arguments are constant, unless its values are made row by row.
+pub fn run(function: &'static Function, args: &ScalarFunctionArgs, by_row: bool) -> Result<ColumnarValue> {
+    let constant = !by_row
+        && function.volatility != Volatility::Volatile
         && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let rows = if constant { 1 } else { args.number_rows };
     let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;

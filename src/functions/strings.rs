@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
+use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::Volatility;
+use datafusion::logical_expr::{Expr, Volatility};
 
 use super::cast::cast_value;
 use super::error::{ErrorKind, fail};
@@ -16,6 +17,10 @@ use super::scalar::{Arguments, Call, Function};
 
 /// Bytes of the longest value.
 const VALUE_BYTES_MAX: usize = 1 << 30;
+/// Bytes of the texts that one call makes for several rows.
+const BATCH_BYTES_MAX: usize = 256 << 20;
+/// Texts from this size on are taken over as they are.
+const SHARED_BYTES_MIN: usize = 64 << 10;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
@@ -76,31 +81,95 @@ fn too_long<T>() -> Result<T> {
     fail(ErrorKind::TooLarge, "requested length too large")
 }
 
+/// The bytes that a constant text takes at least, as far as its length is written down.
+pub fn constant_bytes(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten().map_or(0, str::len),
+        Expr::Cast(cast) => constant_bytes(&cast.expr),
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
+            ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
+            _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
+        },
+        Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
+        _ => 0,
+    }
+}
+
+fn constant_count(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int32(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int16(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Cast(cast) => constant_count(&cast.expr),
+        _ => 0,
+    }
+}
+
+/// Texts of a batch, as many as memory is meant for. A single one may be as long as a value is.
+struct Texts {
+    built: StringViewBuilder,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Texts {
+    fn new(rows: usize) -> Self {
+        Self { built: StringViewBuilder::with_capacity(rows), rows, bytes: 0 }
+    }
+
+    /// To be asked before a text is made.
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes >= VALUE_BYTES_MAX {
+            return too_long();
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.rows > 1 && self.bytes > BATCH_BYTES_MAX {
+            let message = format!("texts of more than {BATCH_BYTES_MAX} bytes in {} rows at a time", self.rows);
+            return fail(ErrorKind::BatchTooLarge, message);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, text: String) -> Result<()> {
+        if text.len() < SHARED_BYTES_MIN {
+            self.built.append_value(text);
+            return Ok(());
+        }
+        // Long ones are not copied.
+        let length = u32::try_from(text.len()).or_else(|_| too_long())?;
+        let block = self.built.append_block(Buffer::from(text.into_bytes()));
+        Ok(self.built.try_append_view(block, 0, length)?)
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        Arc::new(self.built.finish())
+    }
+}
+
 fn run_repeat(call: &Call) -> Result<ArrayRef> {
     let (texts, counts) = (call.text(0)?, call.int8(1)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
+    let mut repeated = Texts::new(call.rows);
     for row in 0..call.rows {
         if texts.is_null(row) || counts.is_null(row) {
-            built.append_null();
+            repeated.built.append_null();
             continue;
         }
         let count = usize::try_from(counts.value(row)).unwrap_or(0);
-        match texts.value(row).len().checked_mul(count) {
-            Some(bytes) if bytes < VALUE_BYTES_MAX => built.append_value(texts.value(row).repeat(count)),
-            _ => return too_long(),
-        }
+        repeated.reserve(texts.value(row).len().saturating_mul(count))?;
+        repeated.append(texts.value(row).repeat(count))?;
     }
-    Ok(Arc::new(built.finish()))
+    Ok(repeated.finish())
 }
 
 /// `lpad` and `rpad`: to a number of characters, longer texts cut.
 fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
     let (texts, lengths) = (call.text(0)?, call.int8(1)?);
     let fill = if call.len() == 3 { Some(call.text(2)?) } else { None };
-    let mut built = StringViewBuilder::with_capacity(call.rows);
+    let mut padded = Texts::new(call.rows);
     for row in 0..call.rows {
         if call.args.iter().any(|array| array.is_null(row)) {
-            built.append_null();
+            padded.built.append_null();
             continue;
         }
         let text = texts.value(row);
@@ -108,16 +177,18 @@ fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
         let fill = fill.as_ref().map_or(" ", |fill| fill.value(row));
         let present = text.chars().count();
         if present >= wanted || fill.is_empty() {
-            built.append_value(super::text::characters(text, 0, wanted));
+            padded.built.append_value(super::text::characters(text, 0, wanted));
             continue;
         }
         if wanted >= VALUE_BYTES_MAX / 4 {
             return too_long();
         }
+        let longest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
+        padded.reserve(text.len() + (wanted - present).saturating_mul(longest))?;
         let filling: String = fill.chars().cycle().take(wanted - present).collect();
-        built.append_value(if left { filling + text } else { format!("{text}{filling}") });
+        padded.append(if left { filling + text } else { format!("{text}{filling}") })?;
     }
-    Ok(Arc::new(built.finish()))
+    Ok(padded.finish())
 }
 
 fn run_chr(call: &Call) -> Result<ArrayRef> {

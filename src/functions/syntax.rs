@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::decimal::Decimal;
+use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a cast of the text.
 pub fn rewrite_syntax(statement: &mut Statement) {
@@ -26,6 +27,12 @@ fn rewritten(expr: Expr) -> Expr {
         Expr::Interval(interval) => cast_interval(interval),
         Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => call("arrayoverlap", vec![*left, *right]),
         Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => overlaps(*left, *right),
+        Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } => call(JSON_GET, vec![*left, *right]),
+        Expr::BinaryOp { left, op: BinaryOperator::LongArrow, right } => call(JSON_GET_TEXT, vec![*left, *right]),
+        Expr::BinaryOp { left, op: BinaryOperator::HashArrow, right } => call(JSON_GET_PATH, vec![*left, *right]),
+        Expr::BinaryOp { left, op: BinaryOperator::HashLongArrow, right } => {
+            call(JSON_GET_PATH_TEXT, vec![*left, *right])
+        }
         Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
         Expr::IsNull(inner) => of_each(*inner, Expr::IsNull),
         Expr::IsNotNull(inner) => of_each(*inner, Expr::IsNotNull),

@@ -1,9 +1,10 @@
 //! Time zones: the session's, and those named in statements.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{Result, plan_err};
 
 use super::calendar::MICROS_PER_SECOND;
 use super::error::Error;
@@ -14,8 +15,11 @@ use crate::sql_types::{self, TextStyle};
 pub struct Zone(Arc<TextStyle>);
 
 impl Zone {
-    /// The session's zone: an offset east of Greenwich, or a name.
+    /// The session's zone, with its style of texts; without a session, an offset east of Greenwich or a name.
     pub fn of(options: &ConfigOptions) -> Result<Self> {
+        if let Some(SessionStyle(style)) = options.extensions.get::<SessionStyle>() {
+            return Ok(Self(Arc::clone(style)));
+        }
         match options.execution.time_zone.as_deref() {
             None => Ok(Self::from(sql_types::Zone::utc())),
             Some(name) => match offset_east(name) {
@@ -47,7 +51,13 @@ impl Zone {
             return Ok(Self::fixed(seconds));
         }
         // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to the west.
-        match offset_east(name) {
+        let hours = name.strip_prefix('+').unwrap_or(name).parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
+        let number = match name.starts_with(|first: char| first.is_ascii_digit()) {
+            true => offset_east(&format!("+{name}")),
+            false => offset_east(name),
+        };
+        let number = number.or(hours.map(|hours| (hours * 3600.0) as i32));
+        match number {
             Some(seconds) => Ok(Self::fixed(-seconds)),
             None => Ok(Self::from(sql_types::Zone::parse(name).map_err(Error::from)?)),
         }
@@ -87,6 +97,36 @@ impl Zone {
 impl From<sql_types::Zone> for Zone {
     fn from(zone: sql_types::Zone) -> Self {
         Self(Arc::new(TextStyle { zone, ..TextStyle::default() }))
+    }
+}
+
+/// The session's style of texts as it travels with a statement: in the extensions of its `ConfigOptions`.
+#[derive(Debug, Clone)]
+pub struct SessionStyle(pub Arc<TextStyle>);
+
+impl ConfigExtension for SessionStyle {
+    const PREFIX: &'static str = "rowkey_style";
+}
+
+impl ExtensionOptions for SessionStyle {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        plan_err!("{}.{key} is no setting", Self::PREFIX)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
     }
 }
 

@@ -33,6 +33,10 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Scalar subquery returned more than one row", |_| {
             Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression")
         }),
+        wording(
+            r"(subquery has too (?:many|few) columns|WITH TIES cannot be specified without ORDER BY clause)",
+            |found| Error::new(ErrorKind::Syntax, &found[1]),
+        ),
         wording(r"Too many columns! The subquery should only return one column", |_| {
             Error::new(ErrorKind::Syntax, "subquery has too many columns")
         }),
@@ -41,6 +45,9 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         }),
         wording(r"Unary operator 'NOT' requires a boolean expression, got (\S+)", |found| {
             boolean_wanted("NOT", &found[1])
+        }),
+        wording(r"byte array offset overflow", |_| {
+            Error::new(ErrorKind::TooLarge, "texts of more than 2 GB in one batch of rows")
         }),
         wording(r"Arithmetic overflow: Overflow happened on", |_| {
             Error::new(ErrorKind::OutOfRange, "value out of range: overflow")
@@ -231,7 +238,7 @@ mod tests {
             )
         );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 22, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 24, "a pattern does not compile");
     }
 
     #[test]

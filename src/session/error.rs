@@ -187,6 +187,12 @@ impl Error {
         self
     }
 
+    /// The same in a longer text, with so many characters before.
+    pub fn moved(mut self, characters: usize) -> Self {
+        self.position = self.position.map(|position| position + characters);
+        self
+    }
+
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -439,7 +445,7 @@ fn of_function(kind: functions::ErrorKind) -> ErrorKind {
         Kind::SubscriptOutOfRange => ErrorKind::SubscriptOutOfRange,
         Kind::NullNotAllowed => ErrorKind::NullNotAllowed,
         Kind::Syntax => ErrorKind::Syntax,
-        Kind::TooLarge => ErrorKind::TooLarge,
+        Kind::TooLarge | Kind::BatchTooLarge => ErrorKind::TooLarge,
         Kind::CannotCoerce => ErrorKind::CannotCoerce,
         Kind::UndefinedFunction => ErrorKind::UnknownFunction,
         Kind::DatatypeMismatch => ErrorKind::TypeMismatch,

@@ -23,6 +23,7 @@ pub struct Facts {
     pub pid: i32,
     pub settings: Settings,
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    pub cursors: Vec<CursorRow>,
     pub registry: Arc<Registry>,
     pub started_micros: i64,
     pub now_micros: i64,
@@ -148,7 +149,7 @@ impl SessionFacts for Facts {
     }
 
     fn cursors(&self) -> Vec<CursorRow> {
-        Vec::new()
+        self.cursors.clone()
     }
 
     fn activity(&self) -> Vec<ActivityRow> {

@@ -4,6 +4,7 @@
 //! of one snapshot, the types of `functions` and DataFusion's analyzer and optimizer work on the plan, the provider scans, and an
 //! [`Answer`] streams what comes out. EXPLAIN stops before the last step and tells what would be read ([`explain`]).
 
+mod abbreviations;
 mod answer;
 mod commands;
 mod constructs;
@@ -13,12 +14,14 @@ mod engine_faults;
 mod engine_words;
 mod error;
 mod explain;
+mod explain_options;
 mod facts;
 mod functions;
 mod guard;
 mod key_read;
 mod limits;
 mod literals;
+mod locate;
 mod memory;
 mod names;
 mod parameters;
@@ -26,6 +29,7 @@ mod plan_cache;
 mod planning;
 mod portal;
 mod position;
+mod precedence;
 mod prepared;
 mod registry;
 mod relations;

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, LogicalPlan, 
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
-    visit_expressions,
+    visit_expressions, visit_expressions_mut,
 };
 
 use super::error::{Error, ErrorKind, Result};
@@ -27,7 +27,7 @@ use crate::sql_types::{
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub async fn plan(
     state: &SessionState,
-    query: ast::Statement,
+    mut query: ast::Statement,
     declared: &[Option<&'static PostgresType>],
 ) -> Result<(LogicalPlan, Vec<&'static PostgresType>)> {
     let count = count(&query)?.max(declared.len());
@@ -49,6 +49,7 @@ pub async fn plan(
     let otherwise = |at: usize| known(if limits.0.contains(&(at + 1)) { "int8" } else { "text" });
     let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| otherwise(at), Ok));
     let types = types.collect::<Result<Vec<_>>>()?;
+    type_in_arrays(&mut query, &types);
     let prepare = ast::Statement::Prepare {
         name: Ident::new("statement"),
         data_types: types.iter().map(|ty| data_type(ty)).collect(),
@@ -58,6 +59,30 @@ pub async fn plan(
         LogicalPlan::Statement(PlannedStatement::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
         _ => Err(Error::new(ErrorKind::Internal, "a prepared statement was planned as something else")),
     }
+}
+
+/// The planner forgets the types of parameters inside `ARRAY[...]`: there they are cast to them.
+fn type_in_arrays(query: &mut ast::Statement, types: &[&'static PostgresType]) {
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        if let ast::Expr::Array(array) = expr {
+            return visit_expressions_mut(&mut array.elem, |item| {
+                let number = match item {
+                    ast::Expr::Value(value) => match &value.value {
+                        Value::Placeholder(name) => name.strip_prefix('$').and_then(|number| number.parse().ok()),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                if let Some(ty) = number.and_then(|number: usize| types.get(number.checked_sub(1)?)) {
+                    let inner = Box::new(std::mem::replace(item, ast::Expr::value(Value::Null)));
+                    let (kind, data_type) = (ast::CastKind::Cast, data_type(ty));
+                    *item = ast::Expr::Cast { kind, expr: inner, data_type, array: false, format: None };
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        ControlFlow::Continue(())
+    });
 }
 
 /// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter is an array of what x is.

@@ -32,6 +32,7 @@ use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
 use super::literals::OtherForms;
+use super::locate::located;
 use super::memory::memory_bytes_available;
 use super::names;
 use super::parameters;
@@ -50,7 +51,7 @@ use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::{self, Catalog, Snapshot, Store};
-use crate::system_catalog::SystemCatalog;
+use crate::system_catalog::{CursorRow, SystemCatalog};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
@@ -218,7 +219,8 @@ impl Planner {
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let planned = self.statement(view).query(statement, query, declared).await?;
+        let planned = self.statement(view).query(statement, query, declared).await;
+        let planned = planned.map_err(|error| located(error, statement))?;
         let key_read = KeyRead::of(&planned.plan, &planned.parameters);
         let (snapshot, planning) = (view.snapshot.clone(), view.planning());
         let lasts = reads_tables_only(&planned.plan)?;
@@ -258,7 +260,8 @@ impl Planner {
             }
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
-        let plan = session.state.create_physical_plan(&plan).await?;
+        let plan = session.state.create_physical_plan(&plan).await;
+        let plan = plan.map_err(|error| located(Error::from(error), &prepared.statement))?;
         Ok((plan, session.settings.task_context()))
     }
 
@@ -308,6 +311,7 @@ impl Planner {
             pid: view.pid,
             settings: view.settings.clone(),
             prepared: Arc::clone(&view.prepared),
+            cursors: view.cursors.clone(),
             registry: Arc::clone(&view.registry),
             started_micros: self.started.micros(),
             now_micros: view.now.micros(),
@@ -326,6 +330,7 @@ impl Planner {
         let options = config.options_mut();
         options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(StatementContext(Arc::new(context)));
+        options.extensions.insert(functions::SessionStyle(Arc::clone(view.settings.style())));
         let settings = self.state.settings(config, view.now);
         let tables = SnapshotCatalog {
             snapshot: view.snapshot.clone(),
@@ -350,7 +355,10 @@ impl Planner {
         let mut attempt = 1;
         loop {
             let planner = self.statement(&view);
-            let mut defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await?;
+            let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
+            // Places in the statement, which may not be the first of its text.
+            let before = statement.source.slice(0, statement.from).chars().count();
+            let mut defined = defined.map_err(|error| error.moved(before))?;
             let edits = std::mem::take(&mut defined.edits);
             if edits.is_empty() {
                 return Ok(defined);
@@ -380,6 +388,7 @@ pub struct View {
     pub user: String,
     pub pid: i32,
     pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    pub cursors: Vec<CursorRow>,
     pub registry: Arc<Registry>,
     /// What stops it.
     pub signals: Arc<Signals>,

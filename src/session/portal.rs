@@ -7,7 +7,10 @@ use arrow::array::RecordBatch;
 use super::answer::Answer;
 use super::error::Result;
 use super::prepared::{Column, Prepared};
+use super::statement::Statement;
+use crate::model::DateTime;
 use crate::sql_types::SqlValue;
+use crate::system_catalog::CursorRow;
 
 /// A bound statement. Cursors of DECLARE are portals too, and share their names.
 #[derive(Debug)]
@@ -30,10 +33,29 @@ pub enum PortalState {
 }
 
 /// What DECLARE said.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Cursor {
     /// Lives on after its transaction.
     pub hold: bool,
+    /// The text of DECLARE.
+    pub statement: Arc<Statement>,
+    pub declared: DateTime,
+}
+
+/// A row of `pg_cursors`.
+impl From<(&String, &Portal)> for CursorRow {
+    fn from((name, portal): (&String, &Portal)) -> Self {
+        let cursor = portal.cursor.as_ref();
+        let statement = cursor.map_or(&portal.prepared.statement, |cursor| &cursor.statement);
+        CursorRow {
+            name: name.clone(),
+            statement: statement.text().to_owned(),
+            holdable: cursor.is_some_and(|cursor| cursor.hold),
+            binary: false,
+            scrollable: false,
+            created_micros: cursor.map_or(portal.prepared.prepared_micros, |cursor| cursor.declared.micros()),
+        }
+    }
 }
 
 /// Rows of a running statement.

@@ -87,6 +87,8 @@ pub(super) struct PlanningSettings {
     pub time_zone: String,
     pub date_style: String,
     pub interval_style: String,
+    pub bytea_output: String,
+    pub extra_float_digits: String,
 }
 
 impl PlanningSettings {
@@ -97,6 +99,8 @@ impl PlanningSettings {
             time_zone: get("TimeZone"),
             date_style: get("DateStyle"),
             interval_style: get("IntervalStyle"),
+            bytea_output: get("bytea_output"),
+            extra_float_digits: get("extra_float_digits"),
         }
     }
 }

@@ -24,11 +24,14 @@ use super::statement::{Request, Statement, parse};
 use super::transaction::{Transaction, TransactionStatus, set_modes};
 use super::writes;
 use crate::model::Value;
-use crate::sql_types::{PostgresType, SqlValue, TextStyle, field, parse_text, type_by_name, type_by_sql_name};
+use crate::sql_types::{PostgresType, SqlValue, field};
+use crate::system_catalog::CursorRow;
 
 mod cursors;
+mod values;
 mod writing;
 
+use values::{declared, type_named, value_as};
 pub use writing::write_tag;
 
 /// Statements and portals of a session, most of which clients forget to close.
@@ -223,7 +226,7 @@ impl Session {
     }
 
     fn end_portals(&mut self) {
-        self.portals.retain(|_, portal| portal.cursor.is_some_and(|cursor| cursor.hold));
+        self.portals.retain(|_, portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.hold));
     }
 
     /// Types the parameters and columns of a statement. `types` are those the client declares, by number; the rest is inferred.
@@ -526,6 +529,7 @@ impl Session {
                     return Err(Error::new(ErrorKind::NoActiveTransaction, message));
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let declaration = Arc::clone(&prepared.statement);
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
                 if matches!(prepared.statement.request, Request::Write(_)) {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
@@ -538,7 +542,8 @@ impl Session {
                 let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
                 };
-                let cursor = Some(Cursor { hold: *hold });
+                let declared = self.planner.now();
+                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared });
                 let state = PortalState::Running(Box::new(rows));
                 let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
@@ -633,6 +638,7 @@ impl Session {
             user: self.user.clone(),
             pid: self.registration.pid,
             prepared: Arc::clone(&self.prepared),
+            cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
             registry: Arc::clone(self.registration.registry()),
             signals: Arc::clone(self.registration.signals()),
             changes: self.changes.clone(),
@@ -641,45 +647,10 @@ impl Session {
     }
 }
 
-/// The type that a value declares for its parameter. A text declares none: it is read as what the context wants.
-fn declared(value: &Value) -> Result<Option<&'static PostgresType>> {
-    let name = match value {
-        Value::Binary(_) => "bytea",
-        Value::Boolean(_) => "bool",
-        Value::DateTime(_) => "timestamptz",
-        Value::Double(_) => "float8",
-        Value::Guid(_) => "uuid",
-        Value::Int32(_) => "int4",
-        Value::Int64(_) => "int8",
-        Value::String(_) => return Ok(None),
-    };
-    type_named(name).map(Some)
-}
-
-fn value_as(value: &Value, ty: &'static PostgresType, style: &TextStyle) -> Result<SqlValue> {
-    Ok(match value {
-        Value::Binary(bytes) => SqlValue::Bytes(bytes.clone()),
-        Value::Boolean(value) => SqlValue::Bool(*value),
-        Value::DateTime(at) => SqlValue::TimestampTz(at.micros()),
-        Value::Double(value) => SqlValue::Float8(*value),
-        Value::Guid(guid) => SqlValue::Uuid(*guid.as_bytes()),
-        Value::Int32(value) => SqlValue::Int4(*value),
-        Value::Int64(value) => SqlValue::Int8(*value),
-        Value::String(text) => parse_text(ty, text, style)?,
-    })
-}
-
 fn unknown_portal(name: &str) -> Error {
     Error::new(ErrorKind::UnknownCursor, format!("portal \"{name}\" does not exist"))
 }
 
 fn text_columns(names: &[&str]) -> Vec<Column> {
     names.iter().map(|name| Column { field: Arc::new(field(name, "text", false)), origin: None }).collect()
-}
-
-fn type_named(name: &str) -> Result<&'static PostgresType> {
-    let flat = name.strip_prefix("pg_catalog.").unwrap_or(name);
-    type_by_sql_name(flat)
-        .or_else(|| type_by_name(flat))
-        .ok_or_else(|| Error::new(ErrorKind::UnknownObject, format!("type \"{name}\" does not exist")))
 }

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    self, AnalyzeFormat, AnalyzeFormatKind, Expr, UtilityOption, visit_expressions, visit_relations_mut,
-};
+use datafusion::sql::sqlparser::ast::{self, Expr, visit_relations_mut};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
+use super::abbreviations;
 use super::commands::{Command, Words};
 use super::definitions::{self, ENTITY_TYPES};
 use super::error::{Error, ErrorKind, Result};
+pub use super::explain_options::ExplainFormat;
+use super::explain_options::ExplainOptions;
 use super::limits;
 use super::position::Source;
+use super::precedence;
 use super::snapshot_catalog::ACCESS_PATHS;
 use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
@@ -47,13 +49,6 @@ pub enum Request {
     Define(Box<ast::Statement>),
     /// Blanks and comments.
     Nothing,
-}
-
-/// How EXPLAIN writes a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    Text,
-    Json,
 }
 
 impl Statement {
@@ -118,6 +113,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let request = match Command::parse(words)? {
         Some(command) => Request::Command(command),
         None => {
+            let tokens = &*abbreviations::spelled_out(tokens);
             limits::refuse(tokens)?;
             let mut parser = parser(tokens);
             let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
@@ -128,7 +124,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
             while !words.at_end() {
                 words.skip();
             }
-            refuse_misread(&parsed)?;
+            precedence::settle(&mut parsed);
             unqualify_functions(&mut parsed);
             classify(parsed)?
         }
@@ -145,7 +141,8 @@ pub(super) fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
         if parser.consume_token(&Token::RParen) {
             return Ok(Vec::new());
         }
-        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        let mut list = parser.parse_comma_separated(Parser::parse_expr)?;
+        precedence::settle(&mut list);
         parser.expect_token(&Token::RParen)?;
         Ok(list)
     });
@@ -238,25 +235,6 @@ fn unqualify_functions(statement: &mut ast::Statement) {
     });
 }
 
-/// The parser takes all that follows `IS DISTINCT FROM`, up to the end, for its right side.
-fn refuse_misread(statement: &ast::Statement) -> Result<()> {
-    let found = visit_expressions(statement, |expr| match expr {
-        Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
-            if matches!(**right, Expr::BinaryOp { .. }) =>
-        {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    });
-    match found {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::new(
-            ErrorKind::Unsupported,
-            "IS DISTINCT FROM beside other operators needs parentheses: (a IS DISTINCT FROM b) AND ...",
-        )),
-    }
-}
-
 /// The parser tells the place at the end of its message.
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
@@ -300,75 +278,19 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             if writes.is_none() && !matches!(*statement, ast::Statement::Query(_)) {
                 return Err(refused(&statement));
             }
-            let (mut analyze, mut verbose) = (analyze, verbose);
-            let mut text_or_json = match format {
-                None => ExplainFormat::Text,
-                Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) => {
-                    explain_format(&format)?
-                }
-            };
-            for option in options.unwrap_or_default() {
-                apply_option(&option, &mut analyze, &mut verbose, &mut text_or_json)?;
-            }
+            let ExplainOptions { analyze, verbose, format } =
+                ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
             if let Some(verb) = writes.filter(|_| analyze) {
                 let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
                 return Err(
                     Error::new(ErrorKind::Unsupported, message).with_hint("EXPLAIN shows how it finds its rows")
                 );
             }
-            Ok(Request::Explain { statement, analyze, verbose, format: text_or_json })
+            Ok(Request::Explain { statement, analyze, verbose, format })
         }
         other if definitions::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),
     }
-}
-
-fn explain_format(format: &AnalyzeFormat) -> Result<ExplainFormat> {
-    match format {
-        AnalyzeFormat::TEXT => Ok(ExplainFormat::Text),
-        AnalyzeFormat::JSON => Ok(ExplainFormat::Json),
-        other => Err(Error::new(ErrorKind::Unsupported, format!("EXPLAIN writes text or json, not {other}"))),
-    }
-}
-
-fn apply_option(
-    option: &UtilityOption,
-    analyze: &mut bool,
-    verbose: &mut bool,
-    format: &mut ExplainFormat,
-) -> Result<()> {
-    let argument = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_ascii_lowercase());
-    let flag = || match argument.as_deref() {
-        None | Some("true" | "on" | "1") => Ok(true),
-        Some("false" | "off" | "0") => Ok(false),
-        Some(other) => {
-            Err(Error::new(ErrorKind::Invalid, format!("EXPLAIN option {} is on or off, not {other}", option.name)))
-        }
-    };
-    match option.name.value.to_ascii_lowercase().as_str() {
-        "analyze" => *analyze = flag()?,
-        "verbose" => *verbose = flag()?,
-        "format" => {
-            *format = match argument.as_deref() {
-                Some("text") => ExplainFormat::Text,
-                Some("json") => ExplainFormat::Json,
-                other => {
-                    let other = other.unwrap_or("nothing");
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        format!("EXPLAIN writes text or json, not {other}"),
-                    ));
-                }
-            };
-        }
-        other => {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("EXPLAIN has no option {other}: it has ANALYZE, VERBOSE and FORMAT"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn refused(statement: &ast::Statement) -> Error {

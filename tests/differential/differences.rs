@@ -82,11 +82,6 @@ pub const DIFFERENCES: &[Difference] = &[
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
     construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
     construct(
-        r#"SELECT "RowKey" FROM items WHERE (small, txt) IN (SELECT small, txt FROM parts)"#,
-        &["txt) IN (SELECT"],
-        "rows are not looked for in subqueries",
-    ),
-    construct(
         r#"SELECT unnest(ARRAY[1, 2, 3]) AS u FROM parts ORDER BY "PartitionKey""#,
         &["SELECT unnest(", "ORDER BY"],
         "an order by other columns than those beside a set",
@@ -113,7 +108,7 @@ pub const QUESTIONS: &[(&str, &str)] = &[
         "infinite times are refused",
     ),
     (r#"SELECT $$dollar$$, E'a\nb', U&'\0061', 'it''s', B'101' IS NULL"#, "refused, where PostgreSQL answers"),
-    ("TABLE parts", "refused, where PostgreSQL answers"),
+    ("TABLE parts", "rows in another order"),
     ("SELECT", "refused, where PostgreSQL answers"),
     (
         "SELECT 7 / 2, -7 / 2, 7 % -3, -7 % 3, 7.0 / 2, 1 / 3.0, 2 ^ 10, 2 ^ 0.5, |/ 16.0, ||/ 27.0, @ -5, 5 & 3, 5 | 3, 5 # 3, ~5, 1 << 4, -16 >> 2",
@@ -151,7 +146,6 @@ pub const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT DISTINCT small FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT DISTINCT ON (small) small, big FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
-    ("SELECT small IN (SELECT small, big FROM items) FROM items", "another SQLSTATE"),
     ("SELECT 1 UNION SELECT 'a'::text", "another SQLSTATE"),
     ("SELECT CASE WHEN true THEN 1 ELSE 'a'::text END", "another SQLSTATE"),
     ("SELECT coalesce(1, 'a'::text)", "another SQLSTATE"),

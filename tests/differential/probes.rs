@@ -345,6 +345,43 @@ pub const PROBES: &[&str] = &[
     "SELECT $1",
     "SELECT 1; SELECT nope",
     "SELECT 1 FROM items i WHERE i.small = (SELECT j.small FROM parts j WHERE k.small = 1)",
+    // Which operators bind tighter.
+    "SELECT -2 ^ 2, 2 ^ -2 ^ 2, 2 * -2 ^ 2, - -2 ^ 3, -small ^ 2 FROM items WHERE small = 3",
+    "SELECT |/ 4 + 5, 1 + |/ 4 + 5, @ -5 + 3, ~1 + 1, 2 * @ -5 + 3 - 1",
+    "SELECT 1 IS DISTINCT FROM 2 AND true, true OR 1 IS DISTINCT FROM 1 AND false, NOT 1 IS DISTINCT FROM 2 OR true",
+    // Letters, one for one.
+    "SELECT upper('straße ÿ ǆ ŉ ﬁ İı ᾳ'), lower('İIẞΣΑΣ ᾼ'), initcap('straße éa ßa o''neil x2y 2AB')",
+    "SELECT upper(5)",
+    // JSON.
+    "SELECT json_build_object('a', 1.50, 'b', 2::float8, 'c', 'NaN'::float8, 'd', 1e20::float8, 'e', date '2020-01-02', 'f', true, 'g', ARRAY[1, 2], 'h', NULL)",
+    "SELECT to_json(timestamptz '2020-01-02 03:04:05.6+00'), to_json(timestamp '2020-01-02 03:04:05'), to_json(1.50), to_json('\\x01ff'::bytea), to_json(0.1::float4)",
+    "SELECT '{\"a\": [1, 2, {\"b\": null}]}'::json -> 'a', '{\"a\": [1, 2, {\"b\": \"x\\ty\"}]}'::json -> 'a' -> 2 ->> 'b', '[1,[2,3]]'::json -> -1, '{\"a\":1}'::json ->> 'b'",
+    "SELECT '{\"a\":{\"b\":[1,2]}}'::json #> '{a,b}', '{\"a\":{\"b\":[1,2]}}'::json #>> '{a,b,-1}', '{\"a\":1,\"a\":2}'::json ->> 'a'",
+    "SELECT json_array_length('[1, [2, 3]]'), json_typeof('[1]'), json_typeof('-1.5e3'), json_extract_path_text('{\"a\":{\"b\":\"c\"}}', 'a', 'b'), json_extract_path('[1,2]', '1')",
+    "SELECT value FROM json_array_elements('[1, {\"a\": 2}, null]')",
+    "SELECT * FROM json_array_elements_text('[\"a\", 2, null]') AS e",
+    "SELECT json_object_keys('{\"b\": 1, \"a\": 2}')",
+    "SELECT '{a}'::json",
+    "SELECT json_array_length('{}')",
+    "SELECT json_array_length('1')",
+    // Forms of queries.
+    "SELECT small FROM items WHERE small > 0 ORDER BY small FETCH FIRST 2 ROWS WITH TIES",
+    "SELECT x, -x AS y FROM generate_series(1, 9) x ORDER BY x / 3 OFFSET 1 FETCH FIRST 3 ROWS WITH TIES",
+    "SELECT small FROM items FETCH FIRST 2 ROWS WITH TIES",
+    "SELECT (1, 2) IN (SELECT 1, 3), (1, NULL) IN (SELECT 1, 3), (1, NULL) IN (SELECT 2, 3), (1, 2) IN (SELECT 1, NULL::int), (1, 2) NOT IN (SELECT 3, NULL::int), (1, 2) IN (SELECT 1, 2 WHERE false), ROW(1, 2) IN (SELECT 1, 2)",
+    "SELECT 1 WHERE (1, 2) IN (SELECT 1)",
+    "SELECT 1 WHERE (1, 2) IN (SELECT 1, 2, 3)",
+    "SELECT count(*) FROM ONLY items",
+    "SELECT count(*) FROM (TABLE items UNION ALL TABLE ONLY parts) t",
+    "SELECT regexp_matches('abcabd', '(b)(.)', 'g')",
+    "SELECT regexp_matches('foobar', 'o.')",
+    "SELECT * FROM regexp_matches('foobar', 'z') m",
+    "SELECT 'é' || '\\x01'::bytea, '\\x01'::bytea || 'é', 'é'::text || '\\x01'::bytea",
+    "SELECT timestamp '2020-01-01' AT TIME ZONE '12', timestamp '2020-01-01' AT TIME ZONE '5:30', timestamp '2020-01-01' AT TIME ZONE '-3'",
+    "SELECT lag('a') OVER ()",
+    "SELECT lag(NULL) OVER ()",
+    "SELECT power(1e-300::float8, 2)",
+    "SELECT length(repeat('x', 2000000000))",
 ];
 
 /// With parameters, as texts; none is NULL.
@@ -404,5 +441,7 @@ pub const WITH_PARAMETERS: &[(&str, &[Option<&str>])] = &[
     ("SELECT $1 = $2", &[Some("a"), Some("b")]),
     ("SELECT extract(year FROM $1::timestamp)", &[Some("2024-01-01")]),
     ("SELECT ARRAY[$1, 2]", &[Some("1")]),
+    ("SELECT ARRAY[$1::int2, $2::int2]", &[Some("1"), None]),
+    ("SELECT ARRAY[$1::date, $2::date], ARRAY[$3::numeric]", &[Some("2020-01-02"), None, Some("1.50")]),
     ("SELECT nope($1)", &[Some("1")]),
 ];

@@ -10,6 +10,7 @@ mod maintenance;
 mod parameters;
 mod plan_cache;
 mod scans;
+mod settings;
 mod transactions;
 mod writes;
 

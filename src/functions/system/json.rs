@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -12,7 +12,8 @@ use datafusion::logical_expr::{
 use super::datum::{Datum, Returns};
 use super::error::{FunctionError, FunctionErrorKind};
 use super::function::{ANY, arity};
-use crate::sql_types::POSTGRES_TYPE;
+use crate::functions::{Error, Zone};
+use crate::sql_types::{POSTGRES_TYPE, TextStyle, text_value};
 
 /// Internal name of what makes `json_agg` of `array_agg`.
 pub const JSON_OF_ARRAY: &str = "json_of_array";
@@ -87,12 +88,14 @@ impl ScalarUDFImpl for JsonFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let date_style = TextStyle::default().date_style;
+        let style = TextStyle { date_style, ..Zone::of(&args.config_options)?.style().clone() };
         let fields = args.arg_fields;
         let arrays: Vec<ArrayRef> =
             args.args.into_iter().map(|value| value.into_array(args.number_rows)).collect::<Result<_>>()?;
         let mut results = StringViewBuilder::with_capacity(args.number_rows);
         let value = |at: usize, row| match (arrays.get(at), fields.get(at)) {
-            (Some(array), Some(field)) => json(array, row, is_json(field)),
+            (Some(array), Some(field)) => json(array, row, is_json(field), &style),
             _ => internal_err!("{} without argument {at}", self.name),
         };
         for row in 0..args.number_rows {
@@ -128,7 +131,8 @@ impl ScalarUDFImpl for JsonFunction {
                 Kind::Collected => match arrays.first().and_then(|array| array.as_list_opt::<i32>()) {
                     Some(list) if !list.is_null(row) => {
                         let items = list.value(row);
-                        let items = (0..items.len()).map(|i| json(&items, i, false)).collect::<Result<Vec<_>>>()?;
+                        let items =
+                            (0..items.len()).map(|i| json(&items, i, false, &style)).collect::<Result<Vec<_>>>()?;
                         out = format!("[{}]", items.join(", "));
                     }
                     _ => {
@@ -147,31 +151,51 @@ fn is_json(field: &FieldRef) -> bool {
     matches!(field.metadata().get(POSTGRES_TYPE).map(String::as_str), Some("json" | "jsonb"))
 }
 
-/// One value. A text is quoted unless it is JSON already; what JSON has no form for is its text.
-fn json(array: &ArrayRef, row: usize, already: bool) -> Result<String> {
-    if array.is_null(row) {
+/// One value. A text is quoted unless it is JSON already; what JSON has no form for is its text. Times are as in ISO 8601, whatever
+/// the session's style.
+fn json(array: &ArrayRef, row: usize, already: bool, style: &TextStyle) -> Result<String> {
+    if array.is_null(row) || *array.data_type() == DataType::Null {
         return Ok("null".to_owned());
     }
     if let Some(rows) = array.as_struct_opt() {
         let mut members = Vec::with_capacity(rows.num_columns());
         for (field, column) in rows.fields().iter().zip(rows.columns()) {
-            members.push(format!("{}:{}", quoted(field.name()), json(column, row, is_json(field))?));
+            members.push(format!("{}:{}", quoted(field.name()), json(column, row, is_json(field), style)?));
         }
         return Ok(format!("{{{}}}", members.join(",")));
     }
     if let Some(list) = array.as_list_opt::<i32>() {
         let items = list.value(row);
-        let items = (0..items.len()).map(|i| json(&items, i, false)).collect::<Result<Vec<_>>>()?;
+        let items = (0..items.len()).map(|i| json(&items, i, false, style)).collect::<Result<Vec<_>>>()?;
         return Ok(format!("[{}]", items.join(",")));
     }
-    Ok(match Datum::read(array, row)? {
-        Datum::Null => "null".to_owned(),
-        Datum::Bool(value) => value.to_string(),
-        Datum::Int(value) => value.to_string(),
-        Datum::Float(value) if value.is_finite() => value.to_string(),
-        Datum::Text(text) if already => text,
-        other => quoted(&other.text().unwrap_or_default()),
+    let data_type = array.data_type();
+    if let DataType::Boolean = data_type {
+        return Ok(array.as_boolean().value(row).to_string());
+    }
+    let field = Field::new("", data_type.clone(), true);
+    let written = text_value(&field, array, row, style).map_err(Error::from)?;
+    let text = written.unwrap_or_default();
+    Ok(match data_type {
+        DataType::Timestamp(_, zone) => quoted(&iso_8601(&text, zone.is_some())),
+        DataType::UInt32 => quoted(&text),
+        _ if already || data_type.is_numeric() && text.ends_with(|last: char| last.is_ascii_digit()) => text,
+        _ => quoted(&text),
     })
+}
+
+/// `2020-01-02 03:04:05+00` as `2020-01-02T03:04:05+00:00`.
+fn iso_8601(text: &str, zoned: bool) -> String {
+    let (moment, era) = match text.strip_suffix(" BC") {
+        Some(moment) => (moment, " BC"),
+        None => (text, ""),
+    };
+    let mut iso = moment.replacen(' ', "T", 1);
+    let whole_hours = |iso: &str| iso.rfind(['+', '-']).is_some_and(|sign| iso.len() - sign == 3);
+    if zoned && whole_hours(&iso) {
+        iso.push_str(":00");
+    }
+    iso + era
 }
 
 fn quoted(text: &str) -> String {

@@ -10,6 +10,8 @@ mod definitions;
 mod error;
 mod function;
 mod json;
+mod json_access;
+mod json_text;
 mod keywords;
 mod quoting;
 mod registered;
@@ -34,6 +36,8 @@ pub use datum::read_array_text;
 pub use error::{FunctionError, FunctionErrorKind};
 pub use function::is_vector;
 pub use json::JSON_OF_ARRAY;
+pub use json_access::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
+pub use json_text::Json;
 pub use keywords::is_reserved;
 pub use registered::REGISTERED_TYPES;
 pub use single_value::single_value;
@@ -63,7 +67,12 @@ const DEFINITIONS: &[&[Definition]] = &[
 /// The scalar functions.
 pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
     let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
-    defined.chain(arrays::polymorphic()).chain(json::functions()).chain([sleep::pg_sleep()]).collect()
+    defined
+        .chain(arrays::polymorphic())
+        .chain(json::functions())
+        .chain(json_access::functions())
+        .chain([sleep::pg_sleep()])
+        .collect()
 }
 
 /// The functions that are tables, by name.

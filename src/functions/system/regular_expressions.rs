@@ -6,9 +6,11 @@ use datafusion::functions::regex::compile_regex;
 use super::datum::{Datum, Returns};
 use super::error::{FunctionError, FunctionErrorKind};
 use super::function::{Call, Definition};
+use crate::functions::pattern::Last;
 
 pub static FUNCTIONS: &[Definition] = &[
     Definition::immutable("regexp_split_to_array", (2, 3), Returns::Texts("text"), split),
+    Definition::immutable("regexp_matches", (2, 3), Returns::TextLists, matches),
     Definition::immutable("regexp_substr", (2, 6), Returns::Text, part),
     Definition::immutable("like_escape", (2, 2), Returns::Text, like_escape),
 ];
@@ -35,6 +37,20 @@ fn like_escape(call: &Call) -> Result<Datum> {
         }
     }
     Ok(out.into())
+}
+
+/// Of every match (with flag `g`), or of the first, the groups; without groups all of it.
+fn matches(call: &Call) -> Result<Datum> {
+    let (text, pattern, flags) = (call.string(0), call.string(1), call.text(2).unwrap_or_default());
+    let mut last = Last::default();
+    let regex = last.pattern(&pattern, &flags)?;
+    let most = if flags.contains('g') { usize::MAX } else { 1 };
+    let groups = |found: regex::Captures<'_>| {
+        let first = usize::from(found.len() > 1);
+        let group = |part: Option<regex::Match<'_>>| Datum::from(part.map(|part| part.as_str().to_owned()));
+        Datum::List(found.iter().skip(first).map(group).collect())
+    };
+    Ok(Datum::List(regex.captures_iter(&text).take(most).map(groups).collect()))
 }
 
 /// `regexp_substr(text, pattern [, from [, n [, flags [, group]]]])`: the n-th match behind a character, or a group of it.

@@ -6,6 +6,10 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::{Command, Direction, Discard, Isolation, Modes, Words};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::statement::{expressions, statement_of};
+use crate::sql_types::{SqlValue, TextStyle, Zone, oid, parse_text, type_by_oid};
+
+/// Zones are less than a week away.
+const ZONE_SECONDS_MAX: i32 = 168 * 3600;
 
 impl Command {
     /// The command that the tokens make; `None` where the statement does not begin like one.
@@ -145,7 +149,7 @@ fn set(words: &mut Words<'_>) -> Result<Command> {
         return Ok(Command::SetTransaction(modes(words)?));
     }
     if words.take_all(&["time", "zone"]) {
-        let value = if words.take("local") || words.take("default") { None } else { Some(value(words)?) };
+        let value = if words.take("local") || words.take("default") { None } else { Some(zone(words)?) };
         return Ok(Command::Set { name: "timezone".to_owned(), value, local });
     }
     if words.take("names") {
@@ -195,20 +199,54 @@ fn value(words: &mut Words<'_>) -> Result<String> {
         Token::Number(digits, _) => digits.clone(),
         Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => text.clone(),
         Token::Word(word) if word.quote_style.is_some() => word.value.clone(),
-        Token::Word(word) if word.value.eq_ignore_ascii_case("interval") => {
-            // SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE
-            words.skip();
-            let Token::SingleQuotedString(offset) = words.peek() else { return Err(words.syntax()) };
-            let offset = offset.clone();
-            words.skip();
-            words.take_all(&["hour", "to", "minute"]);
-            return Ok(offset);
-        }
         Token::Word(word) => word.value.clone(),
         _ => return Err(words.syntax()),
     };
     words.skip();
     Ok(value)
+}
+
+/// A value of `SET TIME ZONE`. `INTERVAL '-03:00' HOUR TO MINUTE` counts to the east, as numbers do.
+fn zone(words: &mut Words<'_>) -> Result<String> {
+    if !words.take("interval") {
+        return value(words);
+    }
+    let Token::SingleQuotedString(text) = words.peek() else { return Err(words.syntax()) };
+    let written = text;
+    words.skip();
+    let unit = if words.take("hour") {
+        if words.take("to") {
+            words.expect("minute")?;
+        }
+        // A bare number counts what the unit says.
+        if written.trim().parse::<f64>().is_ok() { " hour" } else { "" }
+    } else if words.at_end() {
+        ""
+    } else {
+        return Err(Error::new(ErrorKind::Syntax, "time zone interval must be HOUR or HOUR TO MINUTE"));
+    };
+    let invalid = || {
+        Error::new(
+            ErrorKind::InvalidParameter,
+            format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{written}'\""),
+        )
+    };
+    let interval = type_by_oid(oid::INTERVAL).ok_or_else(invalid)?;
+    let offset = match parse_text(interval, &format!("{written}{unit}"), &TextStyle::default())? {
+        SqlValue::Interval(offset) => offset,
+        _ => return Err(invalid()),
+    };
+    if offset.months != 0 {
+        return Err(invalid().with_detail("Cannot specify months in time zone interval."));
+    }
+    if offset.days != 0 {
+        return Err(invalid().with_detail("Cannot specify days in time zone interval."));
+    }
+    let seconds = offset.micros / 1_000_000;
+    match i32::try_from(seconds) {
+        Ok(seconds) if seconds.abs() < ZONE_SECONDS_MAX => Ok(Zone::fixed(seconds).to_string()),
+        _ => Err(invalid()),
+    }
 }
 
 fn reset(words: &mut Words<'_>) -> Result<Command> {

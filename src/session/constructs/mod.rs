@@ -8,9 +8,11 @@ mod casts;
 mod collected;
 mod context;
 mod frames;
+mod row_membership;
 mod set_functions;
 mod subqueries;
 mod syntax;
+mod ties;
 mod types;
 mod windows;
 

@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
-    TableFactor, visit_expressions,
+    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias,
+    TableAliasColumnDef, TableFactor, visit_expressions,
 };
 
 use super::collected::{derived, quoted, select};
@@ -20,10 +20,29 @@ struct SetFunction {
     columns: &'static [&'static str],
 }
 
+impl SetFunction {
+    /// A row in its type, which it loses on the way out of the array.
+    fn typed(&self, row: Expr) -> Expr {
+        let data_type = match self.name {
+            "json_array_elements" => DataType::JSON,
+            "jsonb_array_elements" => DataType::JSONB,
+            _ => return row,
+        };
+        Expr::Cast { kind: CastKind::Cast, expr: Box::new(row), data_type, array: false, format: None }
+    }
+}
+
 const SET_FUNCTIONS: &[SetFunction] = &[
     SetFunction { name: "generate_series", array: "generate_series", columns: &[] },
     SetFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
     SetFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
+    SetFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
+    SetFunction { name: "json_array_elements", array: "json_array_elements", columns: &[] },
+    SetFunction { name: "json_array_elements_text", array: "json_array_elements_text", columns: &[] },
+    SetFunction { name: "jsonb_array_elements", array: "jsonb_array_elements", columns: &[] },
+    SetFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
+    SetFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
+    SetFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
     SetFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
     SetFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
     SetFunction {
@@ -44,7 +63,7 @@ pub fn rows_of(mut function: Function) -> Expr {
     match set_function(&last_word(&function.name)) {
         Some(known) if function.over.is_none() => {
             function.name = super::syntax::name_of(known.array);
-            call(UNNEST, vec![Expr::Function(function)])
+            known.typed(call(UNNEST, vec![Expr::Function(function)]))
         }
         _ => Expr::Function(function),
     }
@@ -109,7 +128,8 @@ pub fn relation_of_function(factor: &mut TableFactor) {
         (Some(known), [array]) if !known.columns.is_empty() => {
             known.columns.iter().map(|column| field(call(UNNEST, vec![array.clone()]), column)).collect()
         }
-        _ => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
+        (Some(known), _) => arrays.iter().map(|array| known.typed(call(UNNEST, vec![array.clone()]))).collect(),
+        (None, _) => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
     };
     if ordinality {
         values.push(call(UNNEST, vec![call(ARRAY_ORDINALS, arrays)]));
@@ -167,6 +187,7 @@ fn is_constant(expr: &Expr) -> bool {
 pub fn function_columns(name: &str) -> Option<Vec<String>> {
     let columns = match set_function(name) {
         Some(known) if !known.columns.is_empty() => known.columns.iter().map(|column| (*column).to_owned()).collect(),
+        Some(known) if known.name.contains("_array_elements") => vec!["value".to_owned()],
         Some(_) => return None,
         None => crate::functions::system::table_function_columns(name)?,
     };

@@ -11,7 +11,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::collected::array_of_query;
+use super::row_membership;
 use super::set_functions::{relation_of_function, rows_of};
+use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
 
@@ -59,6 +61,9 @@ impl VisitorMut for Rewriter {
                 }
             }
         }
+        if let Err(unsupported) = with_ties(query) {
+            return ControlFlow::Break(unsupported);
+        }
         self.windows.enter_query(query)
     }
 
@@ -68,6 +73,9 @@ impl VisitorMut for Rewriter {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        if let Err(unsupported) = row_membership::in_conditions(select) {
+            return ControlFlow::Break(unsupported);
+        }
         self.windows.enter(select)
     }
 
@@ -79,6 +87,10 @@ impl VisitorMut for Rewriter {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         match expr {
             Expr::Function(Function { over: Some(window), .. }) => self.windows.complete(window),
+            Expr::InSubquery { .. } => match row_membership::as_value(expr) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(unsupported) => ControlFlow::Break(unsupported),
+            },
             _ => ControlFlow::Continue(()),
         }
     }

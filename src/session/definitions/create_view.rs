@@ -12,6 +12,7 @@ use super::column_types::{postgres_type, spoken};
 use super::relation_name::{Relation, identifiers, name_in_public};
 use crate::model::ViewName;
 use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::locate::located;
 use crate::session::planning::PlannedStatement;
 use crate::session::position::Source;
 use crate::session::snapshot_catalog::PUBLIC;
@@ -37,12 +38,15 @@ pub async fn create_view(view: CreateView, text: &str, planner: &PlannedStatemen
     };
     let sql = query_text(text)?;
     // What is kept is what is checked: the text, read again.
-    let statement = parse(sql)?;
+    // What is before the query; the last that reads the same is it.
+    let before = text.rfind(sql).and_then(|at| text.get(..at)).unwrap_or_default().chars().count();
+    let statement = parse(sql).map_err(|error| error.moved(before))?;
     let query = match &statement.request {
         Request::Query(query) if matches!(**query, Statement::Query(_)) => query,
         _ => return Err(Error::new(ErrorKind::Invalid, "a view is made of a query")),
     };
-    let planned = planner.view_query(&statement, query).await?;
+    let planned = planner.view_query(&statement, query).await;
+    let planned = planned.map_err(|error| located(error, &statement).moved(before))?;
     if !planned.parameters.is_empty() {
         return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
     }

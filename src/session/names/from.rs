@@ -257,7 +257,9 @@ impl Resolver<'_> {
     ) -> Result<Frame> {
         let alias = match alias {
             Some(alias) => {
-                if let [column] = columns.as_mut_slice() {
+                if let [column] = columns.as_mut_slice()
+                    && column == function
+                {
                     *column = fold(&alias.name);
                 }
                 alias

@@ -8,6 +8,7 @@
 mod expression;
 mod operator;
 mod plan;
+mod projection;
 mod signals;
 mod statement;
 

@@ -17,6 +17,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::WatchedExpr;
 use super::operator::WatchedExec;
+use super::projection::LargeProjectionExec;
 use super::statement::StatementWatch;
 
 /// The same plan, watched: to be run, not to be shown.
@@ -24,7 +25,7 @@ pub fn watched(plan: Arc<dyn ExecutionPlan>, watch: &Arc<StatementWatch>) -> Res
     plan.transform_up(|plan| {
         let plan = match with_watched_expressions(&plan, watch)? {
             Some(join) => join,
-            None => plan,
+            None => LargeProjectionExec::of(&plan, watch)?.unwrap_or(plan),
         };
         Ok(match is_watched(&plan) {
             true => Transformed::yes(WatchedExec::wrap(plan, watch)),

@@ -50,6 +50,17 @@ pub(super) fn list(
     Ok(writeln!(out)?)
 }
 
+/// Tells the database and the user.
+pub(super) fn connection(runner: &mut Runner, out: &mut dyn Write) -> Result<(), Told> {
+    for row in texts(&ask(runner, "SELECT current_database()::text, current_user::text")?)? {
+        if let [Some(database), Some(user)] = &row[..] {
+            let (database, user) = (visible(database), visible(user));
+            writeln!(out, "You are connected to database \"{database}\" as user \"{user}\".")?;
+        }
+    }
+    Ok(())
+}
+
 /// Prints the columns and facts of the relations that a pattern names.
 pub(super) fn describe(runner: &mut Runner, pattern: &str, out: &mut dyn Write) -> Result<(), Told> {
     let pattern = parse(pattern);
@@ -153,6 +164,15 @@ fn listing_query(listing: Listing, pattern: Option<&Pattern>) -> ((&'static str,
                 "SELECT n.nspname AS \"Name\", pg_catalog.pg_get_userbyid(n.nspowner) AS \"Owner\" \
                  FROM pg_catalog.pg_namespace n WHERE true{} ORDER BY 1",
                 name_condition(pattern, "n.nspname")
+            ),
+        ),
+        Listing::Roles => (
+            ("List of roles", "roles"),
+            format!(
+                "SELECT r.rolname AS \"Role name\", concat_ws(', ', CASE WHEN r.rolsuper THEN 'Superuser' END, \
+                 CASE WHEN NOT r.rolcanlogin THEN 'Cannot login' END) AS \"Attributes\" \
+                 FROM pg_catalog.pg_roles r WHERE true{} ORDER BY 1",
+                name_condition(pattern, "r.rolname")
             ),
         ),
         Listing::Databases => (

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use super::local_copy::{self, LocalCopy};
 use crate::frontend::embedded::Database;
 use crate::session::{
     Error, ErrorKind, Interrupt, Outcome, PortalState, Result, Rows, Session, StatementGuard, TransactionStatus,
@@ -97,6 +98,21 @@ impl Runner {
 
     /// Runs one statement and hands over what it gives, on this thread, which may block. Ctrl-C cancels it.
     pub(super) fn run(&mut self, text: &str, take: &mut dyn FnMut(Event) -> Wanted) -> Result<()> {
+        self.run_copying(text, None, take)
+    }
+
+    /// The same for a COPY between a table and a file.
+    pub(super) fn copy(&mut self, copy: LocalCopy, take: &mut dyn FnMut(Event) -> Wanted) -> Result<()> {
+        let text = copy.statement.clone();
+        self.run_copying(&text, Some(copy), take)
+    }
+
+    fn run_copying(
+        &mut self,
+        text: &str,
+        copy: Option<LocalCopy>,
+        take: &mut dyn FnMut(Event) -> Wanted,
+    ) -> Result<()> {
         let mut session = match self.session.take() {
             Some(session) => session,
             None => self.database.own_session()?,
@@ -111,7 +127,7 @@ impl Runner {
             let text = text.to_owned();
             self.threads.spawn(async move {
                 session.active(&text);
-                let done = statement(&mut session, &text, &events, &mut guard).await;
+                let done = statement(&mut session, &text, copy.as_ref(), &events, &mut guard).await;
                 let done = done.and_then(|()| session.succeeded());
                 if done.is_err() {
                     session.failed();
@@ -197,6 +213,7 @@ async fn until(at: Option<tokio::time::Instant>) {
 async fn statement(
     session: &mut Session,
     text: &str,
+    copy: Option<&LocalCopy>,
     events: &mpsc::Sender<Event>,
     guard: &mut StatementGuard,
 ) -> Result<()> {
@@ -208,8 +225,13 @@ async fn statement(
         match guard.run(session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
             Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, guard).await?,
-            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
-                return Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"));
+            Outcome::CopyIn(rows) => {
+                let tag = local_copy::copy_in(session, *rows, copy.ok_or_else(no_file)?, guard).await?;
+                guard.run(sent(events, Event::Done(tag))).await?;
+            }
+            Outcome::CopyOut(rows) => {
+                let tag = local_copy::copy_out(*rows, copy.ok_or_else(no_file)?, guard).await?;
+                guard.run(sent(events, Event::Done(tag))).await?;
             }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
@@ -222,6 +244,11 @@ async fn statement(
         }
     }
     Ok(())
+}
+
+fn no_file() -> Error {
+    Error::new(ErrorKind::Unsupported, "COPY with STDIN or STDOUT is not supported at the prompt")
+        .with_hint("\\copy does it with a file: \\copy TABLE FROM 'FILE' or \\copy (QUERY) TO 'FILE'")
 }
 
 async fn send(events: &mpsc::Sender<Event>, rows: &mut Rows, rows_max: u64, guard: &mut StatementGuard) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::local_copy::{self, LocalCopy};
+
 /// A switch that is set, or turned over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Switch {
@@ -29,6 +31,7 @@ pub(super) enum Listing {
     Schemas,
     Functions,
     Databases,
+    Roles,
 }
 
 /// A meta command.
@@ -50,6 +53,12 @@ pub(super) enum Meta {
     Echo(String),
     Null(Option<String>),
     ConnectionInfo,
+    /// The database that is to be open.
+    Connect(Option<String>),
+    /// A name and its value; nothing lists them.
+    Set(Option<(String, String)>),
+    Unset(String),
+    Copy(LocalCopy),
     Help,
     SqlHelp(Option<String>),
     Quit,
@@ -62,6 +71,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("\\dv", "[PATTERN]", "list views"),
     ("\\dn", "[PATTERN]", "list schemas"),
     ("\\df", "[PATTERN]", "list functions"),
+    ("\\du", "[PATTERN]", "list roles"),
     ("\\l", "", "list databases"),
     (
         "\\x",
@@ -77,7 +87,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("\\r", "", "forget what is written so far"),
     ("\\i", "FILE", "run the statements and commands of a file"),
     ("\\o", "[FILE]", "write results to a file, or to the screen again"),
+    ("\\copy", "...", "copy rows: TABLE FROM 'FILE', or TABLE or (QUERY) TO 'FILE', and options as in COPY"),
     ("\\echo", "TEXT", "print a text"),
+    ("\\set", "[NAME TEXT]", "let :NAME, :'NAME' and :\"NAME\" stand for a text in statements, or list such names"),
+    ("\\unset", "NAME", "forget such a name"),
+    ("\\c", "[DATABASE]", "tell the database and the user; there is no other database"),
     ("\\conninfo", "", "tell what is open"),
     ("\\h", "[NAME]", "statements, and how they are written"),
     ("\\?", "", "these commands"),
@@ -92,12 +106,18 @@ pub(super) fn parse(line: &str) -> Result<Meta, String> {
     if name == "\\echo" {
         return Ok(Meta::Echo(arguments(name, rest)?.join(" ")));
     }
+    if name == "\\copy" {
+        return local_copy::parse(rest).map(Meta::Copy);
+    }
     if name == "\\h" {
         let topic = rest.trim_end_matches(';').trim();
         return Ok(Meta::SqlHelp((!topic.is_empty()).then(|| topic.to_owned())));
     }
     // Names keep their quotes, which tell their case.
-    let is_pattern = matches!(name, "\\d" | "\\dt" | "\\dv" | "\\dn" | "\\df");
+    // A plus asks for more of what is told anyway.
+    let listed = name.strip_suffix('+').filter(|name| name.starts_with("\\d") || *name == "\\l");
+    let name = listed.unwrap_or(name);
+    let is_pattern = matches!(name, "\\d" | "\\dt" | "\\dv" | "\\dn" | "\\df" | "\\du");
     if is_pattern {
         let pattern = rest.trim_end_matches(';').trim();
         let pattern = (!pattern.is_empty()).then(|| pattern.to_owned());
@@ -107,6 +127,7 @@ pub(super) fn parse(line: &str) -> Result<Meta, String> {
             ("\\dt", pattern) => Meta::List(Listing::Tables, pattern),
             ("\\dv", pattern) => Meta::List(Listing::Views, pattern),
             ("\\dn", pattern) => Meta::List(Listing::Schemas, pattern),
+            ("\\du", pattern) => Meta::List(Listing::Roles, pattern),
             (_, pattern) => Meta::List(Listing::Functions, pattern),
         });
     }
@@ -158,6 +179,15 @@ pub(super) fn parse(line: &str) -> Result<Meta, String> {
                 [] => Err("\\pset: there is one option to set: null".to_owned()),
                 [option, ..] => Err(format!("\\pset: unknown option \"{option}\"; there is one: null")),
             }
+        }
+        "\\c" => {
+            too_many(1)?;
+            Ok(Meta::Connect(words.first().map(|name| (*name).to_owned())))
+        }
+        "\\set" => Ok(Meta::Set(words.split_first().map(|(name, values)| ((*name).to_owned(), values.concat())))),
+        "\\unset" => {
+            too_many(1)?;
+            words.first().map(|name| Meta::Unset((*name).to_owned())).ok_or("\\unset: name a variable".to_owned())
         }
         "\\i" => {
             too_many(1)?;
@@ -222,6 +252,14 @@ mod tests {
             ("\\d \"My Table\";", Meta::Describe("\"My Table\"".to_owned())),
             ("\\dt  rowkey.* ", Meta::List(Listing::Tables, Some("rowkey.*".to_owned()))),
             ("\\l", Meta::List(Listing::Databases, None)),
+            ("\\dt+ a*", Meta::List(Listing::Tables, Some("a*".to_owned()))),
+            ("\\d+ t", Meta::Describe("t".to_owned())),
+            ("\\l+", Meta::List(Listing::Databases, None)),
+            ("\\du", Meta::List(Listing::Roles, None)),
+            ("\\c", Meta::Connect(None)),
+            ("\\set n 1 ' 2'", Meta::Set(Some(("n".to_owned(), "1 2".to_owned())))),
+            ("\\set", Meta::Set(None)),
+            ("\\unset n", Meta::Unset("n".to_owned())),
             ("\\x", Meta::Expanded(Expanded::Toggle)),
             ("\\x AUTO", Meta::Expanded(Expanded::Auto)),
             ("\\timing off", Meta::Timing(Switch::Off)),
@@ -247,6 +285,7 @@ mod tests {
             ("\\timing auto", "\\timing: \"auto\" is neither on nor off"),
             ("\\q now", "\\q: extra argument \"now\""),
             ("\\i", "\\i: name a file"),
+            ("\\x+", "invalid command \\x+; try \\? for help"),
             ("\\i 'a", "\\i: unterminated quoted string"),
             ("\\pset border 2", "\\pset: unknown option \"border\"; there is one: null"),
         ] {
@@ -258,7 +297,8 @@ mod tests {
     fn every_command_that_help_names_is_known() {
         for (name, takes, _) in COMMANDS {
             let line = match *takes {
-                "FILE" | "TEXT" => format!("{name} x"),
+                "FILE" | "TEXT" | "NAME" => format!("{name} x"),
+                "..." => format!("{name} x from y"),
                 "null TEXT" => format!("{name} null x"),
                 _ => (*name).to_owned(),
             };

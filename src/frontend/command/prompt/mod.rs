@@ -13,11 +13,13 @@ mod execute;
 mod help;
 mod history;
 mod lexer;
+mod local_copy;
 mod meta;
 mod pager;
 mod shell;
 mod statements;
 mod trouble;
+mod variables;
 
 use super::failure::{Failure, Outcome};
 use super::serve::COMPUTE_STACK_BYTES;

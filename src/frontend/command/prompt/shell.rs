@@ -11,11 +11,13 @@ use super::completion::Completion;
 use super::describe::{self, Told};
 use super::display::{self, Display};
 use super::editor::{self, LineEditor};
-use super::execute::{Interrupts, Runner};
+use super::execute::{Event, Interrupts, Runner, Wanted};
 use super::history::Kept;
+use super::local_copy::LocalCopy;
 use super::meta::{self, Expanded, Meta, Switch};
 use super::pager::{Screen, pager_of_environment};
 use super::statements::{Lines, Open, Piece, prompt};
+use super::variables::Variables;
 use super::{edit, help, trouble};
 use crate::frontend::command::failure::{Failure, tell};
 use crate::frontend::command::sql::read_file;
@@ -46,6 +48,7 @@ pub(super) struct Shell {
     last: String,
     /// How many files are being run, each by the one before.
     includes: usize,
+    variables: Variables,
 }
 
 impl Shell {
@@ -58,7 +61,18 @@ impl Shell {
         let kept = Kept::load(&mut editor);
         let display = Display::new(pager_of_environment());
         let (lines, last) = (Lines::default(), String::new());
-        Ok(Self { database, location, editor, kept, runner, display, lines, last, includes: 0 })
+        Ok(Self {
+            database,
+            location,
+            editor,
+            kept,
+            runner,
+            display,
+            lines,
+            last,
+            includes: 0,
+            variables: Variables::default(),
+        })
     }
 
     /// Reads lines until the user leaves.
@@ -122,10 +136,25 @@ impl Shell {
     /// Runs a statement and shows what it gives; `expanded` whatever is set.
     fn statement(&mut self, text: &str, expanded: bool) -> Result<(), Failure> {
         text.clone_into(&mut self.last);
+        let text = self.variables.filled(text);
+        self.ran(&text, expanded, |runner, take| runner.run(&text, take))
+    }
+
+    fn copy(&mut self, copy: LocalCopy) -> Result<(), Failure> {
+        let text = copy.statement.clone();
+        self.ran(&text, false, |runner, take| runner.copy(copy, take))
+    }
+
+    fn ran(
+        &mut self,
+        text: &str,
+        expanded: bool,
+        run: impl FnOnce(&mut Runner, &mut dyn FnMut(Event) -> Wanted) -> crate::session::Result<()>,
+    ) -> Result<(), Failure> {
         let screen = self.screen();
         let began = Instant::now();
         let mut showing = self.display.begin(screen, expanded);
-        let done = self.runner.run(text, &mut |event| showing.take(event));
+        let done = run(&mut self.runner, &mut |event| showing.take(event));
         let took = began.elapsed();
         let shown = showing.finish(done.is_ok());
         if let Err(error) = done {
@@ -139,7 +168,10 @@ impl Shell {
     }
 
     fn meta(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
-        let meta = match meta::parse(line) {
+        // What `\copy` names is not looked into.
+        let filled =
+            if line.trim_start().starts_with("\\copy") { line.to_owned() } else { self.variables.filled(line) };
+        let meta = match meta::parse(&filled) {
             Ok(meta) => meta,
             Err(message) => {
                 tell(message);
@@ -172,6 +204,18 @@ impl Shell {
                 self.display.null = text;
             }
             Meta::Echo(text) => self.shown(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
+            Meta::Set(None) => print!("{}", visible(&self.variables.listed())),
+            Meta::Set(Some((name, value))) => {
+                if let Err(message) = self.variables.set(&name, &value) {
+                    tell(message);
+                }
+            }
+            Meta::Unset(name) => self.variables.unset(&name),
+            Meta::Connect(Some(database)) if database != self.database.account() => {
+                tell(format_args!("\\c: database \"{}\" does not exist: there is one", visible(&database)));
+            }
+            Meta::Connect(_) => self.shown(|runner, out| describe::connection(runner, out))?,
+            Meta::Copy(copy) => self.copy(copy)?,
             Meta::ConnectionInfo => {
                 let (account, place) = (self.database.account(), self.place());
                 println!(
