@@ -109,7 +109,8 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
     let edm = match &column.takes {
         Takes::Typed { edm, .. } => *edm,
         Takes::Shown { .. } => EdmType::Int64,
-        _ => return Ok(None),
+        Takes::PartitionKey | Takes::RowKey => EdmType::String,
+        Takes::Timestamp | Takes::Other => return Ok(None),
     };
     let whole = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|digit| digit.is_ascii_digit());
     let integer = || {
@@ -123,6 +124,8 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         }),
         (EdmType::Int32, _) => integer().and_then(|value| i32::try_from(value).ok()).map(Value::Int32),
         (EdmType::Int64, _) => integer().map(Value::Int64),
+        // As an integer is written, whatever it was written as.
+        (EdmType::String, _) => integer().map(|value| Value::String(value.to_string())),
         (EdmType::Double, _) => match parse_text(known(oid::FLOAT8)?, digits, &TextStyle::default()) {
             Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative { -value } else { value })),
             _ => None,

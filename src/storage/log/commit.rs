@@ -2,6 +2,9 @@
 //!
 //! The thread takes all appends that wait, writes them with one write, makes them durable with one sync, runs what each of
 //! them wants done, in log order, and only then answers. While it syncs, the next group gathers.
+//!
+//! Where one caller writes alone, waking the thread and being woken by it takes as long as the sync. Then the caller does the thread's
+//! work itself: an append that finds nobody at work, after a group of one, is written by whoever waits for its answer ([`Lead`]).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -53,6 +56,7 @@ pub struct Log {
     checkpoints: Checkpoints,
     queue: Arc<Queue>,
     committer: Option<JoinHandle<Result<()>>>,
+    writing: Arc<Writing>,
 }
 
 impl Log {
@@ -84,14 +88,15 @@ impl Log {
         let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, from, apply).await?;
         let checkpoints = Checkpoints::list(store.as_ref()).await?;
         let queue = Arc::new(Queue::new(writer.next() - 1));
+        let writing = Arc::new(Writing { writer: Mutex::new(writer), durability });
         let committer = {
-            let queue = Arc::clone(&queue);
+            let (queue, writing) = (Arc::clone(&queue), Arc::clone(&writing));
             thread::Builder::new()
                 .name("rowkey-log".to_owned())
-                .spawn(move || run(&queue, writer, durability))
+                .spawn(move || run(&queue, &writing))
                 .map_err(Error::Thread)?
         };
-        Ok((Self { store, segments, checkpoints, queue, committer: Some(committer) }, replayed))
+        Ok((Self { store, segments, checkpoints, queue, committer: Some(committer), writing }, replayed))
     }
 
     /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence numbers in the order of
@@ -130,10 +135,11 @@ impl Log {
         } else if entry.payload.len() > PAYLOAD_BYTES_MAX {
             let bytes = entry.payload.len() as u64;
             entry.answer(Err(Error::TooLong { bytes, bytes_max: PAYLOAD_BYTES_MAX as u64 }));
-        } else {
-            self.queue.push(entry);
+        } else if self.queue.push(entry) {
+            let lead = Lead { queue: Arc::clone(&self.queue), writing: Arc::clone(&self.writing), begun: false };
+            return Appended { lead: Some(lead), answer };
         }
-        Appended(answer)
+        Appended { lead: None, answer }
     }
 
     /// Syncs what is written; gives the highest sequence number that is durable then. Blocks.
@@ -145,7 +151,7 @@ impl Log {
     pub fn settle(&self) -> Appended {
         let (done, answer) = oneshot::channel();
         self.queue.want_sync(done);
-        Appended(answer)
+        Appended { lead: None, answer }
     }
 
     /// Whether appends are refused for want of a segment. The caller takes back what it has built on them, and goes on.
@@ -225,9 +231,19 @@ const PANICKED: &str = "the thread that writes the log has panicked";
 
 /// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
 #[derive(Debug)]
-pub struct Appended(oneshot::Receiver<Result<u64>>);
+pub struct Appended {
+    /// Whoever waits for the answer writes the record first.
+    lead: Option<Lead>,
+    answer: oneshot::Receiver<Result<u64>>,
+}
 
 impl Appended {
+    /// Whether it is written by whoever waits for it.
+    #[cfg(test)]
+    pub fn is_led(&self) -> bool {
+        self.lead.is_some()
+    }
+
     /// Blocks this thread until the answer is there.
     pub fn wait(self) -> Result<u64> {
         let mut answer = pin!(self);
@@ -246,10 +262,81 @@ impl Future for Appended {
     type Output = Result<u64>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(|answer| {
+        if let Some(lead) = self.lead.take() {
+            lead.write();
+        }
+        Pin::new(&mut self.answer).poll(context).map(|answer| {
             // An entry dropped without an answer was in the hands of a thread that panicked.
             answer.unwrap_or_else(|_| Err(Error::OutcomeUnknown { cause: Arc::from(PANICKED) }))
         })
+    }
+}
+
+/// The turn of a caller to write its own append, which waits in the queue. Dropped unused, it goes to the thread.
+struct Lead {
+    queue: Arc<Queue>,
+    writing: Arc<Writing>,
+    begun: bool,
+}
+
+impl Lead {
+    /// Writes the record and answers it. Blocks for the sync.
+    fn write(mut self) {
+        self.begun = true;
+        // The thread has taken it if the log was closed meanwhile.
+        let Some(entry) = self.queue.state().claimed.take() else { return };
+        let _end = EndOfTurn(&self.queue);
+        let _guard = PoisonAtEnd(&self.queue);
+        let mut writer = self.writing.writer();
+        // Why it failed has been told, and the queue refuses what follows.
+        let _ = commit(&self.queue, &mut writer, VecDeque::from([entry]), self.writing.durability);
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        if self.begun {
+            return;
+        }
+        let mut state = self.queue.state();
+        if state.give_to_thread() {
+            drop(state);
+            self.queue.changed.notify_one();
+        }
+    }
+}
+
+impl fmt::Debug for Lead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lead").field("begun", &self.begun).finish_non_exhaustive()
+    }
+}
+
+/// Hands the log back, however the caller's work ends.
+struct EndOfTurn<'a>(&'a Queue);
+
+impl Drop for EndOfTurn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.is_writing = false;
+        state.is_alone = state.waiting.is_empty();
+        let wanted = !state.waiting.is_empty() || !state.syncs.is_empty() || state.closed;
+        drop(state);
+        if wanted {
+            self.0.changed.notify_one();
+        }
+    }
+}
+
+/// The end of the log: whoever has the turn writes.
+struct Writing {
+    writer: Mutex<Writer>,
+    durability: Durability,
+}
+
+impl Writing {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -289,6 +376,12 @@ struct QueueState {
     waiting: VecDeque<Entry>,
     /// Who waits for what is written to be synced.
     syncs: Vec<Answer>,
+    /// Whether somebody has the turn to write.
+    is_writing: bool,
+    /// Whether the last group was of one, and nobody came while it was written.
+    is_alone: bool,
+    /// What its caller is to write, until it begins.
+    claimed: Option<Entry>,
     closed: bool,
     poisoned: Option<Arc<str>>,
     /// Why there is no segment for what came last, and therefore for what comes behind it.
@@ -296,11 +389,24 @@ struct QueueState {
     durable: u64,
 }
 
+impl QueueState {
+    /// Takes the turn from a caller that has not begun; false if there is none.
+    fn give_to_thread(&mut self) -> bool {
+        let Some(entry) = self.claimed.take() else { return false };
+        self.waiting.push_front(entry);
+        self.is_writing = false;
+        true
+    }
+}
+
 impl Queue {
     fn new(durable: u64) -> Self {
         let state = QueueState {
             waiting: VecDeque::new(),
             syncs: Vec::new(),
+            is_writing: false,
+            is_alone: false,
+            claimed: None,
             closed: false,
             poisoned: None,
             stalled: None,
@@ -313,7 +419,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, entry: Entry) {
+    /// Takes an append for the thread; true if the caller is to write it instead.
+    fn push(&self, entry: Entry) -> bool {
         let mut state = self.state();
         let refused = match (&state.poisoned, &state.stalled) {
             (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
@@ -324,12 +431,22 @@ impl Queue {
             Some(error) => {
                 drop(state);
                 entry.answer(Err(error));
+                false
+            }
+            None if state.is_alone && !state.is_writing && state.waiting.is_empty() && state.syncs.is_empty() => {
+                state.is_writing = true;
+                state.claimed = Some(entry);
+                true
             }
             None => {
                 state.waiting.push_back(entry);
-                // The thread that wakes up would find the lock taken.
+                // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
+                let wake = !state.is_writing;
                 drop(state);
-                self.changed.notify_one();
+                if wake {
+                    self.changed.notify_one();
+                }
+                false
             }
         }
     }
@@ -351,11 +468,24 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty.
-    fn take(&self) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
+    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty. `before` is how many were taken the last
+    /// time, all of which are answered.
+    fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
         let mut state = self.state();
+        if let Some(before) = before {
+            state.is_writing = false;
+            state.is_alone = before == 1 && state.waiting.is_empty();
+        }
         loop {
+            if state.closed {
+                state.give_to_thread();
+            }
+            if state.is_writing {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
             if !state.waiting.is_empty() || !state.syncs.is_empty() {
+                state.is_writing = true;
                 return Some((std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs)));
             }
             if state.closed {
@@ -405,11 +535,14 @@ impl Drop for PoisonAtEnd<'_> {
     }
 }
 
-fn run(queue: &Queue, mut writer: Writer, durability: Durability) -> Result<()> {
+fn run(queue: &Queue, writing: &Writing) -> Result<()> {
     let _guard = PoisonAtEnd(queue);
-    while let Some((group, syncs)) = queue.take() {
-        let done =
-            commit(queue, &mut writer, group, durability).and_then(|()| sync(queue, &mut writer, !syncs.is_empty()));
+    let mut before = None;
+    while let Some((group, syncs)) = queue.take(before) {
+        before = Some(group.len());
+        let mut writer = writing.writer();
+        let done = commit(queue, &mut writer, group, writing.durability)
+            .and_then(|()| sync(queue, &mut writer, !syncs.is_empty()));
         let cause = done.err();
         for waiting in syncs {
             let _ = waiting.send(match &cause {
@@ -422,7 +555,12 @@ fn run(queue: &Queue, mut writer: Writer, durability: Durability) -> Result<()> 
             return Err(Error::Poisoned { cause });
         }
     }
-    writer.stamp().map_err(Error::from)
+    let poisoned = queue.state().poisoned.clone();
+    match poisoned {
+        // One of a caller has failed: what it has left is unknown.
+        Some(cause) => Err(Error::Poisoned { cause }),
+        None => writing.writer().stamp().map_err(Error::from),
+    }
 }
 
 /// Syncs what is written, if somebody wants it. The error is why nothing more can be written.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use bytes::Bytes;
 use futures::executor::block_on;
@@ -59,18 +60,35 @@ fn segments(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     files.keys().filter(|path| paths::parse_log_segment(path).is_some()).cloned().collect()
 }
 
+/// An answer that somebody waits for already, or nobody yet.
+enum Answer {
+    Awaited(thread::JoinHandle<Result<u64>>),
+    Open(Appended),
+}
+
+impl Answer {
+    fn wait(self) -> Result<u64> {
+        match self {
+            Answer::Awaited(thread) => thread.join().expect("no panic"),
+            Answer::Open(answer) => answer.wait(),
+        }
+    }
+}
+
 /// Appends the first record alone and the others as one group, which gathers while the log's thread is held at the first.
-fn append_as_group(log: &Log, payloads: &[Bytes]) -> Vec<Appended> {
+fn append_as_group(log: &Log, payloads: &[Bytes]) -> Vec<Answer> {
     let Some((first, others)) = payloads.split_first() else { return Vec::new() };
     let (reached, reaching) = mpsc::channel();
     let (release, held) = mpsc::channel();
-    let mut answers = vec![log.append_then(KIND, first.clone(), move |_| {
+    let first = log.append_then(KIND, first.clone(), move |_| {
         let _ = reached.send(());
         let _ = held.recv();
-    })];
+    });
+    // It may be written by whoever waits for it.
+    let mut answers = vec![Answer::Awaited(thread::spawn(move || first.wait()))];
     // Not reached if the append fails.
     let _ = reaching.recv();
-    answers.extend(others.iter().map(|payload| log.append(KIND, payload.clone())));
+    answers.extend(others.iter().map(|payload| Answer::Open(log.append(KIND, payload.clone()))));
     let _ = release.send(());
     answers
 }
@@ -312,4 +330,41 @@ fn a_failed_write_or_sync_ends_writing_and_not_reading() {
         assert!(matches!(log.close().unwrap_err(), Error::Poisoned { .. }));
         assert_eq!(store.operations(), operations, "closing wrote nothing");
     }
+}
+
+#[test]
+fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
+    let store = memory(BTreeMap::new());
+    let log = open(Arc::clone(&store) as _, 0).expect("opens").log;
+    let mut written = Vec::new();
+    let mut led = 0;
+    for round in 0..40 {
+        let appended = log.append(KIND, payload(round));
+        led += usize::from(appended.is_led());
+        written.push(payload(round));
+        match round % 4 {
+            // Waited for, dropped, and behind another one that was dropped or is written by nobody yet.
+            0 | 1 => drop(appended.wait().expect("durable")),
+            2 => drop(appended),
+            _ => {
+                let behind = log.append(KIND, payload(round + 100));
+                written.push(payload(round + 100));
+                let waiting = thread::spawn(move || behind.wait());
+                if round % 8 == 3 {
+                    drop(appended);
+                } else {
+                    appended.wait().expect("durable");
+                }
+                waiting.join().expect("no panic").expect("durable");
+            }
+        }
+    }
+    assert!(led > 5, "{led} of 40 were written by their callers");
+    // One that nobody waits for is written before the log closes.
+    let last = log.append(KIND, payload(1000));
+    written.push(payload(1000));
+    log.close().expect("closes");
+    last.wait().expect("durable");
+    let opened = open(store as _, 0).expect("opens");
+    assert_eq!(opened.payloads(), written);
 }
