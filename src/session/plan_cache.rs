@@ -85,6 +85,9 @@ impl PlanCache {
 
     /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends all plans.
     fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
+        if snapshot.is_private() {
+            return false;
+        }
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.catalog.as_ptr() == Arc::as_ptr(&snapshot.catalog) {
             return true;

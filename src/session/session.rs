@@ -86,6 +86,7 @@ impl Session {
 
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
+        self.registration.signals().clear_commit();
         let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
         let prepared = match self.prepared_before(text, &types) {
             Some(prepared) => Arc::new(prepared),
@@ -204,7 +205,7 @@ impl Session {
     /// A statement failed: an open transaction fails with it.
     pub fn failed(&mut self) {
         self.changes.take();
-        self.transaction.fail();
+        self.transaction.fail(&mut self.settings);
         if self.transaction.status() == TransactionStatus::Idle {
             self.end_portals();
         }
@@ -214,6 +215,25 @@ impl Session {
     pub fn succeeded(&mut self) -> Result<()> {
         for change in self.changes.take() {
             self.set(&change.name, Some(&change.value), change.local)?;
+        }
+        Ok(())
+    }
+
+    /// Statements from here to the end of the request are one transaction, unless there is one.
+    pub fn begin_implicit(&mut self) -> Result<()> {
+        self.transaction.begin_implicit(&mut self.settings)
+    }
+
+    /// Whether the end of the request is the end of a transaction.
+    pub fn is_implicit(&self) -> bool {
+        self.transaction.is_implicit()
+    }
+
+    /// Commits what the request's statements have done together, if they are a transaction.
+    pub async fn commit_implicit(&mut self) -> Result<()> {
+        if self.transaction.is_implicit() {
+            self.commit_writes().await?;
+            self.transaction.end(true, &mut self.settings);
         }
         Ok(())
     }
@@ -567,6 +587,15 @@ impl Session {
 
     /// True unless a commit became a rollback.
     async fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
+        let is_block = self.transaction.status() != TransactionStatus::Idle && !self.transaction.is_implicit();
+        if !is_block {
+            if chain {
+                let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
+                let message = format!("{command} can only be used in transaction blocks");
+                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+            }
+            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
+        }
         let modes = super::commands::Modes {
             isolation: self.settings.get("transaction_isolation").and_then(super::commands::Isolation::parse),
             read_only: Some(self.settings.is_on("transaction_read_only")),
@@ -576,14 +605,6 @@ impl Session {
             self.commit_writes().await?;
         }
         let ended = self.transaction.end(commit, &mut self.settings);
-        if ended.is_none() {
-            if chain {
-                let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
-                let message = format!("{command} can only be used in transaction blocks");
-                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
-            }
-            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
-        }
         self.end_portals();
         if chain {
             self.transaction.begin(modes, &mut self.settings)?;

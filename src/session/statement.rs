@@ -51,6 +51,34 @@ pub enum Request {
     Nothing,
 }
 
+/// What a request changes that a transaction could take back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Some,
+    /// The same, of what comes in after it.
+    Rows,
+}
+
+impl Request {
+    pub fn effect(&self) -> Effect {
+        match self {
+            Request::Write(_) | Request::Define(_) => Effect::Some,
+            Request::Copy(copy) if !super::copy::sends(copy) => Effect::Rows,
+            Request::Command(
+                Command::Set { .. }
+                | Command::Reset(_)
+                | Command::SetSessionTransaction(_)
+                | Command::Execute { .. }
+                | Command::Declare { hold: false, .. },
+            ) => Effect::Some,
+            Request::Query(_) | Request::Explain { .. } | Request::Nothing | Request::Copy(_) | Request::Command(_) => {
+                Effect::None
+            }
+        }
+    }
+}
+
 impl Statement {
     /// As it was written.
     pub fn text(&self) -> &str {

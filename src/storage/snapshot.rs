@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::catalog::{Catalog, Table};
+use super::catalog::{Catalog, Edit, Table};
 use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
-use super::error::Result;
+use super::error::{Error, Result};
 use super::run::{RunFile, RunFiles};
+use super::store::follow_edits;
 use crate::model::{Entity, KeyRef};
 use crate::rows::{PropertyNames, key_bytes};
 
@@ -19,6 +20,8 @@ pub struct Snapshot {
     pub(super) deltas: Arc<Deltas>,
     /// Writes of a transaction that is under way, seen by nobody else.
     own: Option<Arc<OwnWrites>>,
+    /// Whether the catalog is that of a transaction that is under way.
+    is_private: bool,
 }
 
 /// What a transaction has written so far, by table.
@@ -26,7 +29,7 @@ pub type OwnWrites = std::collections::BTreeMap<u64, Arc<Generation>>;
 
 impl Snapshot {
     pub(super) fn new(sequence: u64, catalog: Arc<Catalog>, deltas: Arc<Deltas>) -> Self {
-        Self { sequence, catalog, deltas, own: None }
+        Self { sequence, catalog, deltas, own: None, is_private: false }
     }
 
     pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
@@ -46,6 +49,19 @@ impl Snapshot {
     /// This snapshot as a transaction sees it that has written `own`.
     pub fn with_own_writes(&self, own: Arc<OwnWrites>) -> Self {
         Self { own: Some(own), ..self.clone() }
+    }
+
+    /// This snapshot as a transaction sees it that has made these edits.
+    pub fn with_edits(&self, edits: &[Edit]) -> Result<Self> {
+        let catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
+        let mut deltas = Arc::clone(&self.deltas);
+        follow_edits(Arc::make_mut(&mut deltas), edits);
+        Ok(Self { sequence: self.sequence, catalog, deltas, own: None, is_private: true })
+    }
+
+    /// Whether nobody else sees this catalog.
+    pub fn is_private(&self) -> bool {
+        self.is_private
     }
 
     /// This snapshot with another catalog.
