@@ -156,7 +156,12 @@ fn property_of(table: &Arc<Table>, written: &Ident, verb: &str) -> Result<Arc<st
 }
 
 async fn rename_column(table: &Arc<Table>, from: &Ident, to: &Ident, planner: &PlannedStatement) -> Result<Definition> {
-    let from = property_of(table, from, "rename")?;
+    let from = property_of(table, from, "rename").map_err(|error| match error.kind() {
+        ErrorKind::UnknownColumn => {
+            Error::new(ErrorKind::UnknownColumn, format!("column \"{}\" does not exist", from.value))
+        }
+        _ => error,
+    })?;
     let taken = |name: &str| key_column(to).is_some() || table.columns.iter().any(|column| *column.name == *name);
     if taken(&to.value) {
         let message = format!("column \"{}\" of relation \"{}\" already exists", to.value, table.name);
