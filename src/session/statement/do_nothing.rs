@@ -1,6 +1,6 @@
 //! `MERGE ... WHEN ... THEN DO NOTHING`, which the parser does not know.
 //!
-//! It is given actions that PostgreSQL does not have: a DELETE and an INSERT ROW whose first word is still `DO`.
+//! It is given other actions: a DELETE and an INSERT whose first word is still `DO`.
 
 use std::borrow::Cow;
 
@@ -15,6 +15,7 @@ pub fn with_known_actions(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
     }
     let found: Vec<(usize, Keyword)> = keywords(tokens).collect();
     let mut changed = tokens.to_vec();
+    let mut replaced = Vec::new();
     let mut is_matched = true;
     for (at, words) in found.windows(3).enumerate() {
         // Not those of a CASE.
@@ -32,10 +33,21 @@ pub fn with_known_actions(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
             continue;
         }
         set_keyword(&mut changed[act], if is_matched { Keyword::DELETE } else { Keyword::INSERT });
-        match is_matched {
-            true => changed[nothing].token = Token::Whitespace(Whitespace::Space),
-            false => set_keyword(&mut changed[nothing], Keyword::ROW),
-        }
+        let span = changed[nothing].span;
+        let token = |token| TokenWithSpan::new(token, span);
+        let stand_in = match is_matched {
+            true => vec![token(Token::Whitespace(Whitespace::Space))],
+            false => vec![
+                token(Token::make_keyword("VALUES")),
+                token(Token::LParen),
+                token(Token::make_keyword("NULL")),
+                token(Token::RParen),
+            ],
+        };
+        replaced.push((nothing, stand_in));
+    }
+    for (at, stand_in) in replaced.into_iter().rev() {
+        changed.splice(at..=at, stand_in);
     }
     Cow::Owned(changed)
 }
