@@ -122,7 +122,11 @@ impl Connection {
         let mut place = 0;
         loop {
             if place == self.ahead.len() {
-                let Some(received) = self.receive().await? else { return Ok(false) };
+                let received = match self.messages.try_recv() {
+                    Ok(received) => Some(received),
+                    Err(_) => self.receive().await?,
+                };
+                let Some(received) = received else { return Ok(false) };
                 self.ahead.push_back(received);
             }
             match self.ahead.get(place).map(|received| &received.message) {
