@@ -220,9 +220,10 @@ impl Planner {
         let planned = self.statement(view).query(statement, query, declared).await;
         let planned = planned.map_err(|error| located(error, statement))?;
         let key_read = KeyRead::of(&planned.plan, &planned.parameters);
-        let (snapshot, planning) = (view.snapshot.clone(), view.planning());
         let lasts = reads_tables_only(&planned.plan)?;
-        let plan = Arc::new(Planned { plan: planned.plan, key_read, snapshot, planning, lasts });
+        let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
+        let (catalog, planning) = (Arc::downgrade(&view.snapshot.catalog), view.planning());
+        let plan = Arc::new(Planned { plan, key_read, catalog, planning, lasts });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -402,6 +403,20 @@ fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
         Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;
     Ok(only)
+}
+
+/// A plan to be kept, which holds nothing of the moment that it was made for.
+fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let kept = plan.transform_down_with_subqueries(|node| {
+        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<EntityTable>() else {
+            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+        };
+        scan.source = provider_as_source(Arc::new(table.in_snapshot(table.snapshot().without_content())));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(kept.data)
 }
 
 /// A plan that was made for another moment, with what its tables hold in this snapshot; their columns are the same.

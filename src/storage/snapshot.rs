@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::catalog::{Catalog, Edit, Table};
 use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
 use super::error::{Error, Result};
+use super::manifest::Manifest;
 use super::run::{RunFile, RunFiles};
 use super::store::follow_edits;
 use crate::model::{Entity, KeyRef};
@@ -81,6 +82,12 @@ pub struct TableSnapshot {
 }
 
 impl TableSnapshot {
+    /// The same table with nothing in it: what is kept for later must not keep files from being removed.
+    pub fn without_content(&self) -> Self {
+        let table = Table { manifest: Manifest::default(), ..Table::clone(&self.table) };
+        Self { table: Arc::new(table), sequence: 0, delta: None, own: None }
+    }
+
     /// Whether run files are all there is.
     pub fn is_settled(&self) -> bool {
         self.delta.as_ref().is_none_or(|delta| delta.is_empty()) && self.own.as_ref().is_none_or(|own| own.is_empty())

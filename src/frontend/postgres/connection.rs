@@ -89,7 +89,8 @@ impl Connection {
 
     /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        if !(self.ahead.is_empty() && self.messages.is_empty()) && !self.reply.is_large() {
+        let more = !self.ahead.is_empty() || !self.messages.is_empty();
+        if more && !self.reply.is_large() {
             return Ok(());
         }
         let mut interrupts = self.session.registration().interrupts();

@@ -114,7 +114,7 @@ impl Altered {
         let table = &self.table;
         let edit = Edit::DropColumn { table: table.id, name: Arc::clone(&name) };
         let broken = broken_views(planner, table.id, std::slice::from_ref(&edit)).await?;
-        let dropped = |id: u64| self.definition.edits.iter().any(|edit| *edit == Edit::DropView { id });
+        let dropped = |id: u64| self.definition.edits.contains(&Edit::DropView { id });
         let broken: Vec<_> = broken.into_iter().filter(|view| !dropped(view.id)).collect();
         let what = format!("column {name} of table {}", table.name);
         let dependents = Dependents::among(broken, |view| view.reads.contains(&table.id), &what);
