@@ -256,7 +256,7 @@ def pandas_writes_tables(engine):
             equal(read.n.tolist(), frame.n[:count].tolist())
             equal(read.f.tolist(), frame.f[:count].tolist())
             equal([t for t in read.t if isinstance(t, str)], [t for t in frame.t[:count] if isinstance(t, str)])
-            equal(read.at.tolist(), frame["at"][:count].tolist())
+            equal(read["at"].tolist(), frame["at"][:count].tolist())
         frame[40:].to_sql("Framed", engine, if_exists="append", index=False, method="multi", chunksize=30)
         equal(len(pandas.read_sql_table("Framed", engine)), 100)
         try:
