@@ -308,6 +308,9 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             }
             Edit::CreateTable { .. }
             | Edit::DropTable { .. }
+            | Edit::DropColumn { .. }
+            | Edit::RenameColumn { .. }
+            | Edit::RenameTable { .. }
             | Edit::MaskRows { .. }
             | Edit::SetFolded { .. }
             | Edit::TruncateTable { .. }

@@ -153,8 +153,10 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: String,
-    detail: Option<String>,
-    hint: Option<String>,
+    // Short forms, so that errors stay small.
+    detail: Option<Box<str>>,
+    hint: Option<Box<str>>,
+    context: Option<Box<str>>,
     position: Option<usize>,
     /// Few, so that errors stay small.
     operation: Option<u32>,
@@ -163,16 +165,31 @@ pub struct Error {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), detail: None, hint: None, position: None, operation: None, source: None }
+        Self {
+            kind,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            context: None,
+            position: None,
+            operation: None,
+            source: None,
+        }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into());
         self
     }
 
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
+        self.detail = Some(detail.into().into());
+        self
+    }
+
+    /// Says what was being done, in the words of PostgreSQL's CONTEXT.
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.context = Some(context.into().into());
         self
     }
 
@@ -200,6 +217,11 @@ impl Error {
     /// More about what happened, as a sentence.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
+    }
+
+    /// What was being done.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
     }
 
     /// The character of the statement that it is about, counted from 1.
@@ -571,7 +593,7 @@ impl Error {
             NameErrorKind::Unsupported => ErrorKind::Unsupported,
         };
         let mut found = Self::new(kind, error.message);
-        found.hint = error.hint;
+        found.hint = error.hint.map(Into::into);
         // PostgreSQL does not say where a name is given to a second table.
         let placed = kind != ErrorKind::DuplicateAlias || !found.message.starts_with("table name");
         found.position = error.position.filter(|_| placed).map(|at| source.position(at));

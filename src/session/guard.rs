@@ -26,26 +26,39 @@ impl StatementGuard {
         // A timeout beyond what a clock can show is none.
         let deadline = timeout.and_then(|timeout| timer_now().checked_add(timeout));
         signals.clear_cancel();
+        signals.clear_commit();
         signals.set_deadline(deadline);
         Self { interrupts: signals.interrupts(), signals, deadline }
     }
 
-    /// Runs a step of the statement. Dropped steps stop their work: streams end their tasks with them.
+    /// Runs a step of the statement. Dropped steps stop their work: streams end their tasks with them. A commit under way is not
+    /// stopped, and what was committed is told.
     pub async fn run<T>(&mut self, step: impl Future<Output = Result<T>>) -> Result<T> {
-        let timeout = async {
-            match self.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
+        tokio::pin!(step);
+        loop {
+            let timeout = async {
+                match self.deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let stopped = tokio::select! {
+                biased;
+                told = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
+                    // Without a sender the session is no more.
+                    interrupted(told.map_or(Interrupt::Terminate, |told| *told))
+                }
+                () = timeout => timed_out(),
+                done = &mut step => return done,
+            };
+            if !self.signals.commits() {
+                return Err(stopped);
             }
-        };
-        tokio::select! {
-            biased;
-            told = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
-                // Without a sender the session is no more.
-                Err(interrupted(told.map_or(Interrupt::Terminate, |told| *told)))
+            tokio::select! {
+                biased;
+                done = &mut step => return done,
+                () = self.signals.commit_fails() => {}
             }
-            () = timeout => Err(timed_out()),
-            done = step => done,
         }
     }
 }

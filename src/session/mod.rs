@@ -56,5 +56,5 @@ pub use prepared::{Column, Prepared};
 pub use registry::{Activity, Interrupt, Registry};
 pub use session::{Outcome, Session, write_tag};
 pub use settings::Settings;
-pub use statement::{parse_all, split as split_statements};
+pub use statement::{Effect, parse_all, split as split_statements};
 pub use transaction::TransactionStatus;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::prepared::{PlanningSettings, Prepared};
+use super::prepared::{Planned, PlanningSettings, Prepared};
 use super::statement::Request;
 use crate::sql_types::PostgresType;
 use crate::storage::{Catalog, Snapshot};
@@ -78,13 +78,22 @@ impl PlanCache {
     pub fn keep(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
         let Some(plan) = &prepared.plan else { return };
         let is_query = matches!(prepared.statement.request, Request::Query(_));
-        if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.is_of_newest(&plan.snapshot) {
+        if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
             self.plans.insert(key(text, types, &plan.planning), Arc::clone(prepared));
         }
     }
 
+    /// Whether a plan was made for the newest catalog that was seen.
+    fn has_newest(&self, plan: &Planned) -> bool {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.catalog.ptr_eq(&plan.catalog)
+    }
+
     /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends all plans.
     fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
+        if snapshot.is_private() {
+            return false;
+        }
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.catalog.as_ptr() == Arc::as_ptr(&snapshot.catalog) {
             return true;

@@ -50,15 +50,13 @@ use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Catalog, Snapshot, Store};
+use crate::storage::{self, Catalog, Edit, Snapshot, Store};
 use crate::system_catalog::{CursorRow, SystemCatalog};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
-/// How often a definition is tried again after somebody else changed the catalog first.
-const DEFINITION_ATTEMPTS_MAX: usize = 5;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -222,9 +220,10 @@ impl Planner {
         let planned = self.statement(view).query(statement, query, declared).await;
         let planned = planned.map_err(|error| located(error, statement))?;
         let key_read = KeyRead::of(&planned.plan, &planned.parameters);
-        let (snapshot, planning) = (view.snapshot.clone(), view.planning());
         let lasts = reads_tables_only(&planned.plan)?;
-        let plan = Arc::new(Planned { plan: planned.plan, key_read, snapshot, planning, lasts });
+        let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
+        let (catalog, planning) = (Arc::downgrade(&view.snapshot.catalog), view.planning());
+        let plan = Arc::new(Planned { plan, key_read, catalog, planning, lasts });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -345,38 +344,26 @@ impl Planner {
         PlannedStatement::new(settings, tables, system, view.settings.search_path())
     }
 
-    /// Runs a statement that defines something: its edits are committed before it answers.
-    pub async fn define(
+    /// What a statement that defines something is to change.
+    pub async fn definition(
         &self,
-        mut view: View,
+        view: &View,
         statement: &Statement,
         definition: &ast::Statement,
     ) -> Result<Definition> {
-        let mut attempt = 1;
-        loop {
-            let planner = self.statement(&view);
-            let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
-            // Places in the statement, which may not be the first of its text.
-            let before = statement.source.slice(0, statement.from).chars().count();
-            let mut defined = defined.map_err(|error| error.moved(before))?;
-            let edits = std::mem::take(&mut defined.edits);
-            if edits.is_empty() {
-                return Ok(defined);
-            }
-            let store = Arc::clone(&self.store);
-            let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
-            match committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
-                // Somebody else was first: the statement is read again, against what there is now.
-                Err(storage::Error::Conflict(_)) if attempt < DEFINITION_ATTEMPTS_MAX => {
-                    attempt += 1;
-                    view.snapshot = self.snapshot();
-                }
-                committed => {
-                    committed?;
-                    return Ok(defined);
-                }
-            }
-        }
+        let planner = self.statement(view);
+        let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
+        // Places in the statement, which may not be the first of its text.
+        let before = statement.source.slice(0, statement.from).chars().count();
+        defined.map_err(|error| error.moved(before))
+    }
+
+    /// Commits what a single statement defines.
+    pub async fn commit_edits(&self, edits: Vec<Edit>) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
+        committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
+        Ok(())
     }
 }
 
@@ -416,6 +403,20 @@ fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
         Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;
     Ok(only)
+}
+
+/// A plan to be kept, which holds nothing of the moment that it was made for.
+fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let kept = plan.transform_down_with_subqueries(|node| {
+        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<EntityTable>() else {
+            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+        };
+        scan.source = provider_as_source(Arc::new(table.in_snapshot(table.snapshot().without_content())));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(kept.data)
 }
 
 /// A plan that was made for another moment, with what its tables hold in this snapshot; their columns are the same.
@@ -530,6 +531,18 @@ impl PlannedStatement {
         let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
         let surroundings = Surroundings { settings: self.settings.clone(), tables, relations: self.relations.clone() };
         surroundings.planner()
+    }
+
+    /// The same for another snapshot.
+    pub fn seeing(&self, snapshot: &Snapshot) -> Self {
+        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.tables.clone() };
+        let relations = self.relations.of(snapshot);
+        Surroundings { settings: self.settings.clone(), tables, relations }.planner()
+    }
+
+    /// Whether a view can be read.
+    pub async fn has_view(&self, view: &Arc<storage::View>) -> bool {
+        self.tables.views.expand(view, &self.tables).await.is_ok()
     }
 
     /// The zone of times without one.

@@ -1,6 +1,6 @@
 //! Statements that were parsed and planned once, to be run with different values.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow::datatypes::FieldRef;
 use datafusion::logical_expr::LogicalPlan;
@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::statement::{Request, Statement};
 use super::writes::KeyWrite;
 use crate::sql_types::PostgresType;
-use crate::storage::Snapshot;
+use crate::storage::{Catalog, Snapshot};
 
 /// A column of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +74,8 @@ pub(super) struct Planned {
     pub plan: LogicalPlan,
     /// The same as a read of few keys, if it is one.
     pub key_read: Option<KeyRead>,
-    pub snapshot: Snapshot,
+    /// What it was planned for. Statements may lie idle for long, so neither this nor the plan holds what a snapshot does.
+    pub catalog: Weak<Catalog>,
     pub planning: PlanningSettings,
     /// False where the plan holds something of the session that made it: the rows of the catalog are those that it sees.
     pub lasts: bool,
@@ -106,7 +107,12 @@ impl PlanningSettings {
 }
 
 impl Planned {
+    /// Whether it was planned for this very catalog. The address is not given to another one while this knows it.
+    pub fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
+        self.catalog.as_ptr() == Arc::as_ptr(catalog)
+    }
+
     pub fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
-        self.lasts && Arc::ptr_eq(&self.snapshot.catalog, &snapshot.catalog) && self.planning == *planning
+        self.lasts && self.is_of(&snapshot.catalog) && self.planning == *planning
     }
 }

@@ -38,6 +38,11 @@ impl SnapshotRelations {
         Self::new(&self.snapshot, &self.account, self.system.clone(), search_path)
     }
 
+    /// The relations of another snapshot.
+    pub fn of(&self, snapshot: &Snapshot) -> Self {
+        Self { snapshot: snapshot.clone(), ..self.clone() }
+    }
+
     fn table(&self, name: &str) -> Option<&Arc<Table>> {
         let name = TableName::parse(name).ok()?;
         self.snapshot.catalog.table(&self.account, &name)

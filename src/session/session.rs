@@ -28,6 +28,7 @@ use crate::sql_types::{PostgresType, SqlValue, field};
 use crate::system_catalog::CursorRow;
 
 mod cursors;
+mod ending;
 mod values;
 mod writing;
 
@@ -86,6 +87,7 @@ impl Session {
 
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
+        self.registration.signals().clear_commit();
         let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
         let prepared = match self.prepared_before(text, &types) {
             Some(prepared) => Arc::new(prepared),
@@ -204,7 +206,7 @@ impl Session {
     /// A statement failed: an open transaction fails with it.
     pub fn failed(&mut self) {
         self.changes.take();
-        self.transaction.fail();
+        self.transaction.fail(&mut self.settings);
         if self.transaction.status() == TransactionStatus::Idle {
             self.end_portals();
         }
@@ -563,32 +565,6 @@ impl Session {
             }
         }
         Ok(Outcome::Done(tag))
-    }
-
-    /// True unless a commit became a rollback.
-    async fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
-        let modes = super::commands::Modes {
-            isolation: self.settings.get("transaction_isolation").and_then(super::commands::Isolation::parse),
-            read_only: Some(self.settings.is_on("transaction_read_only")),
-            deferrable: Some(self.settings.is_on("transaction_deferrable")),
-        };
-        if commit {
-            self.commit_writes().await?;
-        }
-        let ended = self.transaction.end(commit, &mut self.settings);
-        if ended.is_none() {
-            if chain {
-                let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
-                let message = format!("{command} can only be used in transaction blocks");
-                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
-            }
-            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
-        }
-        self.end_portals();
-        if chain {
-            self.transaction.begin(modes, &mut self.settings)?;
-        }
-        Ok(ended.unwrap_or(true))
     }
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {

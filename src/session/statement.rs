@@ -1,5 +1,7 @@
 //! From text to statements.
 
+mod do_nothing;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -20,6 +22,7 @@ use super::precedence;
 use super::snapshot_catalog::ACCESS_PATHS;
 use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
+pub use do_nothing::is_nothing;
 
 /// A parsed statement, and where it stands in its text.
 #[derive(Debug, Clone)]
@@ -49,6 +52,34 @@ pub enum Request {
     Define(Box<ast::Statement>),
     /// Blanks and comments.
     Nothing,
+}
+
+/// What a request changes that a transaction could take back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Some,
+    /// The same, of what comes in after it.
+    Rows,
+}
+
+impl Request {
+    pub fn effect(&self) -> Effect {
+        match self {
+            Request::Write(_) | Request::Define(_) => Effect::Some,
+            Request::Copy(copy) if !super::copy::sends(copy) => Effect::Rows,
+            Request::Command(
+                Command::Set { .. }
+                | Command::Reset(_)
+                | Command::SetSessionTransaction(_)
+                | Command::Execute { .. }
+                | Command::Declare { hold: false, .. },
+            ) => Effect::Some,
+            Request::Query(_) | Request::Explain { .. } | Request::Nothing | Request::Copy(_) | Request::Command(_) => {
+                Effect::None
+            }
+        }
+    }
 }
 
 impl Statement {
@@ -115,7 +146,7 @@ pub(super) fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
         None => {
             let tokens = &*abbreviations::spelled_out(tokens);
             limits::refuse(tokens)?;
-            let mut parser = parser(tokens);
+            let mut parser = parser(&do_nothing::with_known_actions(tokens));
             let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
             let rest = parser.peek_token();
             if rest.token != Token::EOF {

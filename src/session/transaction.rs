@@ -1,11 +1,13 @@
 //! The transaction of a session.
 
+use std::collections::BTreeSet;
+
 use super::commands::{Isolation, Modes};
 use super::error::{Error, ErrorKind, Result};
 use super::settings::Settings;
-use super::writes::OwnChanges;
+use super::writes::{Mark, OwnChanges};
 use crate::model::DateTime;
-use crate::storage::Snapshot;
+use crate::storage::{Definitions, Edit, Snapshot};
 
 /// What ReadyForQuery says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +30,25 @@ struct Block {
     /// When its first statement ran.
     began: Option<DateTime>,
     failed: bool,
-    /// Names of savepoints, the oldest first; one can be there several times. Each with its place among the writes.
-    savepoints: Vec<(String, u64)>,
+    /// Begun by statements that were sent together, not by BEGIN.
+    is_implicit: bool,
+    /// The oldest first; several can have one name.
+    savepoints: Vec<Savepoint>,
     own: OwnChanges,
+    definitions: Vec<Edit>,
+    /// The snapshot with the definitions.
+    defined: Option<Snapshot>,
+    /// Tables that nobody else may write to until the block is committed.
+    unwritten: BTreeSet<u64>,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    own: Mark,
+    definitions: usize,
+    defined: Option<Snapshot>,
+    unwritten: BTreeSet<u64>,
 }
 
 impl Transaction {
@@ -42,10 +60,14 @@ impl Transaction {
         }
     }
 
-    /// A statement failed.
-    pub fn fail(&mut self) {
-        if let Some(block) = &mut self.block {
-            block.failed = true;
+    /// A statement failed: what BEGIN has begun waits for its end, anything else has ended.
+    pub fn fail(&mut self, settings: &mut Settings) {
+        match &mut self.block {
+            Some(block) if block.is_implicit => {
+                self.end(false, settings);
+            }
+            Some(block) => block.failed = true,
+            None => {}
         }
     }
 
@@ -59,19 +81,23 @@ impl Transaction {
         }
     }
 
-    /// Begins a block; false if there is one already.
+    /// Begins a block; false if there is one already. One that nobody has begun becomes one that somebody has.
     pub fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<bool> {
-        if self.block.is_some() {
+        if let Some(block) = &mut self.block {
             set_modes(modes, settings)?;
-            return Ok(false);
+            return Ok(std::mem::take(&mut block.is_implicit));
         }
         settings.save();
         self.block = Some(Block {
             snapshot: None,
             began: None,
             failed: false,
+            is_implicit: false,
             savepoints: Vec::new(),
             own: OwnChanges::default(),
+            definitions: Vec::new(),
+            defined: None,
+            unwritten: BTreeSet::new(),
         });
         let read_only = settings.is_on("default_transaction_read_only");
         let isolation = settings.get("default_transaction_isolation").and_then(Isolation::parse);
@@ -83,6 +109,22 @@ impl Transaction {
         };
         set_modes(modes, settings)?;
         Ok(true)
+    }
+
+    /// Begins the block of statements that are sent together, unless there is a block.
+    pub fn begin_implicit(&mut self, settings: &mut Settings) -> Result<()> {
+        if self.block.is_none() {
+            self.begin(Modes::default(), settings)?;
+            if let Some(block) = &mut self.block {
+                block.is_implicit = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a block that ends with the request.
+    pub fn is_implicit(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.is_implicit)
     }
 
     /// Ends the block; the answer is whether its effects stay. `None` if there was no block.
@@ -98,7 +140,13 @@ impl Transaction {
 
     pub fn savepoint(&mut self, name: String, settings: &mut Settings) -> Result<()> {
         let block = self.block_for("SAVEPOINT")?;
-        block.savepoints.push((name, block.own.mark()));
+        block.savepoints.push(Savepoint {
+            name,
+            own: block.own.mark(),
+            definitions: block.definitions.len(),
+            defined: block.defined.clone(),
+            unwritten: block.unwritten.clone(),
+        });
         settings.save();
         Ok(())
     }
@@ -116,8 +164,11 @@ impl Transaction {
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
-        if let Some((_, mark)) = block.savepoints.last() {
-            block.own.roll_back(*mark);
+        if let Some(savepoint) = block.savepoints.last() {
+            block.own.roll_back(&savepoint.own);
+            block.definitions.truncate(savepoint.definitions);
+            block.defined.clone_from(&savepoint.defined);
+            block.unwritten.clone_from(&savepoint.unwritten);
         }
         settings.restore(at + 1);
         Ok(())
@@ -126,14 +177,17 @@ impl Transaction {
     /// The snapshot of the block, which `newest` gives to the first that asks; without a block, the newest one.
     pub fn snapshot(&mut self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
         match &mut self.block {
-            Some(block) => block.own.seen_by(block.snapshot.get_or_insert_with(newest).clone()),
+            Some(block) => {
+                let taken = block.snapshot.get_or_insert_with(newest);
+                block.own.seen_by(block.defined.as_ref().unwrap_or(taken).clone())
+            }
             None => newest(),
         }
     }
 
     /// The snapshot that the next statement would get, which this does not decide: it may be one that does not read.
     pub fn snapshot_seen(&self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
-        let taken = self.block.as_ref().and_then(|block| block.snapshot.clone());
+        let taken = self.block.as_ref().and_then(|block| block.defined.clone().or_else(|| block.snapshot.clone()));
         taken.unwrap_or_else(newest)
     }
 
@@ -150,19 +204,47 @@ impl Transaction {
         self.block.as_mut().map(|block| &mut block.own)
     }
 
+    /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they are committed.
+    pub fn define(&mut self, edits: Vec<Edit>, unwritten: impl IntoIterator<Item = u64>) -> Result<()> {
+        let no_snapshot = || Error::new(ErrorKind::Internal, "a definition without a snapshot");
+        let block = self.block_for("a definition")?;
+        let seen = block.defined.as_ref().or(block.snapshot.as_ref()).ok_or_else(no_snapshot)?;
+        let defined = seen.with_edits(&edits)?;
+        for edit in &edits {
+            match edit {
+                Edit::TruncateTable { table, .. } => block.own.empty(*table),
+                Edit::DropTable { id } => block.own.forget(*id),
+                _ => {}
+            }
+        }
+        block.defined = Some(defined);
+        block.definitions.extend(edits);
+        block.unwritten.extend(unwritten);
+        Ok(())
+    }
+
+    /// What the block has defined, if it has.
+    pub fn definitions(&self) -> Option<Definitions> {
+        let block = self.block.as_ref().filter(|block| !block.definitions.is_empty())?;
+        let base = block.snapshot.clone()?;
+        Some(Definitions { edits: block.definitions.clone(), base, unwritten: block.unwritten.clone() })
+    }
+
     /// Whether some statement has read already.
     pub fn has_read(&self) -> bool {
         self.block.as_ref().is_some_and(|block| block.snapshot.is_some())
     }
 
     fn block_for(&mut self, command: &str) -> Result<&mut Block> {
-        self.block.as_mut().ok_or_else(|| {
+        // What no BEGIN has begun has no savepoints.
+        let named = !matches!(command, "SAVEPOINT" | "RELEASE SAVEPOINT" | "ROLLBACK TO SAVEPOINT");
+        self.block.as_mut().filter(|block| named || !block.is_implicit).ok_or_else(|| {
             Error::new(ErrorKind::NoActiveTransaction, format!("{command} can only be used in transaction blocks"))
         })
     }
 
     fn find(&mut self, name: &str, command: &str) -> Result<usize> {
-        let found = self.block_for(command)?.savepoints.iter().rposition(|(savepoint, _)| savepoint == name);
+        let found = self.block_for(command)?.savepoints.iter().rposition(|savepoint| savepoint.name == name);
         found.ok_or_else(|| Error::new(ErrorKind::UnknownSavepoint, format!("savepoint \"{name}\" does not exist")))
     }
 }

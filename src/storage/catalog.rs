@@ -86,6 +86,21 @@ pub enum Edit {
         table: u64,
         file: Box<super::run::RunFile>,
     },
+    /// A property has no column any more. The record that says so takes it from every entity.
+    DropColumn {
+        table: u64,
+        name: Arc<str>,
+    },
+    /// The column of a property is that of another one, which had none. The record that says so renames it in every entity.
+    RenameColumn {
+        table: u64,
+        from: Arc<str>,
+        to: Arc<str>,
+    },
+    RenameTable {
+        id: u64,
+        name: String,
+    },
     /// Entity writes up to this sequence number are in the run files that this record names.
     SetFolded {
         table: u64,
@@ -121,7 +136,10 @@ pub enum Edit {
 impl Edit {
     /// Whether it says what has become of entity writes. Programs that know no such writes do not read these.
     pub(super) fn concerns_writes(&self) -> bool {
-        matches!(self, Edit::SetFolded { .. } | Edit::TruncateTable { .. })
+        matches!(
+            self,
+            Edit::SetFolded { .. } | Edit::TruncateTable { .. } | Edit::DropColumn { .. } | Edit::RenameColumn { .. }
+        )
     }
 
     /// Whether it is about tables alone. Programs that know no views read these, and no others.
@@ -241,6 +259,31 @@ impl Catalog {
                     .with_mask(file.id, file.mask.clone())
                     .ok_or_else(|| format!("file {} of table {} does not exist", file.id, table.name))?;
             }
+            Edit::DropColumn { table, name } => {
+                let place = self.column_place(*table, name)?;
+                self.comments.forget_column(*table, name);
+                let table = self.table_mut(*table)?;
+                table.columns.remove(place);
+                table.schema_version += 1;
+            }
+            Edit::RenameColumn { table, from, to } => {
+                let place = self.column_place(*table, from)?;
+                if self.column_place(*table, to).is_ok() {
+                    return Err(format!("column {from} of table {table} is renamed to {to}, which exists"));
+                }
+                self.comments.rename_column(*table, from, to);
+                let table = self.table_mut(*table)?;
+                table.columns[place].name = Arc::clone(to);
+                table.schema_version += 1;
+            }
+            Edit::RenameTable { id, name } => {
+                let account = self.table_mut(*id)?.account.clone();
+                let own = self.table_by_id(*id).is_some_and(|table| table.name.eq_ignore_ascii_case(name));
+                if !own && self.name_is_taken(&account, name) {
+                    return Err(format!("relation \"{name}\" already exists"));
+                }
+                self.table_mut(*id)?.name.clone_from(name);
+            }
             Edit::SetFolded { table, sequence } => {
                 let table = self.table_mut(*table)?;
                 table.folded_sequence = table.folded_sequence.max(*sequence);
@@ -265,6 +308,11 @@ impl Catalog {
             Edit::SetComment { account, object, text } => self.set_comment(account, object, text.as_deref())?,
         }
         Ok(())
+    }
+
+    fn column_place(&self, table: u64, name: &str) -> Result<usize, String> {
+        let found = self.tables.get(&table).and_then(|table| table.columns.iter().position(|at| *at.name == *name));
+        found.ok_or_else(|| format!("column {name} of table {table} does not exist"))
     }
 
     fn table_mut(&mut self, id: u64) -> Result<&mut Table, String> {

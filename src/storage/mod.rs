@@ -28,4 +28,4 @@ pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, W
 pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
 pub use store::{Store, StoreOptions};
-pub use write::{Change, Condition, Operation, Properties, Refusal, Written};
+pub use write::{Change, Condition, Definitions, Operation, Properties, Refusal, Written};

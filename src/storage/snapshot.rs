@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::catalog::{Catalog, Table};
+use super::catalog::{Catalog, Edit, Table};
 use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
-use super::error::Result;
+use super::error::{Error, Result};
+use super::manifest::Manifest;
 use super::run::{RunFile, RunFiles};
+use super::store::follow_edits;
 use crate::model::{Entity, KeyRef};
 use crate::rows::{PropertyNames, key_bytes};
 
@@ -19,6 +21,8 @@ pub struct Snapshot {
     pub(super) deltas: Arc<Deltas>,
     /// Writes of a transaction that is under way, seen by nobody else.
     own: Option<Arc<OwnWrites>>,
+    /// Whether the catalog is that of a transaction that is under way.
+    is_private: bool,
 }
 
 /// What a transaction has written so far, by table.
@@ -26,7 +30,7 @@ pub type OwnWrites = std::collections::BTreeMap<u64, Arc<Generation>>;
 
 impl Snapshot {
     pub(super) fn new(sequence: u64, catalog: Arc<Catalog>, deltas: Arc<Deltas>) -> Self {
-        Self { sequence, catalog, deltas, own: None }
+        Self { sequence, catalog, deltas, own: None, is_private: false }
     }
 
     pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
@@ -48,6 +52,19 @@ impl Snapshot {
         Self { own: Some(own), ..self.clone() }
     }
 
+    /// This snapshot as a transaction sees it that has made these edits.
+    pub fn with_edits(&self, edits: &[Edit]) -> Result<Self> {
+        let catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
+        let mut deltas = Arc::clone(&self.deltas);
+        follow_edits(Arc::make_mut(&mut deltas), edits);
+        Ok(Self { sequence: self.sequence, catalog, deltas, own: None, is_private: true })
+    }
+
+    /// Whether nobody else sees this catalog.
+    pub fn is_private(&self) -> bool {
+        self.is_private
+    }
+
     /// This snapshot with another catalog.
     #[cfg(test)]
     pub fn with_catalog(&self, catalog: Arc<Catalog>) -> Self {
@@ -65,6 +82,12 @@ pub struct TableSnapshot {
 }
 
 impl TableSnapshot {
+    /// The same table with nothing in it: what is kept for later must not keep files from being removed.
+    pub fn without_content(&self) -> Self {
+        let table = Table { manifest: Manifest::default(), ..Table::clone(&self.table) };
+        Self { table: Arc::new(table), sequence: 0, delta: None, own: None }
+    }
+
     /// Whether run files are all there is.
     pub fn is_settled(&self) -> bool {
         self.delta.as_ref().is_none_or(|delta| delta.is_empty()) && self.own.as_ref().is_none_or(|own| own.is_empty())

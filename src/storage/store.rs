@@ -247,12 +247,17 @@ impl Store {
             (answer, files_gone(&before, &head.catalog), snapshot)
         };
         answer.wait()?;
+        self.retire(gone);
+        Ok(snapshot)
+    }
+
+    /// Files that the newest catalog names no more go when nobody reads them; a checkpoint is made if it is time. Blocks for that.
+    pub(super) fn retire(&self, gone: Vec<Arc<RunFile>>) {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(gone);
         // What is committed stays committed, whatever becomes of the log before it.
         let checkpoint = self.checkpoint_when_due();
         self.maintenance.checkpointed(checkpoint.map_err(|error| error.to_string()));
         self.remove_retired();
-        Ok(snapshot)
     }
 
     /// Returns when everything that has been handed to the log is durable and published; an error if some of it never will be.
@@ -339,8 +344,7 @@ impl Head {
         enter: impl FnOnce(&mut Head, u64),
     ) -> Result<Appended> {
         if !edits.is_empty() {
-            self.catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
-            follow_edits(Arc::make_mut(&mut self.deltas), edits);
+            self.enter_edits(edits)?;
         }
         self.sequence += 1;
         let sequence = self.sequence;
@@ -367,6 +371,19 @@ impl Head {
         self.catalog = Arc::clone(&published.catalog);
         self.deltas = Arc::clone(&published.deltas);
         self.known_properties.clear();
+    }
+
+    /// Changes the newest catalog, and the deltas with it.
+    pub fn enter_edits(&mut self, edits: &[Edit]) -> Result<()> {
+        self.catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
+        follow_edits(Arc::make_mut(&mut self.deltas), edits);
+        for edit in edits {
+            if let Edit::TruncateTable { table, .. } = edit {
+                // The properties of its writes are numbered anew.
+                self.known_properties.remove(table);
+            }
+        }
+        Ok(())
     }
 
     /// The sequence number that the next record gets.
@@ -405,6 +422,9 @@ pub(super) fn follow_edits(deltas: &mut Deltas, edits: &[Edit]) {
                 deltas.insert(*table, Arc::default());
             }
             Edit::SetColumns { .. }
+            | Edit::DropColumn { .. }
+            | Edit::RenameColumn { .. }
+            | Edit::RenameTable { .. }
             | Edit::ReplaceRanges { .. }
             | Edit::MaskRows { .. }
             | Edit::SetFolded { .. }
@@ -421,7 +441,7 @@ fn covered_by(snapshot: &Snapshot) -> u64 {
     first.map_or(snapshot.sequence, |first| snapshot.sequence.min(first - 1))
 }
 
-fn files_gone(before: &Catalog, after: &Catalog) -> Vec<Arc<RunFile>> {
+pub(super) fn files_gone(before: &Catalog, after: &Catalog) -> Vec<Arc<RunFile>> {
     let kept: HashSet<u64> = after.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
     let files = before.tables().flat_map(|table| table.manifest.files());
     files.filter(|file| !kept.contains(&file.id)).cloned().collect()

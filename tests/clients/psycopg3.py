@@ -467,6 +467,44 @@ def writing():
 
 
 @check
+def pipelines_and_texts_of_several_statements_are_transactions():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE Piped (n int)")
+        insert = "INSERT INTO piped (partitionkey, rowkey, n) VALUES ('p', %s, 1)"
+        count = "SELECT count(*) FROM piped"
+        try:
+            def pipeline(keys):
+                with connection.pipeline():
+                    for key in keys:
+                        connection.execute(insert, (key,))
+
+            refused("23505", lambda: pipeline(["a", "b", "a", "c"]))
+            equal(one(connection, count)[0], 0)
+            pipeline(["a", "b", "c"])
+            equal(one(connection, count)[0], 3)
+            refused("22012", lambda: connection.execute("INSERT INTO piped (partitionkey, rowkey) VALUES ('q', '1'); DROP TABLE piped; SELECT 1/0"))
+            equal(one(connection, count)[0], 3)
+            connection.execute("INSERT INTO piped (partitionkey, rowkey) VALUES ('q', '1'); DELETE FROM piped WHERE partitionkey = 'p'")
+            equal(one(connection, count)[0], 1)
+            with connection.transaction(), connection.pipeline():
+                connection.execute(insert, ("x",))
+                connection.execute("ALTER TABLE piped ADD COLUMN more text")
+                connection.execute("UPDATE piped SET more = 'y'")
+            equal(one(connection, "SELECT count(more) FROM piped")[0], 2)
+            with connection.cursor() as cursor:
+                error = refused("22P02", lambda: copied(cursor, [("r", "1", "1"), ("r", "2", "abc")]))
+                equal(error.diag.context, 'COPY Piped, line 2, column n: "abc"')
+        finally:
+            connection.execute("DROP TABLE piped")
+
+
+def copied(cursor, rows):
+    with cursor.copy("COPY piped (partitionkey, rowkey, n) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+@check
 def identifiers_composed():
     with connect() as connection:
         query = sql.SQL("SELECT {} FROM {} ORDER BY 1 LIMIT 1").format(sql.Identifier("RowKey"), sql.Identifier("public", "Departments"))

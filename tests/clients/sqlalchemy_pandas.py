@@ -215,4 +215,59 @@ def pandas_reads_tables(engine):
         equal((len(empty), len(empty.columns)), (0, 6))
 
 
+@with_each_driver
+def tables_are_made_and_dropped_in_transactions(engine):
+    metadata = MetaData()
+    made = Table("MadeThings", metadata, Column("PartitionKey", types.Text, primary_key=True),
+                 Column("RowKey", types.Text, primary_key=True), Column("N", types.Integer), Column("At", types.TIMESTAMP(timezone=True)))
+    Table("MadeOthers", metadata, Column("PartitionKey", types.Text, primary_key=True),
+          Column("RowKey", types.Text, primary_key=True), Column("T", types.Text))
+    metadata.create_all(engine)
+    try:
+        assert inspect(engine).has_table("MadeThings") and inspect(engine).has_table("MadeOthers")
+        metadata.create_all(engine)
+        with engine.begin() as connection:
+            connection.execute(made.insert(), [{"PartitionKey": "p", "RowKey": str(i), "N": i} for i in range(5)])
+            equal(connection.execute(select(func.sum(made.c.N))).scalar_one(), 10)
+        with engine.connect() as connection:
+            connection.execute(text('ALTER TABLE madethings ADD COLUMN "More" int'))
+            connection.execute(text("DROP TABLE madeothers"))
+            connection.execute(text("CREATE VIEW madeview AS SELECT n FROM madethings"))
+            connection.rollback()
+        inspector = inspect(engine)
+        equal([found["name"] for found in inspector.get_columns("MadeThings")], ["PartitionKey", "RowKey", "Timestamp", "N", "At"])
+        assert inspector.has_table("MadeOthers") and not inspector.get_view_names()
+    finally:
+        metadata.drop_all(engine)
+    assert not inspect(engine).has_table("MadeThings") and not inspect(engine).has_table("MadeOthers")
+
+
+@with_each_driver
+def pandas_writes_tables(engine):
+    frame = pandas.DataFrame({
+        "PartitionKey": ["p"] * 100, "RowKey": [f"{i:03}" for i in range(100)], "n": range(100), "f": [i / 4 for i in range(100)],
+        "t": [None if i % 7 == 0 else f"t{i}" for i in range(100)], "b": [i % 2 == 0 for i in range(100)],
+        "at": pandas.date_range("2024-01-01", periods=100, tz="UTC")})
+    try:
+        for count in (100, 40):
+            frame[:count].to_sql("Framed", engine, if_exists="replace", index=False)
+            read = pandas.read_sql_table("Framed", engine).drop(columns="Timestamp")
+            equal(len(read), count)
+            equal(read.n.tolist(), frame.n[:count].tolist())
+            equal(read.f.tolist(), frame.f[:count].tolist())
+            equal([t for t in read.t if isinstance(t, str)], [t for t in frame.t[:count] if isinstance(t, str)])
+            equal(read["at"].tolist(), frame["at"][:count].tolist())
+        frame[40:].to_sql("Framed", engine, if_exists="append", index=False, method="multi", chunksize=30)
+        equal(len(pandas.read_sql_table("Framed", engine)), 100)
+        try:
+            frame.to_sql("Framed", engine, if_exists="append", index=False)
+            raise AssertionError("keys are there twice")
+        except (sqlalchemy.exc.IntegrityError, pandas.errors.DatabaseError):
+            pass
+        equal(len(pandas.read_sql_table("Framed", engine)), 100)
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text("DROP TABLE IF EXISTS framed"))
+
+
 run()

@@ -190,3 +190,136 @@ fn terminate_after_a_pipeline() {
     assert_eq!(client.receive(), None);
     server.assert_well();
 }
+
+const TABLE: &str = "create table things (n int)";
+
+fn insert(key: &str) -> String {
+    format!("insert into things (partitionkey, rowkey, n) values ('p', '{key}', 1)")
+}
+
+/// Parse, Bind and Execute of a statement.
+fn run(sql: &str) -> Vec<u8> {
+    [parse("", sql, &[]), bind("", "", &[]), execute("", 0)].concat()
+}
+
+/// Statements in one Query message are one transaction.
+#[test]
+fn a_query_of_several_statements_is_a_transaction() {
+    let server = Server::empty();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    let keys = "select coalesce(string_agg(rowkey, ',' order by rowkey), '') from things";
+    let failed = client.ask(&format!("{TABLE}; {}; {}", insert("a"), insert("a")));
+    assert_eq!((failed.code(), failed.status), ("23505", 'I'), "{failed:?}");
+    assert_eq!(other.ask("select * from things").code(), "42P01");
+    assert_eq!(client.ask(&format!("{TABLE}; {}", insert("a"))).errors, []);
+    assert_eq!(other.value(keys), "a");
+    for (text, code, status, wanted) in [
+        (format!("{}; select 1/0", insert("b")), "22012", 'I', "a"),
+        (format!("{}; begin; {}", insert("b"), insert("c")), "", 'T', "a"),
+        ("rollback".to_owned(), "", 'I', "a"),
+        (format!("{}; commit; {}; select 1/0", insert("b"), insert("c")), "22012", 'I', "a,b"),
+        (format!("{}; rollback; {}", insert("c"), insert("d")), "", 'I', "a,b,d"),
+        (format!("begin; {}; select 1/0", insert("e")), "22012", 'E', "a,b,d"),
+        ("rollback; select 1".to_owned(), "", 'I', "a,b,d"),
+        (format!("{}; vacuum things", insert("f")), "25001", 'I', "a,b,d"),
+        (format!("{}; savepoint s", insert("f")), "25P01", 'I', "a,b,d"),
+        (format!("{}; commit and chain", insert("f")), "25P01", 'I', "a,b,d"),
+        ("delete from things; truncate things; drop table things; nonsense".to_owned(), "42601", 'I', "a,b,d"),
+        ("delete from things; drop table things; select 1/0".to_owned(), "22012", 'I', "a,b,d"),
+        (format!("begin; {}; commit; select 1/0", insert("g")), "22012", 'I', "a,b,d,g"),
+        (format!("{}; set statement_timeout = '20ms'; select pg_sleep(10)", insert("h")), "57014", 'I', "a,b,d,g"),
+    ] {
+        let answer = client.ask(&text);
+        assert_eq!((answer.code(), answer.status), (code, status), "{text}: {answer:?}");
+        assert_eq!(other.value(keys), wanted, "{text}");
+    }
+    // What a setting was is what it is again.
+    assert_eq!(client.value("show statement_timeout"), "0");
+    // Each statement sees what those before it have written, and nobody else does.
+    let answer =
+        client.ask(&format!("{}; {keys}; update things set n = 2 where rowkey = 'x' returning n; {keys}", insert("x")));
+    assert_eq!(answer.tags, ["INSERT 0 1", "SELECT 1", "UPDATE 1", "SELECT 1"]);
+    assert_eq!(answer.rows[0], [Some("a,b,d,g,x".to_owned())]);
+    // Who is not first loses all of it, and hears of it before the last statement is complete.
+    client.ask("begin; update things set n = 5 where rowkey = 'a'");
+    other.ask("update things set n = 6 where rowkey = 'a'");
+    let lost = client.ask(&format!("{}; commit", insert("y")));
+    assert_eq!((lost.code(), lost.status), ("40001", 'I'), "{lost:?}");
+    assert_eq!(client.value("select n from things where rowkey = 'a'"), "6");
+    assert_eq!(client.value("select count(*) from things where rowkey = 'y'"), "0");
+    server.assert_well();
+}
+
+/// What is sent up to one Sync is one transaction.
+#[test]
+fn a_pipeline_is_a_transaction_up_to_its_sync() {
+    let server = Server::empty();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.ask(TABLE);
+    let keys = "select coalesce(string_agg(rowkey, ',' order by rowkey), '') from things";
+    client
+        .send(&[run(&insert("a")), run(&insert("b")), run(&insert("a")), run(&insert("c")), sync()].concat())
+        .expect("sent");
+    let answer = client.answer();
+    assert_eq!((answer.kinds.as_str(), answer.code(), answer.status), ("12C12C12EZ", "23505", 'I'));
+    assert_eq!(other.value(keys), "");
+    client.send(&[run(&insert("a")), run(&insert("b")), flush()].concat()).expect("sent");
+    for kind in "12C12C".chars() {
+        assert_eq!(client.receive().map(|message| message.kind as char), Some(kind));
+    }
+    assert_eq!(other.value(keys), "", "nothing is committed before Sync");
+    client.send(&[run(keys), sync()].concat()).expect("sent");
+    assert_eq!(client.answer().rows, [[Some("a,b".to_owned())]]);
+    assert_eq!(other.value(keys), "a,b");
+    // Definitions as well, and settings.
+    let pipeline = [
+        run("create table more ()"),
+        run("set application_name = 'x'"),
+        run("drop table things"),
+        run("select 1/0"),
+        sync(),
+    ];
+    client.send(&pipeline.concat()).expect("sent");
+    assert_eq!(client.answer().code(), "22012");
+    assert_eq!(other.value(keys), "a,b");
+    assert_eq!(client.ask("select * from more").code(), "42P01");
+    assert_eq!(client.value("show application_name"), "");
+    // BEGIN makes it a block that outlives Sync, with what came before; COMMIT in between ends it.
+    client.send(&[run(&insert("c")), run("begin"), run(&insert("d")), sync()].concat()).expect("sent");
+    assert_eq!(client.answer().status, 'T');
+    assert_eq!(other.value(keys), "a,b");
+    client.send(&[run("commit"), run(&insert("e")), run(&insert("a")), sync()].concat()).expect("sent");
+    let answer = client.answer();
+    assert_eq!((answer.code(), answer.status), ("23505", 'I'));
+    assert_eq!(other.value(keys), "a,b,c,d");
+    // A portal goes on within it.
+    let rows = "select rowkey from things order by rowkey";
+    let portal = [parse("", rows, &[]), bind("p", "", &[]), execute("p", 1)].concat();
+    client.send(&[run(&insert("0")), portal, run(&insert("9")), execute("p", 2), sync()].concat()).expect("sent");
+    let answer = client.answer();
+    assert_eq!(answer.kinds, "12C12Ds12CDsZ");
+    assert_eq!(answer.rows, ["0", "a", "b"].map(|key| [Some(key.to_owned())]));
+    client.send(&[execute("p", 1), sync()].concat()).expect("sent");
+    assert_eq!(client.answer().code(), "34000");
+    // The commit itself may fail: the statements were complete, and nothing of them is there.
+    client
+        .send(&[run("update things set n = 5 where rowkey = 'a'"), run(&insert("z")), flush()].concat())
+        .expect("sent");
+    for kind in "12C12C".chars() {
+        assert_eq!(client.receive().map(|message| message.kind as char), Some(kind));
+    }
+    other.ask("update things set n = 6 where rowkey = 'a'");
+    client.send(&sync()).expect("sent");
+    let answer = client.answer();
+    assert_eq!((answer.kinds.as_str(), answer.code(), answer.status), ("EZ", "40001", 'I'));
+    assert_eq!(client.value("select count(*) from things where rowkey = 'z'"), "0");
+    // Who leaves before Sync has written nothing.
+    client.send(&[run(&insert("late")), run(&insert("later")), message(b'X', &[])].concat()).expect("sent");
+    while client.receive().is_some() {}
+    assert_eq!(other.value("select count(*) from things where rowkey like 'late%'"), "0");
+    // A statement by itself is committed as it always was.
+    other.send(&[run(&insert("alone")), close(b'P', ""), sync()].concat()).expect("sent");
+    assert_eq!(other.answer().kinds, "12C3Z");
+    assert_eq!(other.value("select count(*) from things where rowkey = 'alone'"), "1");
+    server.assert_well();
+}

@@ -1,6 +1,8 @@
 //! The engine as a whole, on memory and on failing files.
 
+mod columns;
 mod crash;
+mod defining_transactions;
 mod definitions;
 mod import;
 mod import_tables;

@@ -219,3 +219,28 @@ fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
         assert!(block_on(session.key_read_of(other)).is_none(), "{other}");
     }
 }
+
+#[test]
+fn statements_that_lie_idle_keep_no_files() {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    import(&engine, "Tab", FIRST, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let count = format!("PREPARE counted AS {COUNT}");
+    let update = "PREPARE changed AS UPDATE tab SET a = $1 WHERE \"PartitionKey\" = 'p' AND \"RowKey\" = '1'";
+    for sql in [&format!("PREPARE point AS {POINT}"), &format!("PREPARE span AS {RANGE}"), &count, update] {
+        ask(&mut session, sql);
+    }
+    ask(&mut session, "EXECUTE counted");
+    for round in 0..3 {
+        ask(&mut session, &format!("EXECUTE changed({round})"));
+        ask(&mut session, "VACUUM FULL tab");
+    }
+    // The next commit lets go of what was replaced by the last.
+    ask(&mut session, "COMMENT ON TABLE tab IS 'x'");
+    let named = engine.store().snapshot().catalog.tables().flat_map(|table| table.manifest.files()).count();
+    let there = files.files().keys().filter(|path| crate::files::paths::parse_run(path).is_some()).count();
+    assert_eq!((there, named), (1, 1));
+    assert_eq!(ask(&mut session, "EXECUTE span"), ["1|2"]);
+    assert_eq!(ask(&mut session, "EXECUTE counted"), ["1|2"]);
+}

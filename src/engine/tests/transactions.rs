@@ -135,8 +135,8 @@ fn a_read_only_transaction_writes_nothing() {
     assert_eq!(fails(&mut one, "DELETE FROM things"), ErrorKind::ReadOnlyTransaction);
     assert_eq!(fails(&mut one, "TRUNCATE things"), ErrorKind::ReadOnlyTransaction);
     run(&mut one, "SET default_transaction_read_only = off");
-    run(&mut one, "BEGIN");
-    assert_eq!(fails(&mut one, "CREATE TABLE Other ()"), ErrorKind::ActiveTransaction);
+    run(&mut one, "BEGIN READ ONLY");
+    assert_eq!(fails(&mut one, "CREATE TABLE Other ()"), ErrorKind::ReadOnlyTransaction);
     run(&mut one, "ROLLBACK");
 }
 

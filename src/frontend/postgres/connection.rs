@@ -1,6 +1,6 @@
 //! A session at work: messages in, answers out, in the order of the protocol.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -15,7 +15,9 @@ use crate::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, Sta
 pub struct Connection {
     pub(super) session: Session,
     pub(super) reply: Reply,
-    pub(super) messages: mpsc::Receiver<Received>,
+    messages: mpsc::Receiver<Received>,
+    /// Messages that were looked at before their turn.
+    ahead: VecDeque<Received>,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// What the client was told of the settings.
@@ -50,7 +52,7 @@ impl Connection {
     pub fn new(session: Session, reply: Reply, messages: mpsc::Receiver<Received>) -> Self {
         let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
         let told_of = session.settings().clone();
-        Self { session, reply, messages, skip_to_sync: false, told, told_of }
+        Self { session, reply, messages, ahead: VecDeque::new(), skip_to_sync: false, told, told_of }
     }
 
     /// Serves until the client leaves or is sent away.
@@ -69,7 +71,7 @@ impl Connection {
             if let Err(error) = self.flush_when_idle().await {
                 return End::Fatal(error);
             }
-            let received = match self.receive().await {
+            let received = match self.next().await {
                 Ok(Some(received)) => received,
                 Ok(None) => return End::Quiet,
                 Err(error) => return End::Fatal(error),
@@ -87,7 +89,8 @@ impl Connection {
 
     /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        if !self.messages.is_empty() && !self.reply.is_large() {
+        let more = !self.ahead.is_empty() || !self.messages.is_empty();
+        if more && !self.reply.is_large() {
             return Ok(());
         }
         let mut interrupts = self.session.registration().interrupts();
@@ -96,6 +99,58 @@ impl Connection {
             flushed = self.reply.flush() => flushed,
             _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
         }
+    }
+
+    /// The next message; none when the client has left.
+    async fn next(&mut self) -> Result<Option<Received>> {
+        match self.ahead.pop_front() {
+            Some(received) => Ok(Some(received)),
+            None => self.receive().await,
+        }
+    }
+
+    /// The next message, however long that takes.
+    pub(super) async fn taken(&mut self) -> Option<Received> {
+        match self.ahead.pop_front() {
+            Some(received) => Some(received),
+            None => self.messages.recv().await,
+        }
+    }
+
+    /// Whether the statement about to run is the last before Sync. Waits for the client to say what comes next: no answer is owed to it
+    /// before that.
+    pub(super) async fn is_last_of_request(&mut self) -> Result<bool> {
+        let mut place = 0;
+        loop {
+            if place == self.ahead.len() {
+                let received = match self.messages.try_recv() {
+                    Ok(received) => Some(received),
+                    Err(_) => self.receive().await?,
+                };
+                let Some(received) = received else { return Ok(false) };
+                self.ahead.push_back(received);
+            }
+            match self.ahead.get(place).map(|received| &received.message) {
+                Some(Ok(Message::Sync)) => return Ok(true),
+                Some(Ok(Message::CloseStatement(_) | Message::ClosePortal(_))) => place += 1,
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// The statements of a request that were one transaction are committed.
+    async fn end_request(&mut self) -> Result<()> {
+        if self.session.is_implicit() {
+            let mut guard = self.guard();
+            if let Err(error) = guard.run(self.session.commit_implicit()).await {
+                if error.kind() == ErrorKind::ShuttingDown {
+                    return Err(error);
+                }
+                self.tell(&error)?;
+            }
+        }
+        self.session.end_of_request();
+        Ok(())
     }
 
     async fn receive(&mut self) -> Result<Option<Received>> {
@@ -143,7 +198,7 @@ impl Connection {
             Message::Flush => self.reply.flush().await,
             Message::Sync => {
                 self.skip_to_sync = false;
-                self.session.end_of_request();
+                self.end_request().await?;
                 self.ready()
             }
             Message::FunctionCall => {

@@ -19,7 +19,7 @@ impl Connection {
         self.reply.push(&PgWireBackendMessage::CopyInResponse(response))?;
         guard.run(self.reply.flush()).await?;
         loop {
-            let received = guard.run(async { Ok(self.messages.recv().await) }).await?;
+            let received = guard.run(async { Ok(self.taken().await) }).await?;
             let gone = || Error::new(ErrorKind::ShuttingDown, "unexpected EOF on client connection during COPY");
             let message = received.ok_or_else(gone)?.message.map_err(|lost| Error::new(ErrorKind::Protocol, lost.0))?;
             match message {

@@ -13,7 +13,9 @@ use super::describe::row_description;
 use super::message::Bind;
 use super::rows::{formats, send};
 use super::simple::tag;
-use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all};
+use crate::session::{
+    Effect, Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, TransactionStatus, parse_all,
+};
 use crate::sql_types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
 
 /// The type of a literal whose type is not known yet.
@@ -119,6 +121,18 @@ impl Connection {
 
     /// Runs a portal, or goes on with it; at most `rows_max` rows, 0 for all.
     pub(super) async fn execute(&mut self, name: &str, rows_max: i32) -> Result<()> {
+        let portal = self.session.portal(name)?;
+        if matches!(portal.state, PortalState::Ready) && self.session.status() == TransactionStatus::Idle {
+            let is_transaction = match portal.prepared.statement.request.effect() {
+                Effect::None => false,
+                Effect::Some => !self.is_last_of_request().await?,
+                // What comes next are rows.
+                Effect::Rows => true,
+            };
+            if is_transaction {
+                self.session.begin_implicit()?;
+            }
+        }
         let mut portal = self.session.take_portal(name)?;
         self.session.active(portal.prepared.statement.text());
         let rows_max = u64::try_from(rows_max).ok().filter(|rows| *rows > 0).unwrap_or(u64::MAX);

@@ -30,24 +30,29 @@ impl Connection {
     async fn statements(&mut self, text: &str) -> Result<()> {
         if let Some(prepared) = self.session.prepared_before(text, &[]) {
             let mut guard = self.guard();
-            return self.run_statement(Arc::new(prepared), &[], &mut guard).await;
+            return self.run_statement(Arc::new(prepared), &[], &mut guard, true).await;
         }
         let mut guard = self.guard();
         if let Some((prepared, values)) = guard.run(async { Ok(self.session.key_read_of(text).await) }).await? {
-            return self.run_statement(prepared, &values, &mut guard).await;
+            return self.run_statement(prepared, &values, &mut guard, true).await;
         }
         let statements = parse_all(text)?;
         if statements.is_empty() {
             return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
         let alone = statements.len() == 1;
-        for statement in statements {
+        let last = statements.len() - 1;
+        for (place, statement) in statements.into_iter().enumerate() {
             let mut guard = self.guard();
+            if !alone {
+                // All of them are one transaction, as far as BEGIN, COMMIT and ROLLBACK among them do not say otherwise.
+                self.session.begin_implicit()?;
+            }
             let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), &[])).await?);
             if alone {
                 self.session.keep_plan(text, &[], &prepared);
             }
-            self.run_statement(prepared, &[], &mut guard).await?;
+            self.run_statement(prepared, &[], &mut guard, place == last).await?;
         }
         Ok(())
     }
@@ -58,38 +63,39 @@ impl Connection {
         prepared: Arc<Prepared>,
         values: &[SqlValue],
         guard: &mut StatementGuard,
+        is_last: bool,
     ) -> Result<()> {
-        self.statement(prepared, values, guard).await?;
+        let tag = self.statement(prepared, values, guard).await?;
         self.session.succeeded()?;
+        // The last statement is not complete before all of them are committed.
+        if is_last && self.session.is_implicit() {
+            guard.run(self.session.commit_implicit()).await?;
+        }
         self.notices()?;
+        self.reply.complete(tag)?;
         self.reply.flush_if_large().await
     }
 
+    /// Runs a statement and sends its rows; the answer is the tag.
     async fn statement(
         &mut self,
         prepared: Arc<Prepared>,
         values: &[SqlValue],
         guard: &mut StatementGuard,
-    ) -> Result<()> {
+    ) -> Result<String> {
         if prepared.parameters.len() != values.len() {
             return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
         }
         match guard.run(self.session.run(&prepared, values)).await? {
-            Outcome::Done(tag) => self.reply.complete(tag),
-            Outcome::CopyIn(copy) => {
-                let tag = Box::pin(self.copy_in(copy, guard)).await?;
-                self.reply.complete(tag)
-            }
-            Outcome::CopyOut(copy) => {
-                let tag = Box::pin(self.copy_out(copy, guard)).await?;
-                self.reply.complete(tag)
-            }
+            Outcome::Done(tag) => Ok(tag),
+            Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,
+            Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy, guard)).await,
             Outcome::Rows(mut rows) => {
                 let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;
                 self.reply.push(&row_description(&rows.columns, &formats)?)?;
                 let sent = send(&mut self.reply, &mut rows, &formats, &style, u64::MAX, guard).await?;
-                self.reply.complete(tag(rows.verb, sent))
+                Ok(tag(rows.verb, sent))
             }
             Outcome::FromCursor { name, rows_max } => {
                 let style = Arc::clone(self.session.settings().style());
@@ -101,7 +107,7 @@ impl Connection {
                 self.reply.push(&row_description(&rows.columns, &formats)?)?;
                 let sent = send(&mut self.reply, rows, &formats, &style, rows_max, guard).await?;
                 self.session.put_portal(&name, portal);
-                self.reply.complete(format!("FETCH {sent}"))
+                Ok(format!("FETCH {sent}"))
             }
         }
     }

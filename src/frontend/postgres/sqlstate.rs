@@ -111,8 +111,12 @@ pub fn fields(error: &Error, severity: Severity) -> Vec<(u8, String)> {
         (b'M', error.to_string()),
     ];
     let text = |text: Option<&str>| text.map(str::to_owned);
-    let more =
-        [(b'D', text(error.detail())), (b'H', text(error.hint())), (b'P', error.position().map(|p| p.to_string()))];
+    let more = [
+        (b'D', text(error.detail())),
+        (b'H', text(error.hint())),
+        (b'P', error.position().map(|p| p.to_string())),
+        (b'W', text(error.context())),
+    ];
     fields.extend(more.into_iter().filter_map(|(name, value)| Some((name, value?))));
     // A NUL would end the field.
     for (_, value) in &mut fields {

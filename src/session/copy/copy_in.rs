@@ -20,6 +20,8 @@ pub struct CopyIn {
     lines: Lines,
     fields: Fields,
     line: u64,
+    /// The field that is being read.
+    failing: Option<usize>,
     /// A line `\.` was read: what follows is passed over.
     ended: bool,
     drafts: Vec<Draft>,
@@ -42,6 +44,7 @@ impl CopyIn {
             lines: Lines::default(),
             fields: Fields::default(),
             line: 0,
+            failing: None,
             ended: false,
             drafts: Vec::new(),
         }
@@ -79,6 +82,7 @@ impl CopyIn {
 
     fn row(&mut self, line: std::ops::Range<usize>) -> Result<()> {
         self.line += 1;
+        let at = line.clone();
         let bytes = self.lines.bytes(line);
         if bytes == b"\\." {
             self.ended = true;
@@ -87,14 +91,17 @@ impl CopyIn {
         if self.options.header && self.line == 1 {
             return Ok(());
         }
+        self.failing = None;
         let read = self.fields.read(bytes, &self.options).and_then(|()| self.draft());
-        let draft = read.map_err(|error| self.placed(error))?;
-        self.budget.take(draft.memory_bytes())?;
-        self.drafts.push(draft);
+        let taken = read.and_then(|draft| self.budget.take(draft.memory_bytes()).map(|()| draft));
+        match taken {
+            Ok(draft) => self.drafts.push(draft),
+            Err(error) => return Err(error.with_context(self.context(at))),
+        }
         Ok(())
     }
 
-    fn draft(&self) -> Result<Draft> {
+    fn draft(&mut self) -> Result<Draft> {
         let mut draft = Draft::default();
         for (place, at) in self.columns.iter().enumerate() {
             let column = &self.target.columns[*at];
@@ -103,10 +110,14 @@ impl CopyIn {
                 return Err(Error::new(ErrorKind::BadCopy, message));
             }
             let value = match self.fields.get(place)? {
-                Some(text) => Some(text_value(text, column, &self.style)?),
+                Some(text) => {
+                    self.failing = Some(place);
+                    Some(text_value(text, column, &self.style)?)
+                }
                 None => None,
             };
             draft.assign(column, value)?;
+            self.failing = None;
         }
         if self.fields.len() > self.columns.len() {
             return Err(Error::new(ErrorKind::BadCopy, "extra data after last expected column"));
@@ -115,13 +126,26 @@ impl CopyIn {
         Ok(draft)
     }
 
-    /// Says which line it is.
-    fn placed(&self, error: Error) -> Error {
-        let context = format!("COPY {}, line {}", self.target.name(), self.line);
-        let detail = match error.detail() {
-            Some(detail) => format!("{detail} ({context})"),
-            None => context,
-        };
-        error.with_detail(detail)
+    /// Which line it is, and which of its fields, as PostgreSQL says it.
+    fn context(&self, line: std::ops::Range<usize>) -> String {
+        let place = format!("COPY {}, line {}", self.target.name(), self.line);
+        match self.failing.and_then(|field| self.columns.get(field).map(|at| (field, at))) {
+            Some((field, at)) => {
+                let column = &self.target.columns[*at].name;
+                match self.fields.get(field) {
+                    Ok(Some(text)) => format!("{place}, column {column}: \"{}\"", shortened(text)),
+                    _ => format!("{place}, column {column}"),
+                }
+            }
+            None => format!("{place}: \"{}\"", shortened(&String::from_utf8_lossy(self.lines.bytes(line)))),
+        }
+    }
+}
+
+/// As much of a text as PostgreSQL shows.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }

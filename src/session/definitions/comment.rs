@@ -49,7 +49,7 @@ fn is_not(name: &str, kind: &str) -> Error {
 }
 
 /// The exact name of a column: what is written in quotes; else the one of that name, or the only one ignoring case.
-fn column_named(relation: &Relation, written: &Ident) -> Result<String> {
+pub(super) fn column_named(relation: &Relation, written: &Ident) -> Result<String> {
     let columns: Vec<String> = match relation {
         Relation::Table(table) => {
             TableColumns::of(table).schema().fields().iter().map(|field| field.name().clone()).collect()
@@ -66,11 +66,11 @@ fn column_named(relation: &Relation, written: &Ident) -> Result<String> {
         (Some(one), Some(another)) if written.quote_style.is_none() => {
             let message = format!("column reference \"{}\" is ambiguous", written.value);
             let hint = format!("it could be \"{one}\" or \"{another}\": name it in double quotes");
-            Err(Error::new(ErrorKind::Invalid, message).with_hint(hint))
+            Err(Error::new(ErrorKind::AmbiguousColumn, message).with_hint(hint))
         }
         _ => {
             let message = format!("column \"{}\" of relation \"{}\" does not exist", written.value, relation.name());
-            Err(Error::new(ErrorKind::NotFound, message))
+            Err(Error::new(ErrorKind::UnknownColumn, message))
         }
     }
 }

@@ -27,7 +27,7 @@ pub async fn create_view(view: CreateView, text: &str, planner: &PlannedStatemen
     let replaced = match Relation::named(planner.catalog(), planner.account(), name.as_str()) {
         Some(found) if view.if_not_exists => {
             let notice = format!("relation \"{}\" already exists, skipping", found.name());
-            return Ok(Definition { notices: vec![notice], ..Definition::default() });
+            return Ok(Definition { notices: vec![notice.into()], ..Definition::default() });
         }
         Some(Relation::View(old)) if view.or_replace => Some(old),
         Some(Relation::Table(table)) if view.or_replace => {

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType};
 
-use super::Definition;
+use super::dependents::Dependents;
 use super::relation_name::{Relation, identifiers, name_in_public};
+use super::{Definition, Notice};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::PlannedStatement;
 use crate::storage::Edit;
@@ -31,14 +32,15 @@ pub fn drop_relations(
         let name = name_in_public(&identifiers(name)?, planner)?;
         match Relation::named(catalog, planner.account(), &name.value) {
             Some(found) if found.kind() != kind => {
-                let error = Error::new(ErrorKind::Invalid, format!("\"{}\" is not a {kind}", found.name()));
+                let error = Error::new(ErrorKind::WrongFunctionKind, format!("\"{}\" is not a {kind}", found.name()));
                 let other = found.kind();
                 return Err(error.with_hint(format!("Use DROP {} to remove a {other}.", other.to_uppercase())));
             }
             Some(found) if dropped.iter().all(|other| other.id() != found.id()) => dropped.push(found),
             Some(_) => {}
             None if if_exists => {
-                definition.notices.push(format!("{kind} \"{}\" does not exist, skipping", name.value));
+                let notice = format!("{kind} \"{}\" does not exist, skipping", name.value);
+                definition.notices.push(Notice::from(notice));
             }
             None => {
                 return Err(Error::new(ErrorKind::UnknownTable, format!("{kind} \"{}\" does not exist", name.value)));
@@ -46,22 +48,20 @@ pub fn drop_relations(
         }
     }
     let named: HashSet<u64> = dropped.iter().map(Relation::id).collect();
-    let mut gone = HashSet::new();
+    let (mut gone, mut lines, mut along) = (HashSet::new(), Vec::new(), Vec::new());
     for relation in &dropped {
-        for view in catalog.dependents(relation.id()) {
-            if !named.contains(&view.id) && !cascade {
-                let name = relation.name();
-                let message = format!("cannot drop {kind} {name} because other objects depend on it");
-                let hint = format!(
-                    "view {} depends on {kind} {name}: use DROP ... CASCADE to drop the dependent objects too",
-                    view.name
-                );
-                return Err(Error::new(ErrorKind::Invalid, message).with_hint(hint));
+        let what = format!("{kind} {}", relation.name());
+        let dependents = Dependents::of(catalog, relation.id(), &what, &named);
+        for line in dependents.lines {
+            if !lines.contains(&line) {
+                lines.push(line);
             }
+        }
+        for view in catalog.dependents(relation.id()) {
             if gone.insert(view.id) {
                 definition.edits.push(Edit::DropView { id: view.id });
                 if !named.contains(&view.id) {
-                    definition.notices.push(format!("drop cascades to view {}", view.name));
+                    along.push(view);
                 }
             }
         }
@@ -72,5 +72,13 @@ pub fn drop_relations(
             });
         }
     }
+    if !cascade {
+        let message = match dropped.as_slice() {
+            [one] => format!("cannot drop {kind} {} because other objects depend on it", one.name()),
+            _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+        };
+        Dependents::refuse(&lines, message)?;
+    }
+    definition.notices.extend(Dependents::cascade(&along));
     Ok(definition)
 }

@@ -3,12 +3,15 @@
 //! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept as the text of its query;
 //! [`ViewExpansion`] plans it where it is read, and gives it the columns it had when it was made.
 
+mod alter_table;
 mod column_types;
 mod comment;
 mod create_view;
+mod dependents;
 mod drop_relations;
 mod entity_types;
 mod relation_name;
+mod rewritten;
 mod tables;
 mod view_expansion;
 
@@ -23,6 +26,7 @@ use crate::storage::Edit;
 
 pub use drop_relations::drop_relations;
 pub use entity_types::{ENTITY_TYPES, EntityTypes, entity_types_columns};
+pub use rewritten::Rewritten;
 pub use view_expansion::ViewExpansion;
 
 /// What a statement changes and answers.
@@ -30,10 +34,25 @@ pub use view_expansion::ViewExpansion;
 pub struct Definition {
     /// To be committed as one; empty where there is nothing to change.
     pub edits: Vec<Edit>,
+    /// What becomes of the entities of tables, by the same commit.
+    pub rewritten: Vec<Rewritten>,
     /// What PostgreSQL would say in a NOTICE.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// The rows of the answer, of statements that have one.
     pub rows: Option<RecordBatch>,
+}
+
+/// A NOTICE, with the details it has.
+#[derive(Debug)]
+pub struct Notice {
+    pub message: String,
+    pub detail: Option<String>,
+}
+
+impl From<String> for Notice {
+    fn from(message: String) -> Self {
+        Self { message, detail: None }
+    }
 }
 
 impl Definition {
@@ -85,7 +104,7 @@ pub async fn define(statement: Statement, text: &str, now: DateTime, planner: &P
             drop_relations(object_type, if_exists, &names, cascade, planner)
         }
         Statement::CreateTable(create) => tables::create_table(create, now, planner),
-        Statement::AlterTable(alter) => tables::alter_table(alter, planner),
+        Statement::AlterTable(alter) => alter_table::alter_table(alter, planner).await,
         Statement::Truncate(truncated) => tables::truncate(&truncated, planner),
         Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
         _ => Err(Error::new(ErrorKind::Unsupported, "this statement defines nothing that this version knows")),

@@ -1,10 +1,9 @@
-//! `CREATE TABLE`, `ALTER TABLE ... ADD COLUMN` and `TRUNCATE`.
+//! `CREATE TABLE` and `TRUNCATE`.
 
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Ident, IndexColumn,
-    TableConstraint, TimezoneInfo, Truncate,
+    ColumnDef, ColumnOption, CreateTable, DataType, Expr, Ident, IndexColumn, TableConstraint, TimezoneInfo, Truncate,
 };
 
 use super::Definition;
@@ -15,7 +14,7 @@ use crate::session::planning::PlannedStatement;
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::storage::{Edit, PropertyColumn};
 
-fn unsupported(what: impl std::fmt::Display) -> Error {
+pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{what} is not supported"))
 }
 
@@ -28,7 +27,7 @@ pub fn create_table(create: CreateTable, now: DateTime, planner: &PlannedStateme
     if let Some(found) = Relation::named(planner.catalog(), planner.account(), name.as_str()) {
         if create.if_not_exists {
             let notice = format!("relation \"{}\" already exists, skipping", found.name());
-            return Ok(Definition { notices: vec![notice], ..Definition::default() });
+            return Ok(Definition { notices: vec![notice.into()], ..Definition::default() });
         }
         return Err(Error::new(ErrorKind::DuplicateTable, format!("relation \"{}\" already exists", found.name())));
     }
@@ -85,14 +84,14 @@ fn refuse_options(create: &CreateTable) -> Result<()> {
 }
 
 /// PartitionKey, RowKey or Timestamp, if an identifier means one of them.
-fn key_column(name: &Ident) -> Option<&'static str> {
+pub(super) fn key_column(name: &Ident) -> Option<&'static str> {
     [PARTITION_KEY, ROW_KEY, TIMESTAMP]
         .into_iter()
         .find(|key| *key == name.value || (name.quote_style.is_none() && key.eq_ignore_ascii_case(&name.value)))
 }
 
 /// The property that a definition declares; None for the keys and Timestamp, which are always there.
-fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>> {
+pub(super) fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>> {
     let name = &definition.name;
     let edm = property_type(&definition.data_type).ok_or_else(|| no_such_type(&definition.data_type, &name.value))?;
     let key = key_column(name);
@@ -175,59 +174,6 @@ fn no_such_type(data_type: &DataType, column: &str) -> Error {
     )
 }
 
-/// The edits of ALTER TABLE.
-pub fn alter_table(alter: AlterTable, planner: &PlannedStatement) -> Result<Definition> {
-    let parts = identifiers(&alter.name)?;
-    let mut definition = Definition::default();
-    let table = match existing(&parts, planner) {
-        Ok(Relation::Table(table)) => table,
-        Ok(Relation::View(view)) => {
-            return Err(Error::new(ErrorKind::Invalid, format!("\"{}\" is not a table", view.name)));
-        }
-        Err(error) if alter.if_exists && error.kind() == ErrorKind::UnknownTable => {
-            definition.notices.push(format!("{error}, skipping"));
-            return Ok(definition);
-        }
-        Err(error) => return Err(error),
-    };
-    let mut columns = table.columns.clone();
-    for operation in &alter.operations {
-        match operation {
-            AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
-                let added = declared(column_def)?;
-                let name = added.as_ref().map_or(column_def.name.value.as_str(), |column| &column.name);
-                if added.is_none() || columns.iter().any(|column| *column.name == *name) {
-                    let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
-                    if *if_not_exists {
-                        definition.notices.push(format!("{message}, skipping"));
-                        continue;
-                    }
-                    return Err(Error::new(ErrorKind::DuplicateColumn, message));
-                }
-                columns.extend(added);
-            }
-            AlterTableOperation::DropColumn { .. } => {
-                let hint =
-                    "UPDATE ... SET column = NULL removes the property from every entity; the column stays and is NULL";
-                return Err(unsupported("ALTER TABLE DROP COLUMN").with_hint(hint));
-            }
-            AlterTableOperation::RenameColumn { .. } => {
-                let hint = "ADD COLUMN the new name, then UPDATE ... SET new = old, old = NULL";
-                return Err(unsupported("ALTER TABLE RENAME COLUMN").with_hint(hint));
-            }
-            other => return Err(unsupported(format!("ALTER TABLE {other}"))),
-        }
-    }
-    if columns.len() > crate::storage::COLUMNS_MAX {
-        let message = format!("tables can have at most {} columns of properties", crate::storage::COLUMNS_MAX);
-        return Err(Error::new(ErrorKind::TooLarge, message));
-    }
-    if columns != table.columns {
-        definition.edits.push(Edit::SetColumns { table: table.id, columns });
-    }
-    Ok(definition)
-}
-
 /// The edits of TRUNCATE. Up to which write they reach is known when they are committed.
 pub fn truncate(truncate: &Truncate, planner: &PlannedStatement) -> Result<Definition> {
     if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
@@ -246,7 +192,7 @@ pub fn truncate(truncate: &Truncate, planner: &PlannedStatement) -> Result<Defin
                 return Err(Error::new(ErrorKind::Invalid, format!("\"{}\" is not a table", view.name)));
             }
             Err(error) if truncate.if_exists && error.kind() == ErrorKind::UnknownTable => {
-                definition.notices.push(format!("{error}, skipping"));
+                definition.notices.push(format!("{error}, skipping").into());
             }
             Err(error) => return Err(error),
         }

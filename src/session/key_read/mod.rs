@@ -7,7 +7,7 @@
 
 mod recognize;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
@@ -28,8 +28,10 @@ const PAGES_MAX: usize = 4;
 /// A read of few keys of one table.
 #[derive(Debug)]
 pub struct KeyRead {
-    /// As it was when the statement was planned.
+    /// As it was when the statement was planned, without what was in it.
     table: Arc<Table>,
+    /// The very one.
+    seen: Weak<Table>,
     partition: Operand,
     rows: Rows,
     columns: EntityRows,
@@ -128,7 +130,7 @@ impl KeyRead {
     /// The table in a snapshot, if it has the columns that it had.
     fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
         let now = snapshot.table(self.table.id)?;
-        let same = Arc::ptr_eq(now, &self.table)
+        let same = self.seen.as_ptr() == Arc::as_ptr(now)
             || (now.schema_version == self.table.schema_version
                 && now.columns == self.table.columns
                 && now.name == self.table.name

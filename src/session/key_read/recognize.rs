@@ -90,7 +90,9 @@ impl KeyRead {
             return None;
         }
         let columns = EntityRows::new(table.columns(), places)?;
-        Some(Self { table: Arc::clone(table.table()), partition, rows, columns, fetch })
+        let seen = Arc::downgrade(table.table());
+        let table = table.snapshot().without_content().table;
+        Some(Self { table, seen, partition, rows, columns, fetch })
     }
 }
 

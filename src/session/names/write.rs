@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, ConflictTarget, Delete, Expr, FromTable, Ident, Insert, ObjectName, OnConflictAction,
-    OnInsert, Query, SelectItem, SetExpr, TableObject, TableWithJoins, Update, UpdateTableFromKind,
+    Assignment, AssignmentTarget, ConflictTarget, Delete, Expr, FromTable, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Insert, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query, SelectItem,
+    SetExpr, TableObject, TableWithJoins, Update, UpdateTableFromKind,
 };
 
 use super::Relation;
@@ -206,6 +207,9 @@ impl Resolver<'_> {
                 }
                 named.push(exact);
             }
+            if let (AssignmentTarget::Tuple(_), Some(values)) = (&assignment.target, row_values(&assignment.value)) {
+                assignment.value = Expr::Tuple(values);
+            }
             match &mut assignment.value {
                 Expr::Tuple(values) => self.exprs(values.iter_mut().filter(|value| !is_default(value)))?,
                 value if is_default(value) => {}
@@ -250,6 +254,21 @@ fn exact_column(ident: &Ident, relation: &Relation) -> Result<String> {
             Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(ident))
         }
     }
+}
+
+/// The values of `ROW(a, b)`.
+fn row_values(expr: &Expr) -> Option<Vec<Expr>> {
+    let Expr::Function(call) = expr else { return None };
+    let [ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return None };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    if name.quote_style.is_some() || !name.value.eq_ignore_ascii_case("row") {
+        return None;
+    }
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    list.args.iter().map(value).collect()
 }
 
 pub(super) fn is_default(expr: &Expr) -> bool {

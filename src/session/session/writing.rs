@@ -18,36 +18,77 @@ use crate::storage::Operation;
 
 /// How often a statement reads again because somebody else was faster.
 const WRITE_ATTEMPTS_MAX: usize = 200;
+/// How often a definition is tried again after somebody else changed the catalog first.
+const DEFINITION_ATTEMPTS_MAX: usize = 5;
+
 impl Session {
-    /// Commits what the block has written. If that fails, the block is over and nothing of it stays.
+    /// Commits what the block has defined and written. If that fails, the block is over and nothing of it stays.
     pub(super) async fn commit_writes(&mut self) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
         }
         let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
-        if operations.is_empty() {
-            return Ok(());
-        }
-        let committed = self.planner.commit(&operations).await;
+        let signals = self.registration.signals();
+        let committed = match self.transaction.definitions() {
+            Some(definitions) => self.planner.commit_definitions(&definitions, &operations, signals).await,
+            None if operations.is_empty() => return Ok(()),
+            None => self.planner.commit(&operations, signals).await.map(drop),
+        };
         if committed.is_err() {
             self.transaction.end(false, &mut self.settings);
             self.end_portals();
         }
-        committed.map(drop)
+        committed
     }
 
-    /// Defines something; outside of transactions, since it is committed at once.
+    /// Defines something: at once, or as part of the transaction block.
     pub(super) async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
+        self.transaction.refuse_if_failed()?;
         let tag = Definition::tag(definition);
         self.refuse_if_read_only(tag)?;
-        if self.transaction.status() != TransactionStatus::Idle {
-            let message = format!("{tag} cannot run inside a transaction block");
-            return Err(Error::new(ErrorKind::ActiveTransaction, message)
-                .with_hint("definitions are committed at once: COMMIT first"));
-        }
-        let view = self.view();
-        let defined = self.planner.define(view, &prepared.statement, definition).await?;
-        self.notices.extend(defined.notices.into_iter().map(|notice| Error::new(ErrorKind::Notice, notice)));
+        let mut attempt = 1;
+        let defined = loop {
+            let is_alone = self.transaction.status() == TransactionStatus::Idle;
+            let view = self.view();
+            let mut defined = self.planner.definition(&view, &prepared.statement, definition).await?;
+            let edits = std::mem::take(&mut defined.edits);
+            let rewritten = std::mem::take(&mut defined.rewritten);
+            if edits.is_empty() {
+                break defined;
+            }
+            let committed = if is_alone && rewritten.is_empty() {
+                self.planner.commit_edits(edits).await
+            } else {
+                self.transaction.begin_implicit(&mut self.settings)?;
+                let view = self.view();
+                for rewritten in &rewritten {
+                    let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                    let (table, changes) = self.planner.rewritten(&view, rewritten, held).await?;
+                    if let Some(own) = self.transaction.own() {
+                        own.add(&table, changes, view.now)?;
+                    }
+                }
+                self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
+                if is_alone { self.commit_implicit().await } else { Ok(()) }
+            };
+            match committed {
+                // Somebody else was first: the statement is read again, against what there is now.
+                Err(error) if is_alone && error.kind() == ErrorKind::Conflict && attempt < DEFINITION_ATTEMPTS_MAX => {
+                    attempt += 1;
+                }
+                committed => {
+                    committed?;
+                    break defined;
+                }
+            }
+        };
+        self.notices.extend(defined.notices.into_iter().map(|notice| {
+            let error = Error::new(ErrorKind::Notice, notice.message);
+            match notice.detail {
+                Some(detail) => error.with_detail(detail),
+                None => error,
+            }
+        }));
         match (defined.rows, &prepared.columns) {
             (Some(rows), Some(columns)) => Ok(Outcome::Rows(Rows::new(Arc::clone(columns), tag, Answer::of(rows)))),
             _ => Ok(Outcome::Done(tag.to_owned())),
@@ -85,7 +126,7 @@ impl Session {
                 let changes = found.changes.into_iter();
                 let operations: Vec<Operation> = changes.filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
-                    match planner.commit(&operations).await {
+                    match planner.commit(&operations, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
                         Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                             attempt += 1;
@@ -125,7 +166,7 @@ impl Session {
                     let operations: Vec<Operation> =
                         done.changes.drain(..).filter_map(|change| change.operation(table)).collect();
                     if !operations.is_empty() {
-                        let committed = match self.planner.commit(&operations).await {
+                        let committed = match self.planner.commit(&operations, self.registration.signals()).await {
                             // What it has read is out of date: it reads again.
                             Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                                 attempt += 1;
@@ -161,7 +202,7 @@ impl Session {
                 let operations: Vec<Operation> =
                     changes.into_iter().filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
-                    self.planner.commit(&operations).await?;
+                    self.planner.commit(&operations, self.registration.signals()).await?;
                 }
             }
         }

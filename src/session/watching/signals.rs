@@ -15,11 +15,39 @@ pub struct Signals {
     interrupt: watch::Sender<Interrupt>,
     /// When the statement that runs has to be over.
     deadline: Mutex<Option<Instant>>,
+    /// Whether it is too late to stop the statement: what it has written is being committed, or is.
+    committing: watch::Sender<bool>,
+}
+
+/// While this is there, a commit is under way. Nothing stops a statement whose commit went well.
+#[derive(Debug)]
+pub struct Committing<'a> {
+    signals: &'a Signals,
+    done: bool,
+}
+
+impl Committing<'_> {
+    /// The commit went well.
+    pub fn done(mut self) {
+        self.done = true;
+    }
+}
+
+impl Drop for Committing<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.signals.set_committing(false);
+        }
+    }
 }
 
 impl Signals {
     pub fn new() -> Self {
-        Self { interrupt: watch::channel(Interrupt::None).0, deadline: Mutex::default() }
+        Self {
+            interrupt: watch::channel(Interrupt::None).0,
+            deadline: Mutex::default(),
+            committing: watch::channel(false).0,
+        }
     }
 
     /// Tells of interruptions from now on.
@@ -53,8 +81,38 @@ impl Signals {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
+    /// A commit begins.
+    pub fn committing(&self) -> Committing<'_> {
+        self.set_committing(true);
+        Committing { signals: self, done: false }
+    }
+
+    /// Whether a commit is under way or went well.
+    pub fn commits(&self) -> bool {
+        *self.committing.borrow()
+    }
+
+    /// A statement begins, which has not committed anything.
+    pub fn clear_commit(&self) {
+        self.set_committing(false);
+    }
+
+    /// Returns when a commit has failed.
+    pub async fn commit_fails(&self) {
+        let mut committing = self.committing.subscribe();
+        // The sender is there as long as this is.
+        let _told = committing.wait_for(|committing| !committing).await;
+    }
+
+    fn set_committing(&self, committing: bool) {
+        self.committing.send_if_modified(|now| std::mem::replace(now, committing) != committing);
+    }
+
     /// An error if the statement that runs is to stop.
     pub fn check(&self) -> Result<()> {
+        if self.commits() {
+            return Ok(());
+        }
         match *self.interrupt.borrow() {
             Interrupt::None => {}
             told => return Err(interrupted(told)),

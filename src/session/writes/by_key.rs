@@ -4,7 +4,7 @@
 //! are recognised when they are prepared ([`KeyWrite::of`]) and come to the same changes as by way of a query ([`KeyWrite::changes`]).
 //! Where a value needs a cast, or the table is not what it was, the caller takes the long way.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr};
 
@@ -28,7 +28,10 @@ const ROWS_MAX: usize = 1000;
 /// A write of entities whose keys are known before anything is read.
 #[derive(Debug)]
 pub struct KeyWrite {
+    /// The table without what was in it when the statement was prepared.
     target: Target,
+    /// The table as it was then.
+    seen: Weak<Table>,
     action: KeyAction,
     types: Vec<&'static PostgresType>,
     /// The settings by which its constants were read and its table was found.
@@ -110,7 +113,11 @@ impl KeyWrite {
             _ => return None,
         };
         Some(Self {
-            target: write.target.clone(),
+            target: Target {
+                snapshot: write.target.snapshot.without_content(),
+                columns: Arc::clone(&write.target.columns),
+            },
+            seen: Arc::downgrade(write.target.table()),
             action,
             types: types.to_vec(),
             settings: settings.clone(),
@@ -237,7 +244,7 @@ impl KeyWrite {
     fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
         let before = self.target.table();
         let now = snapshot.table(before.id)?;
-        let same = Arc::ptr_eq(now, before)
+        let same = self.seen.as_ptr() == Arc::as_ptr(now)
             || (now.schema_version == before.schema_version
                 && now.columns == before.columns
                 && now.name == before.name);

@@ -17,8 +17,9 @@ use crate::session::planning::{Planner, View, same_columns};
 use crate::session::prepared::Prepared;
 use crate::session::settings::Settings;
 use crate::session::statement::Statement;
+use crate::session::watching::Signals;
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Operation, Refusal, Snapshot, Written};
+use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, Written};
 
 /// What EXPLAIN tells of a statement that writes.
 pub struct Explained {
@@ -158,9 +159,29 @@ impl Planner {
         Ok(Explained { title: format!("{verb} on {table}"), verb, table, rows_given, plan })
     }
 
-    /// Makes operations durable and visible, all or none.
-    pub async fn commit(&self, operations: &[Operation]) -> Result<Written> {
-        self.store().write(operations).await.map_err(of_commit)
+    /// Makes operations durable and visible, all or none. What stops the statement does not stop this.
+    pub async fn commit(&self, operations: &[Operation], signals: &Signals) -> Result<Written> {
+        self.store().wait_for_room(operations).await?;
+        let committing = signals.committing();
+        let written = self.store().write(operations).await.map_err(of_commit)?;
+        committing.done();
+        Ok(written)
+    }
+
+    /// The same with definitions.
+    pub async fn commit_definitions(
+        &self,
+        definitions: &Definitions,
+        operations: &[Operation],
+        signals: &Signals,
+    ) -> Result<()> {
+        self.store().wait_for_room(operations).await?;
+        let committing = signals.committing();
+        let (_, gone) = self.store().commit_definitions(definitions, operations).await.map_err(of_commit)?;
+        committing.done();
+        let store = Arc::clone(self.store());
+        let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;
+        cleaned.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }
 }
 
@@ -173,6 +194,10 @@ fn of_commit(error: storage::Error) -> Error {
         }
         storage::Error::NoSuchTable(_) => {
             Error::new(ErrorKind::Conflict, "could not serialize access: a table was dropped by a concurrent statement")
+        }
+        storage::Error::Conflict(reason) => {
+            Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update")
+                .with_detail(format!("Another statement changed the catalog meanwhile: {reason}."))
         }
         error => Error::from(error),
     }

@@ -23,10 +23,10 @@ mod write;
 
 pub use by_key::KeyWrite;
 pub use changes::{Before, Budget, Change, entities};
-pub use draft::Draft;
+pub use draft::{Draft, properties_bytes};
 pub use execute::Explained;
 pub use found::returns_timestamp;
-pub use own::OwnChanges;
+pub use own::{Mark, OwnChanges};
 pub use run::duplicate_key;
 pub use syntax::{MEMORY_ROWS, relation_of};
 pub use target::{Takes, Target};

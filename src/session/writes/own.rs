@@ -1,6 +1,6 @@
 //! What a transaction block has written and not yet committed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
@@ -17,7 +17,18 @@ pub struct OwnChanges {
     names: HashMap<u64, Arc<PropertyNames>>,
     /// By table: the version that the transaction saw before it first wrote the entity.
     seen: HashMap<u64, HashMap<Key, Option<DateTime>>>,
+    /// Tables that the transaction has emptied: what it writes to them afterwards depends on nothing.
+    emptied: BTreeSet<u64>,
     /// Number of the last statement that wrote.
+    statement: u64,
+}
+
+/// Where a savepoint is: what comes later has greater numbers.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    tables: Arc<OwnWrites>,
+    names: HashMap<u64, Arc<PropertyNames>>,
+    emptied: BTreeSet<u64>,
     statement: u64,
 }
 
@@ -37,14 +48,29 @@ impl OwnChanges {
         if self.is_empty() { snapshot } else { snapshot.with_own_writes(Arc::clone(&self.tables)) }
     }
 
-    /// Where a savepoint is: what comes later has greater numbers.
-    pub fn mark(&self) -> u64 {
-        self.statement
+    pub fn mark(&self) -> Mark {
+        let Self { tables, names, emptied, statement, .. } = self;
+        Mark { tables: Arc::clone(tables), names: names.clone(), emptied: emptied.clone(), statement: *statement }
     }
 
     /// Takes back what was written after a mark.
-    pub fn roll_back(&mut self, mark: u64) {
-        self.tables.values().for_each(|writes| writes.roll_back(mark));
+    pub fn roll_back(&mut self, mark: &Mark) {
+        self.tables = Arc::clone(&mark.tables);
+        self.names.clone_from(&mark.names);
+        self.emptied.clone_from(&mark.emptied);
+        self.tables.values().for_each(|writes| writes.roll_back(mark.statement));
+    }
+
+    /// What was written to a table so far goes with everything else in it.
+    pub fn empty(&mut self, table: u64) {
+        self.forget(table);
+        self.emptied.insert(table);
+    }
+
+    /// What was written to a table so far goes with the table.
+    pub fn forget(&mut self, table: u64) {
+        Arc::make_mut(&mut self.tables).remove(&table);
+        self.names.remove(&table);
     }
 
     /// Adds what a statement writes: all of it, or nothing and an error.
@@ -77,15 +103,18 @@ impl OwnChanges {
         self.statement += 1;
         let tables = Arc::make_mut(&mut self.tables);
         let writes = Arc::clone(tables.entry(id).or_insert_with(|| Arc::new(Generation::default())));
+        let is_emptied = self.emptied.contains(&id);
         let seen_before = self.seen.entry(id).or_default();
         for (key, seen, version) in versions {
-            // What was seen first is the version of the snapshot; later ones are the transaction's own.
-            seen_before.entry(key).or_insert(seen);
+            if !is_emptied {
+                // What was seen first is the version of the snapshot; later ones are the transaction's own.
+                seen_before.entry(key).or_insert(seen);
+            }
             writes.add(self.statement, version);
         }
         self.names.insert(id, names);
         if self.memory_bytes() > TRANSACTION_BYTES_MAX {
-            self.roll_back(self.statement - 1);
+            self.tables.values().for_each(|writes| writes.roll_back(self.statement - 1));
             return Err(too_large());
         }
         Ok(())
@@ -99,7 +128,8 @@ impl OwnChanges {
             let seen = self.seen.get(&table);
             for version in writes.visible(u64::MAX) {
                 let key = version.key().to_key();
-                let seen = seen.and_then(|seen| seen.get(&key)).copied().flatten();
+                let is_emptied = self.emptied.contains(&table);
+                let seen = seen.and_then(|seen| seen.get(&key)).copied().flatten().filter(|_| !is_emptied);
                 let change = match version.row() {
                     Some(row) => {
                         let entity = row.properties().map(|(id, value)| (names.name(id), value.to_value()));

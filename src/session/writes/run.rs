@@ -435,7 +435,7 @@ impl Running<'_> {
         let mut rows = self.rows(write, self.planner, query).await?;
         let assigned = clauses.iter().flat_map(|clause| match &clause.action {
             ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) => assignments.as_slice(),
-            ClauseAction::Delete => &[],
+            ClauseAction::Delete | ClauseAction::Nothing => &[],
         });
         check_types(write, assigned.map(|(at, _)| *at), KEY_COLUMNS + 1, &rows.schema())?;
         let mut changed: Vec<(Key, usize)> = Vec::new();
@@ -463,6 +463,9 @@ impl Running<'_> {
                 }
                 let number = decisions.value(row) as usize;
                 let Some((clause, values)) = clauses.get(number).zip(values.get(number)) else { continue };
+                if let ClauseAction::Nothing = clause.action {
+                    continue;
+                }
                 if let ClauseAction::Insert(_) = clause.action {
                     let mut draft = Draft::default();
                     for (at, values) in values {
@@ -502,7 +505,7 @@ impl Running<'_> {
                     updated_keys.push(key.clone());
                     updated_drafts.push((draft, entity.timestamp));
                 }
-                ClauseAction::Delete | ClauseAction::Insert(_) => {
+                ClauseAction::Delete | ClauseAction::Insert(_) | ClauseAction::Nothing => {
                     done.count += 1;
                     gone.insert(key.clone());
                     let before = Before::Seen(Some(entity.timestamp));

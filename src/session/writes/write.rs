@@ -12,7 +12,7 @@ use super::values::is_default;
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::names::OutputColumn;
 use crate::session::planning::PlannedStatement;
-use crate::session::statement::Statement as Parsed;
+use crate::session::statement::{Statement as Parsed, is_nothing};
 
 /// A statement that writes to one table.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ pub struct Clause {
 
 #[derive(Debug)]
 pub enum ClauseAction {
+    Nothing,
     Delete,
     Update(Vec<(usize, Expr)>),
     Insert(Vec<(usize, Expr)>),
@@ -446,6 +447,7 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
         other => return Err(unsupported(&format!("WHEN {other}"))),
     };
     let action = match clause.action {
+        action if is_nothing(&action) => ClauseAction::Nothing,
         MergeAction::Delete { .. } => ClauseAction::Delete,
         MergeAction::Update(update) => {
             if update.update_predicate.is_some() || update.delete_predicate.is_some() {

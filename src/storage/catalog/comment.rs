@@ -63,6 +63,23 @@ impl Comments {
     pub fn forget(&mut self, relation: u64) {
         self.0.retain(|(_, object), _| object.relation() != Some(relation));
     }
+
+    /// Takes out what is said about a column.
+    pub fn forget_column(&mut self, relation: u64, column: &str) {
+        let is_of = |object: &CommentObject| *object == CommentObject::Column(relation, column.to_owned());
+        self.0.retain(|(_, object), _| !is_of(object));
+    }
+
+    /// What is said about a column stays with it.
+    pub fn rename_column(&mut self, relation: u64, from: &str, to: &str) {
+        let before = CommentObject::Column(relation, from.to_owned());
+        let found = self.0.keys().find(|(_, object)| *object == before).cloned();
+        if let Some(place) = found
+            && let Some(text) = self.0.remove(&place)
+        {
+            self.0.insert((place.0, CommentObject::Column(relation, to.to_owned())), text);
+        }
+    }
 }
 
 impl From<Vec<Comment>> for Comments {

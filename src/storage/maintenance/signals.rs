@@ -11,6 +11,7 @@ use crate::model::DateTime;
 use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
+use crate::storage::write::Operation;
 
 /// A table with this much in its delta is folded.
 const FOLD_VERSIONS: usize = 128 * 1024;
@@ -144,7 +145,13 @@ impl MaintenanceSignals {
 }
 
 impl Store {
-    /// Returns when the deltas of these tables have room. Waits for folds where they have not; when those fail, so does this.
+    /// Returns when the deltas that some operations write to have room. Waits for folds where they have not; when those fail, so does
+    /// this.
+    pub async fn wait_for_room(&self, operations: &[Operation]) -> Result<()> {
+        self.room_for_writes(operations.iter().map(|operation| operation.table)).await
+    }
+
+    /// The same for some tables.
     pub(in crate::storage) async fn room_for_writes(&self, tables: impl Iterator<Item = u64>) -> Result<()> {
         let signals = &self.maintenance;
         for table in tables.collect::<BTreeSet<u64>>() {

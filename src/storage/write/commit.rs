@@ -23,10 +23,10 @@ use crate::storage::store::{Head, Store};
 pub const ENTITY_WRITES: u8 = 3;
 
 /// What run files hold for a key, by one manifest.
-struct Found {
-    manifest: Manifest,
-    entity: Option<Arc<Entity>>,
-    locations: Locations,
+pub(super) struct Found {
+    pub manifest: Manifest,
+    pub entity: Option<Arc<Entity>>,
+    pub locations: Locations,
 }
 
 /// The newest version of an entity.
@@ -55,7 +55,7 @@ impl Store {
             let found = self.find(operations).await?;
             let appended = {
                 let mut head = self.head()?;
-                head.append_writes(self, operations, &found)?
+                head.append_writes(self, operations, &found, &[])?
             };
             // None if a fold was committed meanwhile, or is about to be: what was found lies elsewhere now.
             let Some((timestamp, answer)) = appended else {
@@ -69,7 +69,7 @@ impl Store {
     }
 
     /// Looks into run files for the keys that have no recent version.
-    async fn find(&self, operations: &[Operation]) -> Result<Vec<Option<Found>>> {
+    pub(super) async fn find(&self, operations: &[Operation]) -> Result<Vec<Option<Found>>> {
         let snapshot = self.snapshot();
         let mut found = Vec::with_capacity(operations.len());
         for operation in operations {
@@ -94,15 +94,17 @@ impl Store {
 }
 
 /// The record's Timestamp, and the log's answer to come.
-type Appending = (DateTime, crate::storage::log::Appended);
+pub(super) type Appending = (DateTime, crate::storage::log::Appended);
 
 impl Head {
-    /// Checks and enters operations. `None` if what was found in run files is out of date.
-    fn append_writes(
+    /// Checks and enters operations. `None` if what was found in run files is out of date. `definitions` are edits that the catalog has
+    /// followed already and that the same record is to tell of.
+    pub(super) fn append_writes(
         &mut self,
         store: &Store,
         operations: &[Operation],
         found: &[Option<Found>],
+        definitions: &[Edit],
     ) -> Result<Option<Appending>> {
         let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
         for (operation, found) in operations.iter().zip(found) {
@@ -160,14 +162,19 @@ impl Head {
             let table = Arc::clone(self.table(writes.table)?);
             edits.extend(self.columns_for(&table, writes));
         }
-        let payload = encode(&edits, &tables).map_err(|error| Error::corrupt("catalog edits", error))?;
+        let payload = match definitions {
+            [] => encode(&edits, &tables),
+            _ => encode(&[definitions, &edits].concat(), &tables),
+        };
+        let payload = payload.map_err(|error| Error::corrupt("catalog edits", error))?;
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(Error::TransactionTooLarge {
                 bytes: payload.len() as u64,
                 bytes_max: PAYLOAD_BYTES_MAX as u64,
             });
         }
-        let answer = self.append(store, ENTITY_WRITES, payload, &edits, false, |head, sequence| {
+        let synced = !definitions.is_empty();
+        let answer = self.append(store, ENTITY_WRITES, payload, &edits, synced, |head, sequence| {
             for writes in tables {
                 let Some(delta) = head.deltas.get(&writes.table) else { continue };
                 for version in writes.versions {

@@ -1,8 +1,10 @@
 //! Writing entities: operations with their conditions, applied to the newest state, durable as one record of the log.
 
 mod commit;
+mod definitions;
 mod operation;
 pub(super) mod payload;
 
 pub use commit::ENTITY_WRITES;
+pub use definitions::Definitions;
 pub use operation::{Change, Condition, Operation, Properties, Refusal, Written};

@@ -1,0 +1,53 @@
+//! Transactions that nobody has begun, and the end of all of them.
+
+use super::super::error::{Error, ErrorKind, Result};
+use super::super::transaction::TransactionStatus;
+use super::Session;
+
+impl Session {
+    /// Statements from here to the end of the request are one transaction, unless there is one.
+    pub fn begin_implicit(&mut self) -> Result<()> {
+        self.transaction.begin_implicit(&mut self.settings)
+    }
+
+    /// Whether the end of the request is the end of a transaction.
+    pub fn is_implicit(&self) -> bool {
+        self.transaction.is_implicit()
+    }
+
+    /// Commits what the request's statements have done together, if they are a transaction.
+    pub async fn commit_implicit(&mut self) -> Result<()> {
+        if self.transaction.is_implicit() {
+            self.commit_writes().await?;
+            self.transaction.end(true, &mut self.settings);
+        }
+        Ok(())
+    }
+
+    /// True unless a commit became a rollback.
+    pub(super) async fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<bool> {
+        let is_block = self.transaction.status() != TransactionStatus::Idle && !self.transaction.is_implicit();
+        if !is_block {
+            if chain {
+                let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
+                let message = format!("{command} can only be used in transaction blocks");
+                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+            }
+            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
+        }
+        let modes = super::super::commands::Modes {
+            isolation: self.settings.get("transaction_isolation").and_then(super::super::commands::Isolation::parse),
+            read_only: Some(self.settings.is_on("transaction_read_only")),
+            deferrable: Some(self.settings.is_on("transaction_deferrable")),
+        };
+        if commit {
+            self.commit_writes().await?;
+        }
+        let ended = self.transaction.end(commit, &mut self.settings);
+        self.end_portals();
+        if chain {
+            self.transaction.begin(modes, &mut self.settings)?;
+        }
+        Ok(ended.unwrap_or(true))
+    }
+}

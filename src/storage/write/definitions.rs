@@ -1,0 +1,214 @@
+//! What a transaction has defined and written, in one record.
+//!
+//! A transaction makes its edits for the catalog that it sees. When it commits, the newest catalog may be another one: numbers that were
+//! given to others meanwhile are exchanged, columns that others have added stay. What cannot be brought together is a conflict, of
+//! which nothing is left.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::commit::{Appending, Found};
+use super::operation::{Operation, Written};
+use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn};
+use crate::storage::delta::Locations;
+use crate::storage::error::{Error, Result};
+use crate::storage::run::RunFile;
+use crate::storage::snapshot::Snapshot;
+use crate::storage::store::{Head, Store, files_gone};
+
+/// The catalog edits of a transaction.
+#[derive(Debug, Clone)]
+pub struct Definitions {
+    /// In their order. Writes come after all of them.
+    pub edits: Vec<Edit>,
+    /// What the edits were made for.
+    pub base: Snapshot,
+    /// Tables that nobody may have written to since.
+    pub unwritten: BTreeSet<u64>,
+}
+
+impl Store {
+    /// Commits definitions and writes, all or none, as one record; when this returns they are durable and visible. Then
+    /// [`Store::clean_up`] is due.
+    pub async fn commit_definitions(
+        &self,
+        definitions: &Definitions,
+        operations: &[Operation],
+    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
+        loop {
+            self.room_for_writes(operations.iter().map(|operation| operation.table)).await?;
+            let found = self.find(operations).await?;
+            let (appended, gone) = {
+                let mut head = self.head()?;
+                let before = Arc::clone(&head.catalog);
+                let appended = head.append_definitions(self, definitions, operations, found)?;
+                let gone = files_gone(&before, &head.catalog);
+                (appended, gone)
+            };
+            let Some(((timestamp, answer), tables)) = appended else {
+                self.settled().await?;
+                continue;
+            };
+            let sequence = answer.await?;
+            self.after_writes(tables.into_iter());
+            return Ok((Written { timestamp, sequence }, gone));
+        }
+    }
+
+    /// Lets go of the files of dropped tables. Blocks for its reads and writes.
+    pub fn clean_up(&self, gone: Vec<Arc<RunFile>>) {
+        self.retire(gone);
+    }
+}
+
+impl Head {
+    /// Checks and enters definitions and writes; gives the numbers of the tables written to as well. Where it fails, everything is as before.
+    fn append_definitions(
+        &mut self,
+        store: &Store,
+        definitions: &Definitions,
+        operations: &[Operation],
+        found: Vec<Option<Found>>,
+    ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
+        let before = (Arc::clone(&self.catalog), Arc::clone(&self.deltas));
+        let appended = self.try_append(store, definitions, operations, found);
+        if !matches!(appended, Ok(Some(_))) {
+            (self.catalog, self.deltas) = before;
+            self.known_properties.clear();
+        }
+        appended
+    }
+
+    fn try_append(
+        &mut self,
+        store: &Store,
+        definitions: &Definitions,
+        operations: &[Operation],
+        mut found: Vec<Option<Found>>,
+    ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
+        for &table in &definitions.unwritten {
+            self.refuse_if_written(table, &definitions.base)?;
+        }
+        let numbers = numbers(&definitions.edits, &self.catalog);
+        let mut edits = renumbered(&definitions.edits, &numbers);
+        let mut empty = BTreeSet::new();
+        for edit in &mut edits {
+            match edit {
+                Edit::SetColumns { table, columns } => {
+                    if let Some(merged) = self.merged(*table, columns, &definitions.base.catalog)? {
+                        *columns = merged;
+                    }
+                }
+                // The writes of the same record come after it.
+                Edit::TruncateTable { table, sequence } => {
+                    *sequence = self.next_sequence() - 1;
+                    empty.insert(*table);
+                }
+                Edit::CreateTable { id, .. } => {
+                    empty.insert(*id);
+                }
+                _ => {}
+            }
+        }
+        self.enter_edits(&edits)?;
+        let mut moved = operations.to_vec();
+        for (operation, found) in moved.iter_mut().zip(&mut found) {
+            operation.table = number(&numbers, operation.table);
+            if empty.contains(&operation.table) {
+                let table = self.catalog.table_by_id(operation.table);
+                let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
+                let locations = Locations::found(manifest.newest_file_id() + 1, None);
+                *found = Some(Found { manifest, entity: None, locations });
+            }
+        }
+        let tables = moved.iter().map(|operation| operation.table).collect();
+        Ok(self.append_writes(store, &moved, &found, &edits)?.map(|appended| (appended, tables)))
+    }
+
+    fn refuse_if_written(&self, table: u64, base: &Snapshot) -> Result<()> {
+        let (then, now) = (base.table(table), self.catalog.table_by_id(table));
+        let Some((then, now)) = then.zip(now) else { return Ok(()) };
+        let last = self.deltas.get(&table).map_or(0, |delta| delta.last_sequence());
+        if last > base.sequence || !then.manifest.is_same(&now.manifest) || then.columns != now.columns {
+            return Err(Error::Conflict(format!("table \"{}\" was written to", now.name)));
+        }
+        Ok(())
+    }
+
+    /// The columns that a transaction gives a table, with those that others have added since; `None` if there are no such.
+    fn merged(&self, table: u64, own: &[PropertyColumn], base: &Catalog) -> Result<Option<Vec<PropertyColumn>>> {
+        let (then, now) = (base.table_by_id(table), self.catalog.table_by_id(table));
+        let Some((then, now)) = then.zip(now) else { return Ok(None) };
+        if then.columns == now.columns {
+            return Ok(None);
+        }
+        let mut columns = now.columns.clone();
+        for column in own {
+            let Some(known) = columns.iter_mut().find(|known| known.name == column.name) else {
+                columns.push(column.clone());
+                continue;
+            };
+            if column.declared.is_some() && column.declared != known.declared {
+                let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, now.name);
+                return Err(Error::Conflict(message));
+            }
+            let mut types: BTreeMap<_, _> = known.types.iter().map(|edm| (*edm, ())).collect();
+            types.extend(column.types.iter().map(|edm| (*edm, ())));
+            known.types = types.into_keys().collect();
+        }
+        if columns.len() > COLUMNS_MAX {
+            return Err(Error::Conflict(format!("table \"{}\" got its last columns", now.name)));
+        }
+        Ok(Some(columns))
+    }
+}
+
+/// New numbers for what the edits make, where theirs were given away.
+fn numbers(edits: &[Edit], newest: &Catalog) -> HashMap<u64, u64> {
+    let made = edits.iter().filter_map(|edit| match edit {
+        Edit::CreateTable { id, .. } | Edit::CreateView { id, replaces: false, .. } => Some(*id),
+        _ => None,
+    });
+    let made: Vec<u64> = made.collect();
+    let next = newest.next_table_id();
+    match made.iter().all(|id| *id >= next) {
+        true => HashMap::new(),
+        false => made.into_iter().zip(next..).collect(),
+    }
+}
+
+fn number(numbers: &HashMap<u64, u64>, id: u64) -> u64 {
+    numbers.get(&id).copied().unwrap_or(id)
+}
+
+fn renumbered(edits: &[Edit], numbers: &HashMap<u64, u64>) -> Vec<Edit> {
+    let mut edits = edits.to_vec();
+    if numbers.is_empty() {
+        return edits;
+    }
+    let change = |id: &mut u64| *id = number(numbers, *id);
+    for edit in &mut edits {
+        match edit {
+            Edit::CreateTable { id, .. }
+            | Edit::DropTable { id }
+            | Edit::DropView { id }
+            | Edit::RenameTable { id, .. } => change(id),
+            Edit::SetColumns { table, .. }
+            | Edit::DropColumn { table, .. }
+            | Edit::RenameColumn { table, .. }
+            | Edit::ReplaceRanges { table, .. }
+            | Edit::MaskRows { table, .. }
+            | Edit::SetFolded { table, .. }
+            | Edit::TruncateTable { table, .. } => change(table),
+            Edit::CreateView { id, reads, .. } => {
+                change(id);
+                reads.iter_mut().for_each(change);
+            }
+            Edit::SetComment { object, .. } => match object {
+                CommentObject::Table(id) | CommentObject::View(id) | CommentObject::Column(id, _) => change(id),
+                CommentObject::Schema(_) | CommentObject::Database => {}
+            },
+        }
+    }
+    edits
+}
