@@ -101,7 +101,7 @@
 //! | `provider` | DataFusion's view of a table: claims, scans, key order |
 //! | `access` | filters to key set and access path; pure |
 //! | `storage` | log, catalog, manifest, run files, recent writes, folds, merge |
-//! | [`formats`] | decoding exports |
+//! | [`formats`] | decoding and writing exports |
 //! | `rows` | entities in an arena: sorting, spilling, merging |
 //! | [`files`] | the only place that touches disk or object store |
 //! | [`model`], [`clock`] | the vocabulary; time |
@@ -129,7 +129,7 @@ pub use engine::{
 };
 pub use frontend::{Database, EntityStream, Table};
 pub use provider::ScanOptions;
-pub use session::{Answer, Error, ErrorKind, Result};
+pub use session::{Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection};
 pub use storage::{CheckReport, Durability, Finding};
 
 /// What `benches/parts.rs` measures by itself: no part of the API.

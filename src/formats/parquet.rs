@@ -12,6 +12,7 @@
 
 mod columns;
 mod layout;
+mod writer;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +27,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use self::columns::BatchColumns;
 use self::layout::Layout;
+pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::decode::{Chunk, DecodeOptions, Progress};
 use super::error::{Error, Reject};
 use super::ordered;

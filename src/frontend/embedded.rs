@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use futures::stream::{BoxStream, Stream};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::formats::Source;
+use crate::formats::{Destination, Source};
 use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
 use crate::storage::{self, TableSnapshot};
 
@@ -17,6 +17,7 @@ pub use crate::engine::{
     ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount,
 };
 use crate::session::{Answer, Error, Registry, Result, Session, Settings, split_statements};
+pub use crate::session::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use crate::storage::CheckReport;
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
@@ -115,6 +116,42 @@ impl Database {
         done: &mut dyn FnMut(&str, ImportReport),
     ) -> Result<Vec<SkippedAccount>> {
         self.engine.import_tables(sources, options, done)
+    }
+
+    /// Exports entities of a table, all as of one moment, with every property, type and 100 ns digit that the format keeps. What was
+    /// written appears under its name when all of it is there; if the future is dropped before, nothing does.
+    ///
+    /// ```
+    /// use rowkey::formats::{Destination, ExportFormat};
+    /// use rowkey::{Database, ExportOptions, Selection};
+    ///
+    /// # async fn export(db: Database) -> rowkey::Result<()> {
+    /// let options = ExportOptions::new(ExportFormat::Parquet);
+    /// let sales = Selection::Where("PartitionKey = 'Sales'".to_owned());
+    /// let report = db.export("Employees", &sales, &options, Destination::Path("sales.parquet".into())).await?;
+    /// println!("{} entities, {} bytes", report.entities, report.bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn export(
+        &self,
+        table: &str,
+        selection: &Selection,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        self.own_session()?.export(table, selection, options, destination).await
+    }
+
+    /// Exports the rows of a query, with the columns that it has: what SQL shows, so times are whole microseconds. Formats of entities
+    /// (typed CSV and service JSON) want the keys among them.
+    pub async fn export_query(
+        &self,
+        query: &str,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        self.own_session()?.export_query(query, options, destination).await
     }
 
     /// What opening had to mend: the log ended in a record that a crash had left half written, so it was never

@@ -149,7 +149,7 @@ impl Session {
         self.planner.keep_plan(text, types, prepared);
     }
 
-    pub(super) fn planner(&self) -> &Arc<Planner> {
+    pub(in crate::session) fn planner(&self) -> &Arc<Planner> {
         &self.planner
     }
 
@@ -605,7 +605,7 @@ impl Session {
     }
 
     /// What a statement sees: the snapshot of the transaction, or the newest one.
-    fn view(&mut self) -> View {
+    pub(in crate::session) fn view(&mut self) -> View {
         let planner = &self.planner;
         let snapshot = self.transaction.snapshot(|| planner.snapshot());
         View {

@@ -14,6 +14,7 @@ mod log;
 mod maintenance;
 mod manifest;
 mod read;
+mod read_rows;
 mod recovery;
 pub mod run;
 mod snapshot;

@@ -72,7 +72,7 @@ impl TableSnapshot {
     }
 
     /// The files that may hold keys of a range, lane by lane.
-    fn lanes(&self, range: &KeyRange) -> Vec<VecDeque<Arc<RunFile>>> {
+    pub(super) fn lanes(&self, range: &KeyRange) -> Vec<VecDeque<Arc<RunFile>>> {
         let mut lanes: Vec<VecDeque<Arc<RunFile>>> = Vec::new();
         for partition in self.table.manifest.ranges() {
             for (place, run) in partition.files.iter().filter(|run| meets(run, range)).enumerate() {

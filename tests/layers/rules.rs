@@ -26,6 +26,7 @@ pub const LAYERS: [(&str, &[&str]); 14] = [
             "provider",
             "access",
             "storage",
+            "formats",
             "rows",
             "files",
             "model",

@@ -20,6 +20,7 @@ mod keys;
 mod object_scan;
 mod parser;
 mod shape;
+mod writer;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use self::document::DocumentDecoder;
 use self::entity::EntityDecoder;
 use self::framer::Framer;
 pub(super) use self::object_scan::ObjectScan;
+pub(super) use self::writer::{JsonLinesWriter, PageFolder, ServiceJsonWriter};
 use super::decode::{Chunk, DecodeOptions, Progress};
 use super::error::Error;
 use super::ordered;

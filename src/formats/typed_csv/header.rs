@@ -11,7 +11,7 @@ use crate::rows::{NameCache, PropertyId, PropertyNames};
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-const TYPE_SUFFIX: &str = "@type";
+pub(super) const TYPE_SUFFIX: &str = "@type";
 
 /// The columns of a file.
 #[derive(Debug)]

@@ -18,12 +18,14 @@ mod cell;
 mod fields;
 mod framer;
 mod header;
+mod writer;
 
 use std::sync::Arc;
 
 use self::batch::{Batch, BatchDecoder};
 use self::framer::Framer;
 pub(super) use self::header::is_header;
+pub(super) use self::writer::TypedCsvWriter;
 use super::decode::{Chunk, DecodeOptions, Progress};
 use super::error::Error;
 use super::ordered;

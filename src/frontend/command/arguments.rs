@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::failure::Failure;
 use super::output::Form;
-use crate::formats::Format;
+use crate::formats::{Compression, ExportFormat, Format};
 use crate::frontend::embedded::{OnReject, Options};
 use crate::model::{Rejected, TableName};
 use crate::storage::Durability;
@@ -40,6 +40,7 @@ pub(super) enum Command {
     Serve(ServeArguments),
     Sql(SqlArguments),
     Import(ImportArguments),
+    Export(ExportArguments),
     Check(CheckArguments),
 }
 
@@ -124,6 +125,65 @@ pub(super) struct ImportArguments {
     /// A file, a folder (its .json, .ndjson, .jsonl, .csv and .parquet files), a glob, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub(super) paths: Vec<PathBuf>,
+}
+
+/// Export a table, some of its entities, or the rows of a query
+///
+/// What is written appears under its name when all of it is there. Formats: parquet (typed columns), csv (Storage Explorer's, a type beside
+/// every value), json (the service's payload with full metadata), ndjson (one entity a line) keep everything and are imported again as they
+/// were; plain-csv has no types.
+#[derive(Debug, Args)]
+pub(super) struct ExportArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+
+    /// The table to export
+    #[arg(long, value_name = "NAME", value_parser = table_name, required_unless_present = "query")]
+    pub(super) table: Option<TableName>,
+
+    /// Only the entities of this PartitionKey
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["query", "condition"])]
+    pub(super) partition: Option<String>,
+
+    /// Of the partition, only the entities from this RowKey on
+    #[arg(long, value_name = "KEY", requires = "partition")]
+    pub(super) from_row: Option<String>,
+
+    /// Of the partition, only the entities below this RowKey
+    #[arg(long, value_name = "KEY", requires = "partition")]
+    pub(super) to_row: Option<String>,
+
+    /// Only the entities that a condition in SQL is true of
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with = "query")]
+    pub(super) condition: Option<String>,
+
+    /// Instead of a table, the rows of a query, with the columns and types that SQL shows; csv and json want the keys among them
+    #[arg(long, value_name = "SQL", conflicts_with = "table")]
+    pub(super) query: Option<String>,
+
+    /// The format [default: by the name of the file]
+    #[arg(long, value_name = "FORMAT", value_parser = export_format_parser())]
+    pub(super) format: Option<ExportFormat>,
+
+    /// json: a folder of pages of 1,000 entities, as the service hands them out
+    #[arg(long, conflicts_with = "partition_by_key")]
+    pub(super) pages: bool,
+
+    /// parquet: a folder PartitionKey=<value> for each PartitionKey, as Hive has it
+    #[arg(long)]
+    pub(super) partition_by_key: bool,
+
+    /// Compress the output; of parquet, the pages in it [default: by the name of the file, .gz or .zst; zstd in parquet]
+    #[arg(long, value_name = "HOW", value_parser = compression_parser())]
+    pub(super) compress: Option<Compression>,
+
+    /// Replace the file, or the folder of an earlier export
+    #[arg(long)]
+    pub(super) overwrite: bool,
+
+    /// The file or the folder to write, or - for standard output
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) output: PathBuf,
 }
 
 /// Check the stored files: checksums, bounds, order, uniqueness and counts
@@ -239,6 +299,20 @@ fn format_parser() -> impl clap::builder::TypedValueParser<Value = Format> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(Format::ALL.map(Format::name))
         .try_map(|name| Format::parse(&name).ok_or_else(|| format!("there is no format {name}")))
+}
+
+/// The same for the formats of exports.
+fn export_format_parser() -> impl clap::builder::TypedValueParser<Value = ExportFormat> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(ExportFormat::ALL.map(ExportFormat::name))
+        .try_map(|name| ExportFormat::parse(&name).ok_or_else(|| format!("there is no format {name}")))
+}
+
+/// The same for compressions.
+fn compression_parser() -> impl clap::builder::TypedValueParser<Value = Compression> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(Compression::ALL.map(Compression::name))
+        .try_map(|name| Compression::parse(&name).ok_or_else(|| format!("there is no compression {name}")))
 }
 
 #[cfg(test)]

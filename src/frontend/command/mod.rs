@@ -6,6 +6,7 @@
 
 mod arguments;
 mod check;
+mod export;
 mod failure;
 mod import;
 mod output;
@@ -32,6 +33,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::Sql(arguments) => sql::run(arguments).await,
         Command::Import(arguments) => import::run(arguments).await,
+        Command::Export(arguments) => export::run(arguments).await,
         Command::Check(arguments) => check::run(arguments).await,
     };
     match outcome {

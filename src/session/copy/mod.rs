@@ -11,3 +11,4 @@ mod reader;
 pub use copy_in::CopyIn;
 pub use copy_out::CopyOut;
 pub use execute::sends;
+pub use options::CopyOptions;

@@ -27,6 +27,11 @@ fn byte(name: &str, given: char) -> Result<u8> {
 }
 
 impl CopyOptions {
+    /// CSV whose first line has the names of the columns.
+    pub fn csv_with_header() -> Self {
+        Self { csv: true, header: true, delimiter: b',', null: String::new(), quote: b'"', escape: b'"' }
+    }
+
     pub fn of(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Self> {
         let (mut csv, mut header) = (false, false);
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);

@@ -20,6 +20,6 @@ pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use open::{OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
-pub use run_file::RunFile;
+pub use run_file::{ColumnSummary, RunFile};
 pub use to_rows::EntityColumns;
 pub use writer::{WriteOptions, batch_of, column_ranks, write_run};

@@ -108,11 +108,24 @@ impl<'a> EntityColumns<'a> {
 
     /// Appends all rows, properties numbered by `names`.
     pub fn append_to(&self, rows: &mut Rows, names: &PropertyNames) -> Result<()> {
-        let ids: Vec<PropertyId> = self.columns.iter().map(|column| names.intern(column.name)).collect();
+        self.append_where(|_| true, rows, names)
+    }
+
+    /// Appends the rows whose keys are wanted, properties numbered by `names`.
+    pub fn append_where(
+        &self,
+        mut is_wanted: impl FnMut(KeyRef<'a>) -> bool,
+        rows: &mut Rows,
+        names: &PropertyNames,
+    ) -> Result<()> {
+        // In the order of their numbers, which is the one that rows have them in.
+        let mut columns: Vec<(PropertyId, &Column<'_>)> =
+            self.columns.iter().map(|column| (names.intern(column.name), column)).collect();
+        columns.sort_by_key(|(id, _)| *id);
         let mut builder = rows.builder(names);
-        for i in 0..self.len() {
+        for i in (0..self.len()).filter(|&i| is_wanted(self.key(i))) {
             builder.begin();
-            for (column, &id) in self.columns.iter().zip(&ids) {
+            for &(id, column) in &columns {
                 if let Some(value) = column.values.get(i) {
                     builder.set(id, value);
                 }

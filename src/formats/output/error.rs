@@ -1,0 +1,42 @@
+//! What can go wrong with an output.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Why an output was not written. Nothing is left under its name that was not there before.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("cannot {action} {path}: {source}")]
+    File { path: String, action: &'static str, source: io::Error },
+
+    /// There is something already, and it was not to be replaced.
+    #[error("{path} exists already")]
+    Exists { path: String },
+
+    /// A stream, such as standard output.
+    #[error("cannot write to {name}: {source}")]
+    Stream { name: Arc<str>, source: io::Error },
+
+    #[error("{name}: {source}")]
+    Parquet { name: Arc<str>, source: parquet::errors::ParquetError },
+
+    /// What was asked for does not go together, or does not fit the entities.
+    #[error("{0}")]
+    Refused(String),
+
+    /// The entities are not those that the columns were made for.
+    #[error("{name}: property {property} has a value for which there is no column")]
+    NoColumn { name: Arc<str>, property: String },
+}
+
+impl WriteError {
+    pub(in crate::formats) fn file(path: &Path, action: &'static str, source: io::Error) -> Self {
+        WriteError::File { path: path.display().to_string(), action, source }
+    }
+
+    /// Whether whoever read the stream has gone away.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, WriteError::Stream { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,123 @@
+//! A file that appears under its name when it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::WriteError;
+
+/// Names tried for a temporary file before the folder is taken to be the trouble.
+const ATTEMPTS_MAX: u32 = 100;
+
+/// A file being written under a temporary name, in the folder of its final one. Dropped unfinished, it is removed.
+#[derive(Debug)]
+pub(super) struct PartFile {
+    file: File,
+    /// Where it is now; none once it is published.
+    temporary: Option<PathBuf>,
+    path: PathBuf,
+    overwrite: bool,
+}
+
+impl PartFile {
+    /// Starts a file that replaces one of the same name only with `overwrite`.
+    pub(super) fn create(path: &Path, overwrite: bool) -> Result<Self, WriteError> {
+        refuse_existing(path, overwrite)?;
+        let (file, temporary) = temporary(path, |path| OpenOptions::new().write(true).create_new(true).open(path))?;
+        Ok(Self { file, temporary: Some(temporary), path: path.to_owned(), overwrite })
+    }
+
+    /// Starts a file in a folder that nobody knows yet, under its final name.
+    pub(super) fn within(path: &Path) -> Result<Self, WriteError> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.map_err(|error| WriteError::file(path, "create", error))?;
+        Ok(Self { file, temporary: None, path: path.to_owned(), overwrite: false })
+    }
+
+    /// Makes the file durable under its name.
+    pub(super) fn publish(mut self) -> Result<(), WriteError> {
+        self.file.sync_all().map_err(|error| WriteError::file(&self.path, "sync", error))?;
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        if self.overwrite {
+            fs::rename(temporary, &self.path).map_err(|error| WriteError::file(&self.path, "write", error))?;
+        } else {
+            // A link is not made over a file that came meanwhile, which a rename would replace.
+            match fs::hard_link(temporary, &self.path) {
+                Ok(()) => fs::remove_file(temporary).map_err(|error| WriteError::file(temporary, "remove", error))?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(WriteError::Exists { path: self.path.display().to_string() });
+                }
+                // Not every file system has links.
+                Err(_) => {
+                    refuse_existing(&self.path, false)?;
+                    fs::rename(temporary, &self.path).map_err(|error| WriteError::file(&self.path, "write", error))?;
+                }
+            }
+        }
+        self.temporary = None;
+        sync_folder(folder_of(&self.path))
+    }
+}
+
+impl Write for PartFile {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        self.file.write(content)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = self.temporary.take() {
+            // Nobody is left to tell, and its name says that it is worthless.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), WriteError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => Err(WriteError::Refused(format!("{} is a folder", path.display()))),
+        Ok(_) if !overwrite => Err(WriteError::Exists { path: path.display().to_string() }),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(WriteError::file(path, "look at", error)),
+    }
+}
+
+/// Makes something under a name beside `path` that nothing has yet.
+pub(super) fn temporary<T>(
+    path: &Path,
+    mut make: impl FnMut(&Path) -> io::Result<T>,
+) -> Result<(T, PathBuf), WriteError> {
+    let folder = folder_of(path);
+    for attempt in 0..ATTEMPTS_MAX {
+        let name = folder.join(format!(".rowkey-{}-{attempt}.tmp", std::process::id()));
+        match make(&name) {
+            Ok(made) => return Ok((made, name)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(WriteError::Refused(format!("there is no folder {}", folder.display())));
+            }
+            Err(error) => return Err(WriteError::file(path, "create", error)),
+        }
+    }
+    let error = io::Error::from(io::ErrorKind::AlreadyExists);
+    Err(WriteError::file(path, "make a temporary file for", error))
+}
+
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), WriteError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| WriteError::file(folder, "sync the folder", error))
+}

@@ -1,0 +1,198 @@
+//! Entities of a snapshot in key order as encoded rows: no value gets memory of its own.
+//!
+//! Lanes are those of `read`.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use futures::stream::{BoxStream, Stream, try_unfold};
+use futures::{StreamExt, TryStreamExt};
+
+use super::delta::Layers;
+use super::error::{Error, Result};
+use super::run::{ColumnSummary, Columns, EntityColumns, OpenRun, RunFile, RunFiles};
+use super::snapshot::TableSnapshot;
+use crate::model::{EdmType, KeyRange};
+use crate::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+
+/// Entities decoded at a time.
+const BATCH_ROWS: usize = 1024;
+
+/// Batches of entities in key order, none of them empty.
+pub type RowBatches = BoxStream<'static, Result<Rows>>;
+
+impl TableSnapshot {
+    /// The properties that entities may have, with their types and whether they may have DateTimes between microseconds, if that is
+    /// known without reading files.
+    pub fn properties_without_reading(&self) -> Option<Vec<(Arc<str>, EdmType, bool)>> {
+        let files = || self.table.manifest.files();
+        if files().any(|file| file.other) {
+            return None;
+        }
+        let column = |summary: &ColumnSummary| {
+            let column = &summary.column;
+            (Arc::clone(&column.property), column.edm, column.tick)
+        };
+        let mut properties: Vec<(Arc<str>, EdmType, bool)> = files().flat_map(|file| &file.columns).map(column).collect();
+        if let Some(layers) = self.layers() {
+            let mut recent = HashSet::new();
+            for version in layers.iter().flat_map(|(layer, _)| layer.versions()) {
+                for (id, value) in version.row().iter().flat_map(RowRef::properties) {
+                    let ticks = matches!(value, ValueRef::DateTime(at) if at.tick() != 0);
+                    recent.insert((id, value.edm_type(), ticks));
+                }
+            }
+            let named = |(id, edm, ticks)| (layers.names().name(id), edm, ticks);
+            properties.extend(recent.into_iter().map(named));
+        }
+        Some(properties)
+    }
+
+    /// The entities of a range of keys, in key order, their properties numbered by `names`; a batch of each lane is in memory.
+    pub fn rows(&self, files: &Arc<RunFiles>, range: &KeyRange, names: &Arc<PropertyNames>) -> RowBatches {
+        let layers = self.layers();
+        let mut lanes: Vec<RowBatches> = Vec::new();
+        for runs in self.lanes(range) {
+            let state = Reading {
+                files: Arc::clone(files),
+                range: range.clone(),
+                names: Arc::clone(names),
+                runs,
+                layers: layers.clone(),
+                open: None,
+            };
+            lanes.push(Box::pin(batches(state)));
+        }
+        if let Some(layers) = layers {
+            for place in 0..layers.iter().count() {
+                lanes.push(Box::pin(recent(Arc::clone(&layers), place, range.clone(), Arc::clone(names))));
+            }
+        }
+        match lanes.len() {
+            1 => lanes.remove(0),
+            _ => Box::pin(merged(lanes)),
+        }
+    }
+}
+
+struct Reading {
+    files: Arc<RunFiles>,
+    range: KeyRange,
+    names: Arc<PropertyNames>,
+    runs: VecDeque<Arc<RunFile>>,
+    layers: Option<Arc<Layers>>,
+    open: Option<(Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>)>,
+}
+
+fn batches(state: Reading) -> impl Stream<Item = Result<Rows>> + Send {
+    try_unfold(state, |mut state| async move {
+        loop {
+            let Some((open, stream)) = &mut state.open else {
+                let Some(mut run) = state.runs.pop_front() else { return Ok(None) };
+                if let Some(layers) = &state.layers {
+                    let Some(masked) = layers.masked(&state.files, &run).await? else { continue };
+                    run = masked;
+                }
+                let open = state.files.open(&run).await?;
+                let rows = open.rows_in(&state.range);
+                let stream = open.read(rows, Columns::All, BATCH_ROWS)?;
+                state.open = Some((open, stream));
+                continue;
+            };
+            let Some(batch) = stream.next().await.transpose()? else {
+                state.open = None;
+                continue;
+            };
+            let mut rows = Rows::with_capacity(batch.num_rows(), 0);
+            // The first and the last page hold keys outside the range.
+            let is_wanted = |key| state.range.contains(key);
+            EntityColumns::of(open, &batch)?.append_where(is_wanted, &mut rows, &state.names)?;
+            if !rows.is_empty() {
+                return Ok(Some((rows, state)));
+            }
+        }
+    })
+}
+
+/// The entities of one layer in a range of keys.
+fn recent(
+    layers: Arc<Layers>,
+    place: usize,
+    range: KeyRange,
+    names: Arc<PropertyNames>,
+) -> impl Stream<Item = Result<Rows>> + Send {
+    let from = layers
+        .iter()
+        .nth(place)
+        .map_or(0, |(layer, _)| layer.versions().partition_point(|version| !range.lower().is_below(version.key())));
+    let ids: Vec<PropertyId> = layers.names().all().iter().map(|name| names.intern(name)).collect();
+    try_unfold((layers, range, names, ids, from), move |(layers, range, names, mut ids, mut at)| async move {
+        let mut rows = Rows::new();
+        if let Some((layer, hidden)) = layers.iter().nth(place) {
+            while let Some(version) = layer.versions().get(at)
+                && rows.len() < BATCH_ROWS
+                && range.contains(version.key())
+            {
+                if !hidden.contains(at as u32)
+                    && let Some(row) = version.row()
+                {
+                    renumber(row, layers.names(), &mut ids, &mut rows, &names)?;
+                }
+                at += 1;
+            }
+        }
+        Ok::<_, Error>((!rows.is_empty()).then_some((rows, (layers, range, names, ids, at))))
+    })
+}
+
+/// Appends a copy of a row with the numbers of other names. `ids` has the new number by the old one, as far as they are known.
+fn renumber(
+    row: RowRef<'_>,
+    from: &PropertyNames,
+    ids: &mut Vec<PropertyId>,
+    rows: &mut Rows,
+    names: &PropertyNames,
+) -> Result<()> {
+    let mut builder = rows.builder(names);
+    builder.begin();
+    for (id, value) in row.properties() {
+        // Names may have come since.
+        while ids.len() <= id.index() {
+            ids.push(names.intern(&from.name(PropertyId(ids.len() as u32))));
+        }
+        builder.set(ids[id.index()], value);
+    }
+    let key = row.key();
+    Ok(builder.finish(key.partition, key.row, row.timestamp())?)
+}
+
+/// Merges lanes, each in key order, no key in two of them.
+fn merged(lanes: Vec<RowBatches>) -> impl Stream<Item = Result<Rows>> + Send {
+    let lanes: Vec<Lane> = lanes.into_iter().map(|batches| Lane { batches, rows: Rows::new(), next: 0 }).collect();
+    try_unfold(lanes, |mut lanes| async move {
+        let mut rows = Rows::new();
+        while rows.len() < BATCH_ROWS {
+            for lane in &mut lanes {
+                if lane.next == lane.rows.len()
+                    && let Some(batch) = lane.batches.try_next().await?
+                {
+                    (lane.rows, lane.next) = (batch, 0);
+                }
+            }
+            lanes.retain(|lane| lane.next < lane.rows.len());
+            let key = |place: &usize| lanes[*place].rows.get(lanes[*place].next).key_bytes();
+            let Some(least) = (0..lanes.len()).min_by(|a, b| key(a).cmp(key(b))) else { break };
+            let lane = &mut lanes[least];
+            rows.push_ref(lane.rows.get(lane.next));
+            lane.next += 1;
+        }
+        Ok::<_, Error>((!rows.is_empty()).then_some((rows, lanes)))
+    })
+}
+
+struct Lane {
+    batches: RowBatches,
+    rows: Rows,
+    next: usize,
+}
