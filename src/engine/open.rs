@@ -8,7 +8,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
-use crate::session::{Activity, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available};
+use crate::session::{
+    Activity, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
+};
 use crate::storage::{Durability, Store, StoreOptions};
 
 /// The location that keeps nothing.
@@ -141,8 +143,10 @@ impl Engine {
         Ok(Session::new(Arc::clone(&self.planner), registration, user, settings))
     }
 
-    /// A session of this process, with the default settings.
+    /// A session of this process, with the default settings; its COPY may write files, as the process itself may.
     pub fn own_session(&self) -> Result<Session> {
-        self.session(OWN_USER, "", Settings::new([])?)
+        let mut session = self.session(OWN_USER, "", Settings::new([])?)?;
+        session.allow_files(FileAccess::Anywhere);
+        Ok(session)
     }
 }

@@ -25,8 +25,10 @@ mod typed_csv;
 pub use azurite::StoredTable;
 pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
 pub use error::{Error, Reject};
-pub use export::{EntityWriter, ExportFormat, ExportTarget, Layout, LineOutput, Survey, TableWriter, open as open_export};
+pub use export::{
+    EntityWriter, ExportFormat, ExportTarget, Layout, LineOutput, Survey, TableWriter, open as open_export,
+};
 pub use format::Format;
-pub use output::{Compression, Destination, WriteError, Written};
+pub use output::{Compression, Destination, WriteError, Written, path_within};
 pub use place::Place;
 pub use source::Source;

@@ -125,6 +125,8 @@ pub enum ErrorKind {
     ResultChanged,
     /// The client broke the rules of the protocol.
     Protocol,
+    /// The session may not do that.
+    NotAllowed,
     /// Stopped because somebody asked for it, or by `statement_timeout`.
     Cancelled,
     ShuttingDown,

@@ -46,7 +46,7 @@ mod watching;
 mod writes;
 
 pub use answer::Answer;
-pub use copy::{CopyIn, CopyOut};
+pub use copy::{CopyIn, CopyOut, FileAccess};
 pub use error::{Error, ErrorKind, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use guard::StatementGuard;

@@ -10,7 +10,7 @@ use futures::stream;
 
 use super::answer::Answer;
 use super::commands::{Command, Discard};
-use super::copy::{CopyIn, CopyOut};
+use super::copy::{CopyIn, CopyOut, FileAccess};
 use super::definitions::Definition;
 use super::error::{Error, ErrorKind, Result};
 use super::explain;
@@ -51,6 +51,7 @@ pub struct Session {
     notices: Vec<Error>,
     /// What functions set while a statement runs.
     changes: Changes,
+    file_access: FileAccess,
 }
 
 /// What running a statement gave.
@@ -82,7 +83,17 @@ impl Session {
             changes: Changes::default(),
             portals: BTreeMap::new(),
             notices: Vec::new(),
+            file_access: FileAccess::Nowhere,
         }
+    }
+
+    /// Allows COPY TO to write files.
+    pub fn allow_files(&mut self, access: FileAccess) {
+        self.file_access = access;
+    }
+
+    pub(in crate::session) fn file_access(&self) -> &FileAccess {
+        &self.file_access
     }
 
     /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
@@ -383,6 +394,9 @@ impl Session {
             },
             Request::Copy(copy) => {
                 self.transaction.refuse_if_failed()?;
+                if let Some(file) = super::copy::file_written(copy) {
+                    return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
+                }
                 if super::copy::sends(copy) {
                     let view = self.view();
                     let copied = Box::pin(self.planner.copy_out(&view, prepared, copy)).await?;

@@ -34,7 +34,8 @@ impl TableSnapshot {
             let column = &summary.column;
             (Arc::clone(&column.property), column.edm, column.tick)
         };
-        let mut properties: Vec<(Arc<str>, EdmType, bool)> = files().flat_map(|file| &file.columns).map(column).collect();
+        let mut properties: Vec<(Arc<str>, EdmType, bool)> =
+            files().flat_map(|file| &file.columns).map(column).collect();
         if let Some(layers) = self.layers() {
             let mut recent = HashSet::new();
             for version in layers.iter().flat_map(|(layer, _)| layer.versions()) {

@@ -14,7 +14,7 @@ pub(super) mod text;
 mod writer;
 
 pub use format::{ExportFormat, Layout};
-pub use survey::Survey;
 pub use results::{LineOutput, TableWriter};
+pub use survey::Survey;
 pub(super) use writer::Cells;
 pub use writer::{EntityWriter, ExportTarget, open};

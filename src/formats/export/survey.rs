@@ -80,6 +80,10 @@ impl Survey {
 
     /// Properties found with more than one type.
     pub fn mixed(&self) -> Vec<Arc<str>> {
-        self.properties().into_iter().filter(|property| property.types.len() > 1).map(|property| property.name).collect()
+        self.properties()
+            .into_iter()
+            .filter(|property| property.types.len() > 1)
+            .map(|property| property.name)
+            .collect()
     }
 }

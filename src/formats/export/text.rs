@@ -69,7 +69,8 @@ pub(in crate::formats) fn push_json_string(out: &mut Vec<u8>, text: &str) {
 /// Appends a cell of CSV, in quotes where it would not be read back without.
 pub(in crate::formats) fn push_cell(out: &mut Vec<u8>, text: &[u8]) {
     let special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    let is_spaced = text.first().is_some_and(u8::is_ascii_whitespace) || text.last().is_some_and(u8::is_ascii_whitespace);
+    let is_spaced =
+        text.first().is_some_and(u8::is_ascii_whitespace) || text.last().is_some_and(u8::is_ascii_whitespace);
     if !is_spaced && !text.iter().any(special) {
         out.extend_from_slice(text);
         return;

@@ -7,7 +7,7 @@ use super::format::{ExportFormat, Layout};
 use super::plain_csv::PlainCsvWriter;
 use super::survey::{Survey, SurveyedProperty};
 use crate::formats::output::{Compression, Destination, PartFolder, Sink, WriteError, Written};
-use crate::formats::parquet::{PartitionFolders, ParquetWriter};
+use crate::formats::parquet::{ParquetWriter, PartitionFolders};
 use crate::formats::service_json::{JsonLinesWriter, PageFolder, ServiceJsonWriter};
 use crate::formats::typed_csv::TypedCsvWriter;
 use crate::rows::{RowRef, Rows, ValueRef};
@@ -65,13 +65,11 @@ pub fn open(target: ExportTarget, survey: &Survey) -> Result<EntityWriter, Write
         (ExportFormat::ServiceJson, Layout::Pages) => {
             Writer::Pages(PageFolder::new(folder(&PageFolder::is_page)?, &account, &table, text, survey))
         }
-        (ExportFormat::Parquet, Layout::ByPartitionKey) => {
-            Writer::PartitionFolders(Box::new(PartitionFolders::new(
-                folder(&PartitionFolders::is_part)?,
-                survey,
-                compression,
-            )))
-        }
+        (ExportFormat::Parquet, Layout::ByPartitionKey) => Writer::PartitionFolders(Box::new(PartitionFolders::new(
+            folder(&PartitionFolders::is_part)?,
+            survey,
+            compression,
+        ))),
         (_, Layout::Pages) => {
             return Err(WriteError::Refused(format!("pages are of json, not of {}", format.name())));
         }

@@ -109,6 +109,28 @@ pub(super) fn temporary<T>(
     Err(WriteError::file(path, "make a temporary file for", error))
 }
 
+/// The path of a file that is named relative to a folder, or absolutely, if it lies in the folder or in one of its folders whichever
+/// links lead there; `None` if it does not.
+pub fn path_within(folder: &Path, path: &Path) -> Result<Option<PathBuf>, WriteError> {
+    let folder = fs::canonicalize(folder).map_err(|error| WriteError::file(folder, "look at", error))?;
+    let path = folder.join(path);
+    let Some(name) = path.file_name() else { return Ok(None) };
+    let within = match fs::canonicalize(folder_of(&path)) {
+        Ok(within) => within,
+        // What is outside is nobody's business, be it there or not.
+        Err(_)
+            if !path.starts_with(&folder) || path.components().any(|part| part == std::path::Component::ParentDir) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(WriteError::file(folder_of(&path), "look at", error)),
+    };
+    let path = within.join(name);
+    // A link, a device or a pipe would be written through.
+    let is_plain = fs::symlink_metadata(&path).map_or(true, |found| found.is_file());
+    Ok((within.starts_with(&folder) && is_plain).then_some(path))
+}
+
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -31,7 +31,12 @@ impl PartFolder {
     ) -> Result<Self, WriteError> {
         match fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() => refuse_foreign(path, overwrite, is_own)?,
-            Ok(_) => return Err(WriteError::Refused(format!("{} is a file, and a folder is to be written", path.display()))),
+            Ok(_) => {
+                return Err(WriteError::Refused(format!(
+                    "{} is a file, and a folder is to be written",
+                    path.display()
+                )));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(WriteError::file(path, "look at", error)),
         }

@@ -6,6 +6,7 @@ mod folder;
 mod sink;
 
 pub use error::WriteError;
+pub use file::path_within;
 pub(super) use folder::PartFolder;
 pub(super) use sink::Sink;
 pub use sink::{Compression, Destination, Written};

@@ -58,6 +58,10 @@ pub(super) struct ServeArguments {
     #[arg(long)]
     pub(super) sample: bool,
 
+    /// Let COPY ... TO 'file' write files in this folder; without it no client writes any
+    #[arg(long, value_name = "DIR")]
+    pub(super) copy_dir: Option<PathBuf>,
+
     #[command(flatten)]
     pub(super) engine: EngineArguments,
 }

@@ -42,6 +42,10 @@ const TRY: [(&str, &str); 4] = [
 
 pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
     let address = resolve(&arguments.pg)?;
+    if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
+        let message = format!("--copy-dir {}: there is no such folder", folder.display());
+        return Err(Failure::usage(message, "make it first"));
+    }
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
     let database = super::open_with(&location, &arguments.engine).await?;
     if arguments.sample {
@@ -57,7 +61,7 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
         .map_err(|error| {
             Failure::plain(format!("cannot start the threads that run queries: {error}"), "allow more threads")
         })?;
-    let options = ServerOptions { address, ..ServerOptions::default() };
+    let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
     let served = serve(database, &options, &compute, arguments.sample).await;
     compute.shutdown_background();
     served

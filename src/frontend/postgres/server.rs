@@ -1,6 +1,7 @@
 //! The listener: who may come in, and how all leave.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +26,13 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// Most sessions at a time.
     pub connections_max: usize,
+    /// Where COPY may write files; none are written without.
+    pub copy_folder: Option<PathBuf>,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { address: SocketAddr::from(([127, 0, 0, 1], 5433)), connections_max: 500 }
+        Self { address: SocketAddr::from(([127, 0, 0, 1], 5433)), connections_max: 500, copy_folder: None }
     }
 }
 
@@ -48,6 +51,7 @@ pub(super) struct Shared {
     /// Where statements run: not where sockets are served.
     pub compute: Handle,
     pub port: u16,
+    pub copy_folder: Option<PathBuf>,
 }
 
 impl Server {
@@ -68,7 +72,10 @@ impl Server {
         let port = listener.local_addr().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))?.port();
         let registry = Arc::clone(database.registry());
         registry.allow(options.connections_max);
-        Ok(Self { listener, shared: Arc::new(Shared { database, registry, compute, port }) })
+        Ok(Self {
+            listener,
+            shared: Arc::new(Shared { database, registry, compute, port, copy_folder: options.copy_folder.clone() }),
+        })
     }
 
     /// Where it listens.

@@ -71,6 +71,7 @@ pub fn sqlstate(kind: ErrorKind) -> &'static str {
         ErrorKind::ActiveTransaction => "25001",
         ErrorKind::WrongState => "55000",
         ErrorKind::Unsupported | ErrorKind::ResultChanged => "0A000",
+        ErrorKind::NotAllowed => "42501",
         ErrorKind::Protocol => "08P01",
         ErrorKind::Cancelled => "57014",
         ErrorKind::ShuttingDown => "57P01",

@@ -18,7 +18,7 @@ use super::server::{Shared, set_no_delay};
 use super::sqlstate::{Severity, fields};
 use super::strangers::Stranger;
 use super::{queue, server};
-use crate::session::{Error, ErrorKind, Result, Session, Settings};
+use crate::session::{Error, ErrorKind, FileAccess, Result, Session, Settings};
 
 /// How long a client may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -150,7 +150,11 @@ fn admit(client: &Client, address: SocketAddr, shared: &Shared) -> Result<Sessio
     }
     let mut settings = Settings::new(client.settings.iter().cloned())?;
     settings.tell("port", &shared.port.to_string());
-    shared.database.session(&client.user, &address.to_string(), settings)
+    let mut session = shared.database.session(&client.user, &address.to_string(), settings)?;
+    if let Some(folder) = &shared.copy_folder {
+        session.allow_files(FileAccess::Within(folder.clone()));
+    }
+    Ok(session)
 }
 
 async fn refuse(socket: &mut TcpStream, error: &Error) {

@@ -16,8 +16,16 @@ use crate::session::prepared::Prepared;
 use crate::session::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
 
 fn server_files() -> Error {
-    Error::new(ErrorKind::Unsupported, "COPY reads and writes no files of the server")
+    Error::new(ErrorKind::Unsupported, "COPY reads no files of the server, and runs no programs")
         .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
+}
+
+/// The file of the server that a COPY writes.
+pub fn file_written(copy: &ast::Statement) -> Option<&str> {
+    match copy {
+        ast::Statement::Copy { to: true, target: CopyTarget::File { filename }, .. } => Some(filename),
+        _ => None,
+    }
 }
 
 /// Whether a COPY sends rows to the client.
@@ -85,25 +93,26 @@ impl Planner {
 
     /// The rows of COPY TO STDOUT.
     pub async fn copy_out(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<CopyOut> {
-        let ast::Statement::Copy { source, target, options, legacy_options, .. } = copy else {
+        let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
             return Err(Error::new(ErrorKind::Internal, "no COPY"));
         };
         if *target != CopyTarget::Stdout {
             return Err(server_files());
         }
         let options = CopyOptions::of(options, legacy_options)?;
+        let rows = self.copied_rows(view, prepared, copy).await?;
+        Ok(CopyOut::new(rows, options, Arc::clone(view.settings.style())))
+    }
+
+    /// The rows that a COPY TO sends, wherever it sends them.
+    pub(super) async fn copied_rows(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<Rows> {
+        let ast::Statement::Copy { source, .. } = copy else {
+            return Err(Error::new(ErrorKind::Internal, "no COPY"));
+        };
         let query = match source {
             CopySource::Query(query) => ast::Statement::Query(query.clone()),
             CopySource::Table { .. } => {
-                let planner = self.statement(view);
-                let mut copy = copy.clone();
-                planner.resolve(&prepared.statement, &mut copy)?;
-                let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {
-                    return Err(Error::new(ErrorKind::Internal, "no COPY of a table"));
-                };
-                let (schema, name) = writes::relation_of(&table_name)?;
-                let target = Target::of(&planner, &schema, &name, "copy from")
-                    .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
+                let (schema, name, target, columns) = self.copied_table(view, prepared, copy)?;
                 let names: Vec<String> = match columns.is_empty() {
                     true => target.implied().into_iter().map(|at| target.columns[at].name.clone()).collect(),
                     false => columns.iter().map(|column| column.value.clone()).collect(),
@@ -119,8 +128,26 @@ impl Planner {
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let answer: Answer = self.run(view, &planned, &query, &[]).await?;
-        let style = Arc::clone(view.settings.style());
-        Ok(CopyOut::new(Rows::new(columns, "COPY", answer), options, style))
+        Ok(Rows::new(columns, "COPY", answer))
+    }
+
+    /// The table of a COPY TO that has no query: its schema and name, itself, and the columns that are named.
+    pub(super) fn copied_table(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+    ) -> Result<(String, String, Target, Vec<ast::Ident>)> {
+        let planner = self.statement(view);
+        let mut copy = copy.clone();
+        planner.resolve(&prepared.statement, &mut copy)?;
+        let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {
+            return Err(Error::new(ErrorKind::Internal, "no COPY of a table"));
+        };
+        let (schema, name) = writes::relation_of(&table_name)?;
+        let target = Target::of(&planner, &schema, &name, "copy from")
+            .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
+        Ok((schema, name, target, columns))
     }
 }
 

@@ -53,8 +53,9 @@ impl Session {
     ) -> Result<ExportReport> {
         let planner = Arc::clone(self.planner());
         let view = self.view();
-        let found =
-            TableName::parse(table).ok().and_then(|name| view.snapshot.catalog.table(planner.account(), &name).cloned());
+        let found = TableName::parse(table)
+            .ok()
+            .and_then(|name| view.snapshot.catalog.table(planner.account(), &name).cloned());
         let Some(found) = found else {
             let tables = view.snapshot.catalog.tables().filter(|other| other.account == planner.account().as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
@@ -115,7 +116,8 @@ impl TableExport<'_> {
     /// entities have them.
     fn number_by_name(&self) {
         let manifest = &self.table.table.manifest;
-        let columns = manifest.files().flat_map(|file| &file.columns).map(|summary| Arc::clone(&summary.column.property));
+        let columns =
+            manifest.files().flat_map(|file| &file.columns).map(|summary| Arc::clone(&summary.column.property));
         let mut known: Vec<Arc<str>> = columns.chain(self.table.names().all()).collect();
         known.sort();
         known.dedup();
@@ -188,7 +190,8 @@ impl TableExport<'_> {
             let mut rows = Rows::new();
             for key in keys {
                 let entity = self.table.get(self.planner.store().files(), key.as_ref()).await?;
-                let entity = entity.ok_or_else(|| Error::new(ErrorKind::Internal, "an entity that was found is gone"))?;
+                let entity =
+                    entity.ok_or_else(|| Error::new(ErrorKind::Internal, "an entity that was found is gone"))?;
                 let mut builder = rows.builder(&self.names);
                 builder.begin();
                 for (name, value) in entity.properties() {

@@ -31,8 +31,11 @@ impl EntityRows {
         let key = |name: &str| {
             let at = place(name).filter(|at| is_text(columns[*at].field.data_type()));
             at.ok_or_else(|| {
-                Error::new(ErrorKind::Invalid, format!("the query has no column \"{name}\", and the format holds entities"))
-                    .with_hint("select the keys, or write the rows as parquet, ndjson or plain-csv")
+                Error::new(
+                    ErrorKind::Invalid,
+                    format!("the query has no column \"{name}\", and the format holds entities"),
+                )
+                .with_hint("select the keys, or write the rows as parquet, ndjson or plain-csv")
             })
         };
         let (partition, row, timestamp) = (key("PartitionKey")?, key("RowKey")?, place("Timestamp"));

@@ -38,8 +38,11 @@ impl<'a> JsonLines<'a> {
             push_string(&mut label, column.field.name());
             label.push(b':');
             if labels.contains(&label) {
-                let message = format!("column \"{}\" occurs twice, and an object has each name once", column.field.name());
-                return Err(Error::new(ErrorKind::DuplicateColumn, message).with_hint("name one of them otherwise, with AS"));
+                let message =
+                    format!("column \"{}\" occurs twice, and an object has each name once", column.field.name());
+                return Err(
+                    Error::new(ErrorKind::DuplicateColumn, message).with_hint("name one of them otherwise, with AS")
+                );
             }
             labels.push(label);
         }

@@ -36,7 +36,7 @@ impl ExportOptions {
         Self { format, layout: Layout::OneFile, compression: None, overwrite: false, progress: Arc::default() }
     }
 
-    pub(super) fn target(&self, destination: Destination, account: &str, table: &str) -> ExportTarget {
+    pub(in crate::session) fn target(&self, destination: Destination, account: &str, table: &str) -> ExportTarget {
         ExportTarget {
             destination,
             format: self.format,
@@ -92,7 +92,9 @@ pub struct ExportReport {
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         let (kind, hint) = match &error {
-            WriteError::Exists { .. } => (ErrorKind::Invalid, Some("name another path, or have it replaced: --overwrite")),
+            WriteError::Exists { .. } => {
+                (ErrorKind::Invalid, Some("name another path, or have it replaced: --overwrite"))
+            }
             WriteError::Refused(_) | WriteError::Parquet { .. } => (ErrorKind::Invalid, None),
             WriteError::File { .. } | WriteError::Stream { .. } => (ErrorKind::Unavailable, None),
             WriteError::NoColumn { .. } => (ErrorKind::Internal, None),

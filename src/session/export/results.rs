@@ -7,7 +7,7 @@ use arrow::datatypes::{Field, Schema};
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
 use super::options::{ExportOptions, ExportReport};
-use crate::formats::{Compression, Destination, ExportFormat, Layout, LineOutput, TableWriter, open_export};
+use crate::formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter, open_export};
 use crate::session::copy::{CopyOptions, CopyOut};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::portal::Rows;
@@ -124,9 +124,4 @@ pub(in crate::session) async fn write_lines(
     }
     output.put(&out)?;
     Ok(output.finish()?)
-}
-
-/// What a file's name says of its compression.
-pub(in crate::session) fn compression_of(path: &std::path::Path) -> Option<Compression> {
-    Compression::of_path(path)
 }

@@ -89,7 +89,8 @@ fn summary(report: &ExportReport, arguments: &ExportArguments, took: Duration) -
         true => "standard output".to_owned(),
         false => arguments.output.display().to_string(),
     };
-    let files = if report.files == 1 { String::new() } else { format!(" in {}", counted(report.files, "file", "files")) };
+    let files =
+        if report.files == 1 { String::new() } else { format!(" in {}", counted(report.files, "file", "files")) };
     format!("exported {what} to {to}{files}: {} bytes in {:.1} s", grouped(report.bytes), took.as_secs_f64())
 }
 

@@ -1,0 +1,201 @@
+//! Entities that hold every edge of the data model, from a seed.
+
+use std::sync::Arc;
+
+use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, Value};
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    pub fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    fn text(&mut self) -> String {
+        let whole = [
+            "",
+            " ",
+            "\r",
+            "\n",
+            "\r\n",
+            "\"",
+            "\"\"",
+            ",",
+            ";",
+            "\t",
+            "|",
+            "\u{0}",
+            "\u{feff}bom",
+            "'",
+            "\\",
+            "\\N",
+            "\\.",
+            "NULL",
+            "null",
+            "true",
+            "False",
+            "12",
+            "-0",
+            "1e5",
+            "NaN",
+            "Infinity",
+            "2024-05-01T08:00:00Z",
+            "AAH+/w==",
+            "0f8fad5b-d9cb-469f-a165-70867728950e",
+            "Edm.Int64",
+            "lone\rreturn",
+            "ends in \r",
+            " spaced ",
+            "=1+1",
+            "😀",
+            "\u{e000}",
+            "{\"a\":1}",
+            "[1]",
+            "a,b\"c\nd\re",
+            "\u{7f}\u{85}\u{2028}",
+        ];
+        if self.chance(2) {
+            return (*self.pick(&whole)).to_owned();
+        }
+        let letters =
+            ['a', 'Z', '0', ' ', '"', '\\', '\n', '\r', '\u{1}', '{', '}', ',', ';', 'é', '中', '😀', '\u{ffff}', '@'];
+        (0..self.below(20)).map(|_| *self.pick(&letters)).collect()
+    }
+
+    fn key(&mut self) -> String {
+        let letters = ['a', 'b', 'B', ' ', '~', 'é', '\u{e000}', '😀', '\'', '"', ',', '%', '='];
+        (0..self.below(5)).map(|_| *self.pick(&letters)).collect()
+    }
+
+    fn ticks(&mut self) -> DateTime {
+        let span = (DateTime::MAX.ticks() - DateTime::MIN.ticks()) as u64;
+        let any = DateTime::from_ticks(DateTime::MIN.ticks() + (self.next() % (span + 1)) as i64);
+        *self.pick(&[DateTime::MIN, DateTime::MAX, DateTime::from_ticks(0), DateTime::from_ticks(-1), any, any, any])
+    }
+
+    pub fn value(&mut self, edm: EdmType) -> Value {
+        match edm {
+            EdmType::Binary => {
+                let bytes = *self.pick(&[0, 0, 1, 2, 3, 16, 40]);
+                Value::Binary((0..bytes).map(|_| self.next() as u8).collect())
+            }
+            EdmType::Boolean => Value::Boolean(self.chance(2)),
+            EdmType::DateTime => Value::DateTime(self.ticks()),
+            EdmType::Double => {
+                let any = f64::from_bits(self.next());
+                let any = if any.is_nan() { f64::NAN } else { any };
+                let edges = [
+                    0.0,
+                    -0.0,
+                    1.0,
+                    12.0,
+                    1e300,
+                    -5e-324,
+                    1e15,
+                    1e-5,
+                    f64::MAX,
+                    f64::NAN,
+                    f64::INFINITY,
+                    f64::NEG_INFINITY,
+                ];
+                Value::Double(if self.chance(2) { any } else { *self.pick(&edges) })
+            }
+            EdmType::Guid => Value::Guid(uuid::Uuid::from_u64_pair(self.next(), self.next())),
+            EdmType::Int32 => Value::Int32(*self.pick(&[0, -1, i32::MIN, i32::MAX, self.0 as i32])),
+            EdmType::Int64 => {
+                Value::Int64(*self.pick(&[0, 1, i64::MIN, i64::MAX, (1 << 53) + 1, -(1 << 53) - 1, self.0 as i64]))
+            }
+            EdmType::String => Value::String(self.text()),
+        }
+    }
+
+    pub fn edm(&mut self) -> EdmType {
+        *self.pick(&EdmType::ALL)
+    }
+
+    /// Entities of different keys, in key order. Some properties have one type, some any.
+    pub fn entities(&mut self, count: usize, properties: usize) -> Vec<Entity> {
+        let mut entities = Vec::with_capacity(count);
+        for number in 0..count {
+            let key = if self.chance(4) {
+                Key::new(self.key(), self.key())
+            } else {
+                Key::new(format!("p{}", number % 7), format!("{number:05}"))
+            };
+            let mut entity = EntityBuilder::new(key).timestamp(self.ticks());
+            for (place, edm) in EdmType::ALL.into_iter().enumerate() {
+                if !self.chance(3) {
+                    entity = entity.property(format!("Of{edm}"), self.value(edm));
+                }
+                // Names that differ by case alone.
+                if place < 2 && !self.chance(3) {
+                    let edm = self.edm();
+                    entity = entity.property(if place == 0 { "id" } else { "ID" }, self.value(edm));
+                }
+            }
+            if self.chance(2) {
+                let edm = self.edm();
+                entity = entity.property("Mixed", self.value(edm));
+            }
+            if number + 5 > count {
+                entity = entity.property("ÉlanLate", self.value(EdmType::String));
+            }
+            for name in ["value", "items", "type", "odata", "Properties", "tick"] {
+                if self.chance(6) {
+                    let edm = self.edm();
+                    entity = entity.property(name, self.value(edm));
+                }
+            }
+            for _ in 0..if properties > 0 { 3 } else { 0 } {
+                let at = self.below(properties);
+                let edm = EdmType::ALL[at % EdmType::ALL.len()];
+                let (name, value) = (format!("W{at:04}"), self.value(edm));
+                let before = entity.clone();
+                entity = entity.property(Arc::<str>::from(name), value);
+                if entity.clone().build().is_err() {
+                    // The same one twice.
+                    entity = before;
+                }
+            }
+            entities.push(entity.build().expect("an entity"));
+        }
+        entities.sort_by(|a: &Entity, b| a.key.cmp(&b.key));
+        entities.dedup_by(|a, b| a.key == b.key);
+        entities
+    }
+}
+
+/// Entities as lines of the service's JSON, written here and not by the product.
+pub fn lines(entities: &[Entity]) -> String {
+    let mut text = String::new();
+    for entity in entities {
+        let mut object = serde_json::Map::new();
+        object.insert("PartitionKey".to_owned(), entity.key.partition.clone().into());
+        object.insert("RowKey".to_owned(), entity.key.row.clone().into());
+        object.insert("Timestamp".to_owned(), entity.timestamp.to_string().into());
+        for (name, value) in entity.properties() {
+            object.insert(format!("{name}@odata.type"), format!("Edm.{}", value.edm_type()).into());
+            object.insert(name.to_owned(), value.to_string().into());
+        }
+        text.push_str(&serde_json::Value::Object(object).to_string());
+        text.push('\n');
+    }
+    text
+}
