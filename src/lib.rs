@@ -130,7 +130,7 @@ pub use engine::{
 pub use frontend::{Database, EntityStream, Table};
 pub use provider::ScanOptions;
 pub use session::{Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection};
-pub use storage::{CheckReport, Durability, Finding};
+pub use storage::{CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined};
 
 /// What `benches/parts.rs` measures by itself: no part of the API.
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use crate::provider::ScanOptions;
 use crate::session::{
     Activity, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
 };
-use crate::storage::{Durability, Store, StoreOptions};
+use crate::storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
@@ -121,6 +121,12 @@ impl Engine {
             planner,
             registry: Arc::new(Registry::new()),
         })
+    }
+
+    /// Cuts a damaged log of a folder that does not open; `None` if the log is whole.
+    pub async fn repair_log(location: &str) -> Result<Option<LogRepair>> {
+        let files: Arc<dyn FileStore> = Arc::new(LocalStore::open_existing(location)?);
+        Ok(repair_log(files).await?)
     }
 
     pub fn store(&self) -> &Arc<Store> {

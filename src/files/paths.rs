@@ -6,6 +6,7 @@
 //! log/<first sequence number, 20 digits>.<n>.torn          copy of a torn tail cut from that segment
 //! checkpoint/<sequence number, 20 digits>.ckpt             everything up to that sequence number
 //! tables/<account>/<TableName>.<table id>/<file id, 12 digits>.parquet
+//! quarantine/<path>[.<n>]                                  damaged files that a repair took out of use, and copies of others
 //! tmp/<name>                                               spilled by sorts; worthless after a restart
 //! <any of these>.tmp                                       being written; worthless after a restart
 //! ```
@@ -18,6 +19,8 @@ pub const LOG: &str = "log";
 pub const CHECKPOINT: &str = "checkpoint";
 /// Folder of the tables' run files.
 pub const TABLES: &str = "tables";
+/// Folder for what repairs take out of use.
+pub const QUARANTINE: &str = "quarantine";
 /// Folder for spilled data.
 pub const SPILL: &str = "tmp";
 /// The file whose lock marks the owner of a data folder.
@@ -92,6 +95,11 @@ pub fn parse_run(path: &str) -> Option<RunPath<'_>> {
     }
     let file_id = digits(name.strip_suffix(RUN_SUFFIX)?, FILE_ID_DIGITS)?;
     Some(RunPath { account, table, table_id: plain_number(table_id)?, file_id })
+}
+
+/// Where a repair puts a file that it takes out of use; `copy` counts those of one path from 0.
+pub fn quarantined(path: &str, copy: u64) -> String {
+    if copy == 0 { format!("{QUARANTINE}/{path}") } else { format!("{QUARANTINE}/{path}.{copy}") }
 }
 
 /// A file in the spill folder.

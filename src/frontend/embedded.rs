@@ -18,7 +18,7 @@ pub use crate::engine::{
 };
 use crate::session::{Answer, Error, Registry, Result, Session, Settings, split_statements};
 pub use crate::session::{ExportOptions, ExportProgress, ExportReport, Selection};
-pub use crate::storage::CheckReport;
+pub use crate::storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
 #[derive(Debug, Clone)]
@@ -169,6 +169,18 @@ impl Database {
     pub async fn check(&self) -> Result<CheckReport> {
         let snapshot = self.engine.store().snapshot();
         Ok(storage::check(self.engine.store().files(), &snapshot).await)
+    }
+
+    /// Takes damaged files out of use, those of [`CheckReport::damaged`]: they are moved to the folder `quarantine`, and their entities are
+    /// gone from their tables. Everything else works again.
+    pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
+        Ok(self.engine.store().quarantine(damaged).await?)
+    }
+
+    /// Makes a folder open again whose log or checkpoint is damaged, as far as it can be read: the log is cut before the damage, and what
+    /// is cut is moved to the folder `quarantine`. `None` if nothing is wrong with them.
+    pub async fn repair_log(location: &str) -> Result<Option<LogRepair>> {
+        Engine::repair_log(location).await
     }
 }
 

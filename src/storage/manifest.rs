@@ -166,16 +166,22 @@ impl Manifest {
 impl Manifest {
     /// Whether starts ascend from the unbounded one and files lie inside their range partition.
     pub fn is_sound(&self) -> bool {
-        let starts_ascend = self.ranges.first().is_some_and(|first| first.start == RangeStart::Unbounded)
-            && self.ranges.windows(2).all(|pair| pair[0].start.position() < pair[1].start.position());
-        let files_inside = self.ranges.iter().enumerate().all(|(place, range)| {
-            let next = self.ranges.get(place + 1).map(|next| &next.start);
-            range.files.iter().all(|file| {
-                file.first <= file.last
-                    && range.start.admits(file.first.as_ref())
-                    && next.is_none_or(|next| !next.admits(file.last.as_ref()))
-            })
-        });
-        starts_ascend && files_inside
+        let files_inside =
+            |(place, range): (usize, &RangePartition)| range.files.iter().all(|file| self.holds(place, file));
+        self.starts_ascend() && self.ranges.iter().enumerate().all(files_inside)
+    }
+
+    /// Whether the range partitions ascend from the unbounded one.
+    pub fn starts_ascend(&self) -> bool {
+        self.ranges.first().is_some_and(|first| first.start == RangeStart::Unbounded)
+            && self.ranges.windows(2).all(|pair| pair[0].start.position() < pair[1].start.position())
+    }
+
+    /// Whether the keys of a file lie inside the range partition at this place.
+    pub fn holds(&self, place: usize, file: &RunFile) -> bool {
+        let next = self.ranges.get(place + 1).map(|next| &next.start);
+        file.first <= file.last
+            && self.ranges.get(place).is_some_and(|range| range.start.admits(file.first.as_ref()))
+            && next.is_none_or(|next| !next.admits(file.last.as_ref()))
     }
 }

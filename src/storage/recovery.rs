@@ -84,6 +84,16 @@ impl Recovery {
         }
     }
 
+    /// Of the record that the catalog of the checkpoint is of.
+    pub fn catalog_sequence(&self) -> u64 {
+        self.catalog_sequence
+    }
+
+    /// The catalog as far as records were followed.
+    pub fn into_catalog(self) -> Catalog {
+        self.catalog
+    }
+
     /// Follows one record; the error says what is wrong with it.
     pub fn apply(&mut self, record: &Record) -> Result<(), String> {
         self.log_bytes += record.payload.len() as u64;

@@ -190,11 +190,18 @@ pub(super) struct ExportArguments {
     pub(super) output: PathBuf,
 }
 
-/// Check the stored files: checksums, bounds, order, uniqueness and counts
+/// Check the stored files: checksums, bounds, order, uniqueness, counts and statistics
+///
+/// Exit status 0 only when nothing is wrong, and nothing was.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
+
+    /// Take damaged files out of use, and cut a damaged log before the damage; nothing is deleted, everything taken away is moved to the
+    /// folder quarantine in the data folder
+    #[arg(long)]
+    pub(super) repair: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
 use super::text::counted;
-use crate::frontend::embedded::CheckReport;
+use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Quarantined};
+use crate::session::{Error, ErrorKind};
 
 pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     let location = arguments.data.location()?;
@@ -17,16 +18,110 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     }
     // Opening would make the folder, and a folder just made has nothing wrong with it.
     super::expect_folder(&location)?;
-    let report = super::open(&location).await?.check().await?;
     let mut out = io::stdout().lock();
+    let is_local = !location.contains("://");
+    if arguments.repair && !is_local {
+        return Err(Failure::usage("a data folder on an object store can only be read", "repair a copy of it"));
+    }
+    let mut repaired = false;
+    let database = match super::open(&location).await {
+        Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local => {
+            if !arguments.repair {
+                let hint = "rowkey check --repair cuts the log before the damage, and keeps what it cuts";
+                return Err(Failure::Engine(error.with_hint(hint)));
+            }
+            let Some(repair) = Database::repair_log(&location).await.map_err(beyond_repair)? else {
+                return Err(Failure::Engine(error));
+            };
+            print_log_repair(&repair, &mut out)?;
+            repaired = true;
+            super::open(&location).await?
+        }
+        opened => opened?,
+    };
+    let mut report = database.check().await?;
+    if arguments.repair && !report.damaged.is_empty() {
+        for finding in &report.findings {
+            writeln!(out, "{}: {}", finding.path, finding.problem)?;
+        }
+        for quarantined in database.quarantine(&report.damaged).await? {
+            print_quarantined(&quarantined, &mut out)?;
+        }
+        repaired = true;
+        report = database.check().await?;
+    }
     print(&report, &location, &mut out)?;
     out.flush()?;
-    Ok(if report.findings.is_empty() { Outcome::Well } else { Outcome::Found })
+    Ok(if report.findings.is_empty() && !repaired { Outcome::Well } else { Outcome::Found })
+}
+
+fn beyond_repair(error: Error) -> Failure {
+    if error.kind() != ErrorKind::Corrupt {
+        return Failure::Engine(error);
+    }
+    Failure::Engine(error.with_hint(
+        "the list of tables and files is lost with it; the files below tables/ are Parquet, which rowkey import reads into a new data folder",
+    ))
+}
+
+fn print_log_repair(repair: &LogRepair, out: &mut dyn Write) -> io::Result<()> {
+    for fault in &repair.faults {
+        writeln!(out, "{fault}")?;
+    }
+    writeln!(out, "repaired: the log ends with record {}", repair.kept_to)?;
+    if repair.records_lost > 0 {
+        writeln!(
+            out,
+            "  lost: the damaged record and {} behind it",
+            counted(repair.records_lost, "intact record", "intact records")
+        )?;
+    }
+    for (table, writes) in &repair.writes_lost {
+        writeln!(out, "  lost: {} to table {table}", counted(*writes, "write", "writes"))?;
+    }
+    if repair.edits_lost {
+        writeln!(out, "  lost: changes of tables, views or files (imports, folds, definitions)")?;
+    }
+    for path in &repair.quarantined {
+        writeln!(out, "  kept in {path}")?;
+    }
+    for path in &repair.run_files {
+        writeln!(out, "  no longer part of a table, and kept in {path}: rowkey import reads it")?;
+    }
+    Ok(())
+}
+
+fn print_quarantined(quarantined: &Quarantined, out: &mut dyn Write) -> io::Result<()> {
+    let DamagedFile { path, .. } = &quarantined.file;
+    match &quarantined.moved_to {
+        Some(to) => writeln!(out, "repaired: {path} is out of use, and kept in {to}")?,
+        None => writeln!(out, "repaired: {path} was missing, and is no longer looked for")?,
+    }
+    writeln!(out, "  lost: {}", affected(&quarantined.file))
+}
+
+/// What a damaged file holds.
+fn affected(file: &DamagedFile) -> String {
+    let DamagedFile { table, range_partition, first, last, rows, .. } = file;
+    format!(
+        "{} of table {table}, range partition {range_partition}, keys ({:?}, {:?}) to ({:?}, {:?})",
+        counted(*rows, "live row", "live rows"),
+        first.partition,
+        first.row,
+        last.partition,
+        last.row
+    )
 }
 
 fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
         writeln!(out, "{}: {}", finding.path, finding.problem)?;
+        if let Some(file) = report.damaged.iter().find(|file| file.path == finding.path) {
+            writeln!(out, "  affected: {}", affected(file))?;
+        }
+    }
+    if !report.damaged.is_empty() {
+        writeln!(out, "rowkey check --repair takes damaged files out of use; the rest of their tables works again")?;
     }
     let found = match report.findings.len() as u64 {
         0 => "nothing is wrong".to_owned(),
@@ -65,8 +160,12 @@ mod tests {
 
     fn printed(findings: Vec<Finding>) -> String {
         let mut out = Vec::new();
-        print(&CheckReport { tables: 1, files: 12, entities: 1234567, unfolded: 0, findings }, "./data", &mut out)
-            .unwrap();
+        print(
+            &CheckReport { tables: 1, files: 12, entities: 1234567, unfolded: 0, findings, damaged: vec![] },
+            "./data",
+            &mut out,
+        )
+        .unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -17,6 +17,8 @@ enum Shape {
     Json,
     /// A text with a `T` between date and time.
     Time,
+    /// The same with an offset, whose minutes are always there.
+    ZonedTime,
     Text,
 }
 
@@ -84,7 +86,8 @@ fn shape(column: &Column) -> Shape {
         Some("int2" | "int4" | "int8" | "float4" | "float8" | "numeric" | "oid") => Shape::Number,
         Some("bool") => Shape::Boolean,
         Some("json" | "jsonb") => Shape::Json,
-        Some("timestamp" | "timestamptz") => Shape::Time,
+        Some("timestamp") => Shape::Time,
+        Some("timestamptz") => Shape::ZonedTime,
         _ => Shape::Text,
     }
 }
@@ -96,6 +99,13 @@ fn push_value(out: &mut Vec<u8>, shape: Shape, text: &[u8]) -> Result<()> {
         Shape::Json => out.extend_from_slice(text.as_bytes()),
         Shape::Number if text.ends_with(|c: char| c.is_ascii_digit()) => out.extend_from_slice(text.as_bytes()),
         Shape::Time => push_string(out, &text.replacen(' ', "T", 1)),
+        Shape::ZonedTime => {
+            let mut text = text.replacen(' ', "T", 1);
+            if text.len() >= 3 && matches!(text.as_bytes()[text.len() - 3], b'+' | b'-') {
+                text.push_str(":00");
+            }
+            push_string(out, &text);
+        }
         Shape::Number | Shape::Text => push_string(out, text),
     }
     Ok(())

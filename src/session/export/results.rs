@@ -12,7 +12,7 @@ use crate::session::copy::{CopyOptions, CopyOut};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::portal::Rows;
 use crate::session::session::{Outcome, Session};
-use crate::sql_types::TextStyle;
+use crate::sql_types::{DateFormat, DateStyle, TextStyle};
 
 /// Rows written at a time.
 const BATCH_ROWS_MAX: usize = 1024;
@@ -69,7 +69,10 @@ pub(in crate::session) async fn write_rows(
             notes.push("times of a query are whole microseconds; --table and --where keep all seven digits".to_owned());
         }
         ExportFormat::NdJson => {
-            let lines = JsonLines::of(&columns, style)?;
+            // JSON has times in ISO 8601, whatever the session's style.
+            let iso = DateStyle { format: DateFormat::Iso, ..style.date_style };
+            let style = TextStyle { date_style: iso, ..TextStyle::clone(style) };
+            let lines = JsonLines::of(&columns, &style)?;
             let mut output = LineOutput::open(target)?;
             let mut out = Vec::new();
             while let Some(batch) = rows.next(BATCH_ROWS_MAX).await? {

@@ -55,6 +55,7 @@ mod commit;
 mod error;
 mod record;
 mod recovery;
+mod repair;
 mod segment;
 mod writer;
 
@@ -63,6 +64,7 @@ pub use commit::{Appended, Durability, Log};
 pub use error::Error;
 pub use record::PAYLOAD_BYTES_MAX;
 pub use recovery::{Record, TornTail, replay};
+pub use repair::{checkpoint_or_log, find_fault};
 
 #[cfg(test)]
 mod tests;

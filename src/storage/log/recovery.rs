@@ -118,17 +118,17 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
     Ok(Scan { last, replayed })
 }
 
-struct Walked {
+pub(super) struct Walked {
     content: Bytes,
-    end: usize,
+    pub(super) end: usize,
     unattested: usize,
     /// The sequence number that belongs at `end`.
-    next: u64,
-    bad: Option<String>,
+    pub(super) next: u64,
+    pub(super) bad: Option<String>,
 }
 
 /// Goes through the records of one segment up to its end or the first that is bad.
-fn walk(
+pub(super) fn walk(
     store: &dyn FileStore,
     first: u64,
     content: Bytes,

@@ -44,6 +44,11 @@ impl OpenRun {
         self.read_unmasked_by(mask, rows, columns, batch_rows)
     }
 
+    /// All rows with all columns, masked ones as well.
+    pub fn read_masked_too(self: &Arc<Self>, batch_rows: usize) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        self.read_unmasked_by(None, 0..self.run.rows, Columns::All, batch_rows)
+    }
+
     /// All rows but those of `mask`.
     pub(super) fn read_unmasked_by(
         self: &Arc<Self>,

@@ -94,6 +94,11 @@ impl<'a> EntityColumns<'a> {
         DateTime::from_micros(self.timestamps.value(i), self.ticks.value(i))
     }
 
+    /// What row `i` has in the property column at `place` of the layout.
+    pub(super) fn value(&self, place: usize, i: usize) -> Option<ValueRef<'a>> {
+        self.columns.get(place)?.values.get(i)
+    }
+
     /// Row `i` as an entity of its own.
     pub fn entity(&self, i: usize) -> Result<Entity> {
         let mut properties = Vec::with_capacity(self.columns.len());

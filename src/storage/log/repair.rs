@@ -1,0 +1,165 @@
+//! Cutting the log where it is damaged.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::checkpoint::{Checkpoint, newest_checkpoint};
+use super::error::{Error, Result};
+use super::record::{self, Decoded, FRAME_BYTES, Head, STAMP};
+use super::recovery::{Apply, Record, walk};
+use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
+use crate::files::{FileStore, paths};
+
+/// Where the log cannot be read any further.
+#[derive(Debug)]
+pub struct Fault {
+    /// First sequence number of the segment, and its path as the user would find it.
+    segment: u64,
+    pub path: String,
+    pub offset: u64,
+    pub reason: String,
+    /// The record that belongs there.
+    pub next: u64,
+    /// The segment, if its header is right.
+    content: Option<Bytes>,
+}
+
+/// Reads the log above the sequence number `from` until it cannot be read or applied any further; `None` if all of it can.
+pub async fn find_fault(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Option<Fault>> {
+    let firsts = segments(store).await?;
+    let wanted = from.saturating_add(1);
+    let start = firsts.partition_point(|first| *first <= wanted).saturating_sub(1);
+    let mut expected = firsts.get(start).copied().filter(|first| *first <= wanted).unwrap_or(wanted);
+    let mut records = 0;
+    for (number, first) in firsts.iter().copied().enumerate().skip(start) {
+        let fault = |offset: usize, reason: String, next: u64, content: Option<Bytes>| Fault {
+            segment: first,
+            path: segment::named(store, first),
+            offset: offset as u64,
+            reason,
+            next,
+            content,
+        };
+        if first != expected {
+            let reason = format!("record {expected} belongs here, and the segment begins with record {first}");
+            return Ok(Some(fault(0, reason, expected, None)));
+        }
+        let content = match segment::read(store, first).await {
+            Ok(content) => content,
+            Err(Error::Corrupt { offset, reason, .. }) => {
+                return Ok(Some(fault(offset as usize, reason, expected, None)));
+            }
+            Err(error) => return Err(error),
+        };
+        let walked = match walk(store, first, content.clone(), from, apply, &mut records) {
+            Ok(walked) => walked,
+            Err(Error::Apply { offset, sequence, source, .. }) => {
+                let reason = format!("record {sequence} cannot be applied: {source}");
+                return Ok(Some(fault(offset as usize, reason, sequence, Some(content))));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(reason) = walked.bad {
+            return Ok(Some(fault(walked.end, reason, walked.next, Some(content))));
+        }
+        expected = walked.next;
+        if number + 1 == firsts.len() && expected <= from {
+            let reason = format!("it ends with record {}, and a checkpoint covers record {from}", expected - 1);
+            return Ok(Some(fault(walked.end, reason, expected, Some(content))));
+        }
+    }
+    if firsts.is_empty() && from > 0 {
+        let path = format!("{}/{}", store.location(), paths::LOG);
+        let reason = format!("there is no segment, and record {wanted} must be in one");
+        return Ok(Some(Fault { segment: wanted, path, offset: 0, reason, next: wanted, content: None }));
+    }
+    Ok(None)
+}
+
+impl Fault {
+    /// Hands out the records behind the fault that are intact, as far as they can be found.
+    pub async fn records_behind(&self, store: &dyn FileStore, tell: &mut (dyn FnMut(Record) + Send)) -> Result<()> {
+        if let Some(content) = &self.content {
+            intact_records(content, self.offset as usize, self.next, tell);
+        }
+        for first in segments(store).await?.into_iter().filter(|first| *first > self.segment) {
+            match segment::read(store, first).await {
+                Ok(content) => intact_records(&content, HEADER_BYTES, self.next, tell),
+                Err(Error::Corrupt { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the log before the fault. `keep` gets what is taken away: whole segments by their paths, and of the segment with the fault
+    /// its content. Records up to `known`, which a checkpoint knows of, are made up by ones without content.
+    pub async fn cut(
+        &self,
+        store: &Arc<dyn FileStore>,
+        known: u64,
+        segment_bytes: u64,
+        keep: &mut (dyn FnMut(&str, Option<&[u8]>) -> crate::files::Result<()> + Send),
+    ) -> Result<()> {
+        let mut behind: Vec<u64> = segments(store.as_ref()).await?;
+        behind.retain(|first| *first > self.segment);
+        // From the last one on: whenever this is interrupted, the fault is still there to be found.
+        for first in behind.into_iter().rev() {
+            keep(&paths::log_segment(first), None)?;
+        }
+        let path = paths::log_segment(self.segment);
+        match &self.content {
+            Some(content) if self.offset > HEADER_BYTES as u64 => {
+                keep(&path, Some(content))?;
+                let mut file = store.open_for_write(&path)?;
+                let zeros = vec![0; content.len() - self.offset as usize];
+                file.write_at(self.offset, &zeros)?;
+                file.sync()?;
+            }
+            _ => keep(&path, None)?,
+        }
+        let mut stamps = Vec::new();
+        for sequence in self.next..=known {
+            record::encode(&mut stamps, Head { sequence, durable: sequence - 1, kind: STAMP }, &[]);
+        }
+        let bytes = segment_bytes.max((HEADER_BYTES + stamps.len() + RESERVED_BYTES + FRAME_BYTES) as u64);
+        let mut file = segment::create(store, self.next, bytes)?;
+        file.write_at(HEADER_BYTES as u64, &stamps)?;
+        file.sync()?;
+        store.sync_folder(paths::LOG)?;
+        Ok(())
+    }
+}
+
+/// The newest checkpoint, or what is wrong with it and whether the log can do without.
+pub async fn checkpoint_or_log(store: &dyn FileStore) -> Result<(Option<Checkpoint>, Option<Error>)> {
+    match newest_checkpoint(store).await {
+        Ok(checkpoint) => Ok((checkpoint, None)),
+        Err(error @ Error::Corrupt { .. }) if segments(store).await?.first() == Some(&1) => Ok((None, Some(error))),
+        Err(error) => Err(error),
+    }
+}
+
+async fn segments(store: &dyn FileStore) -> Result<Vec<u64>> {
+    let entries = store.list(paths::LOG).await?;
+    Ok(entries.iter().filter_map(|entry| paths::parse_log_segment(&entry.path)).collect())
+}
+
+/// Looks for whole records at every byte, with sequence numbers that ascend from `from` on.
+fn intact_records(content: &Bytes, mut at: usize, from: u64, tell: &mut (dyn FnMut(Record) + Send)) {
+    let mut least = from;
+    while at + FRAME_BYTES <= content.len() {
+        match record::decode(content, at) {
+            Decoded::End => return,
+            Decoded::Record { head, payload, bytes } if head.sequence >= least && head.durable < head.sequence => {
+                if head.kind != STAMP {
+                    tell(Record { sequence: head.sequence, kind: head.kind, payload });
+                }
+                least = head.sequence + 1;
+                at += bytes;
+            }
+            Decoded::Record { .. } | Decoded::Bad { .. } => at += 1,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Repairing the log of a data folder that does not open.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::quarantine::{keep_copy, set_aside};
+use crate::files::{FileStore, paths};
+use crate::storage::catalog::{Catalog, Edit};
+use crate::storage::error::Result;
+use crate::storage::log::{Record, checkpoint_or_log, find_fault};
+use crate::storage::recovery::Recovery;
+use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
+use crate::storage::write::{ENTITY_WRITES, payload};
+
+/// Bytes of a new segment.
+const SEGMENT_BYTES: u64 = 1 << 20;
+
+/// What a repair of the log found and what is lost by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogRepair {
+    /// What was wrong, one sentence each, naming file and byte.
+    pub faults: Vec<String>,
+    /// The last record that is kept.
+    pub kept_to: u64,
+    /// Records behind the damage that were intact and are no longer in use.
+    pub records_lost: u64,
+    /// Entity writes in them, by table.
+    pub writes_lost: BTreeMap<String, u64>,
+    /// Whether some of them changed tables, files or views.
+    pub edits_lost: bool,
+    /// What is in the quarantine now.
+    pub quarantined: Vec<String>,
+    /// Run files among them that the catalog no longer names: they are Parquet, and can be imported.
+    pub run_files: Vec<String>,
+}
+
+/// Cuts a damaged log before the damage, so that the folder opens as it was then. `None` if the log is whole. Nobody may have the folder
+/// open.
+pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> {
+    let _owner = store.lock()?;
+    let mut repair = LogRepair::default();
+    let (checkpoint, broken) = checkpoint_or_log(store.as_ref()).await?;
+    let (mut recovery, at_checkpoint) = match &checkpoint {
+        Some(checkpoint) => (Recovery::from_checkpoint(checkpoint)?, Recovery::from_checkpoint(checkpoint)?),
+        None => (Recovery::default(), Recovery::default()),
+    };
+    let from = recovery.from;
+    let mut last = from;
+    let mut apply = |record: Record| {
+        recovery.apply(&record)?;
+        last = record.sequence;
+        Ok(())
+    };
+    let fault = find_fault(store.as_ref(), from, &mut apply).await?;
+    let Some(fault) = fault else {
+        let Some(broken) = broken else { return Ok(None) };
+        // All of the log is there, so the checkpoint is not needed.
+        repair.faults.push(broken.to_string());
+        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
+        repair.kept_to = last;
+        return Ok(Some(repair));
+    };
+    if let Some(broken) = broken {
+        repair.faults.push(broken.to_string());
+        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
+    }
+    repair.faults.push(format!("{} is damaged at byte {}: {}", fault.path, fault.offset, fault.reason));
+    let known = at_checkpoint.catalog_sequence().max(from);
+    repair.kept_to = fault.next - 1;
+    let catalog = match known > repair.kept_to {
+        true => at_checkpoint.into_catalog(),
+        false => recovery.into_catalog(),
+    };
+    fault.records_behind(store.as_ref(), &mut |record| count(&record, &catalog, &mut repair)).await?;
+    let kept = Arc::clone(&store);
+    let mut quarantined = Vec::new();
+    let mut keep = |path: &str, content: Option<&[u8]>| {
+        match content {
+            Some(content) => quarantined.push(keep_copy(kept.as_ref(), path, content)?),
+            None => quarantined.extend(set_aside(kept.as_ref(), path)?),
+        }
+        Ok(())
+    };
+    // First what opening would sweep: files of tables that the catalog will not name.
+    let named: HashSet<&str> =
+        catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
+    for entry in store.list(paths::TABLES).await? {
+        if paths::parse_run(&entry.path).is_some() && !named.contains(entry.path.as_str()) {
+            repair.run_files.extend(set_aside(store.as_ref(), &entry.path)?);
+        }
+    }
+    fault.cut(&store, known, SEGMENT_BYTES, &mut keep).await?;
+    repair.quarantined.extend(quarantined);
+    Ok(Some(repair))
+}
+
+async fn set_aside_all(store: &dyn FileStore, folder: &str, repair: &mut LogRepair) -> Result<()> {
+    for entry in store.list(folder).await? {
+        repair.quarantined.extend(set_aside(store, &entry.path)?);
+    }
+    Ok(())
+}
+
+/// Takes note of a record that is no longer in use.
+fn count(record: &Record, catalog: &Catalog, repair: &mut LogRepair) {
+    repair.records_lost += 1;
+    match record.kind {
+        CATALOG_EDITS | DEFINITION_EDITS => {
+            repair.edits_lost |= serde_json::from_slice::<Vec<Edit>>(&record.payload).is_ok()
+        }
+        ENTITY_WRITES => {
+            let Ok((edits, writes)) = payload::decode(&record.payload) else { return };
+            repair.edits_lost |= !edits.is_empty();
+            for table in writes {
+                let name = catalog.table_by_id(table.table).map(|table| table.name.clone());
+                let name = name.unwrap_or_else(|| format!("number {}", table.table));
+                *repair.writes_lost.entry(name).or_default() += table.writes.len() as u64;
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,85 @@
+//! Taking files out of use.
+
+use crate::files::{self, FileStore, paths};
+use crate::storage::catalog::Edit;
+use crate::storage::check::DamagedFile;
+use crate::storage::error::Result;
+use crate::storage::manifest::RangePartition;
+use crate::storage::store::Store;
+
+/// A file that was taken out of use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    pub file: DamagedFile,
+    /// Where it is now, in the data folder; none if it was missing.
+    pub moved_to: Option<String>,
+}
+
+impl Store {
+    /// Moves damaged files into the quarantine and commits the catalog without them: their entities are gone from their tables.
+    pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
+        self.refuse_if_read_only()?;
+        let mut quarantined = Vec::new();
+        for file in damaged {
+            // A crash in between leaves a file missing, which the next repair takes out of the catalog. The other order would let the
+            // file be swept.
+            let moved_to = set_aside(self.files().store().as_ref(), &file.path)?;
+            self.files().forget(file.file_id);
+            self.commit_built(|catalog| {
+                let tables = catalog.tables().filter(|table| table.account == file.account);
+                let mut edits = Vec::new();
+                for table in tables {
+                    for (place, range) in table.manifest.ranges().iter().enumerate() {
+                        if range.files.iter().any(|other| other.id == file.file_id) {
+                            let files = range.files.iter().filter(|other| other.id != file.file_id).cloned().collect();
+                            let ranges = vec![RangePartition { start: range.start.clone(), files }];
+                            edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges });
+                        }
+                    }
+                }
+                edits
+            })?;
+            quarantined.push(Quarantined { file: file.clone(), moved_to });
+        }
+        Ok(quarantined)
+    }
+}
+
+/// Moves a file into the quarantine, durably; gives its new path, or none if it is not there.
+pub(super) fn set_aside(store: &dyn FileStore, path: &str) -> files::Result<Option<String>> {
+    let to = free_path(store, path)?;
+    match store.rename(path, &to) {
+        Ok(()) => {}
+        Err(error) => {
+            // The name that was kept free for it.
+            store.remove(&to)?;
+            return if error.is_not_found() { Ok(None) } else { Err(error) };
+        }
+    }
+    store.sync_folder(paths::folder_of(&to))?;
+    store.sync_folder(paths::folder_of(path))?;
+    Ok(Some(to))
+}
+
+/// Writes a copy of a file's content into the quarantine, durably.
+pub(super) fn keep_copy(store: &dyn FileStore, path: &str, content: &[u8]) -> files::Result<String> {
+    let to = free_path(store, path)?;
+    let mut file = store.open_for_write(&to)?;
+    file.write_at(0, content)?;
+    file.sync()?;
+    store.sync_folder(paths::folder_of(&to))?;
+    Ok(to)
+}
+
+/// A path in the quarantine that nothing has, held by an empty file.
+fn free_path(store: &dyn FileStore, path: &str) -> files::Result<String> {
+    let mut copy = 0;
+    loop {
+        let to = paths::quarantined(path, copy);
+        match store.create(&to) {
+            Ok(_) => return Ok(to),
+            Err(files::Error::AlreadyExists { .. }) => copy += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
