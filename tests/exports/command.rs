@@ -1,1 +1,224 @@
+//! `rowkey export` as it is typed, and COPY TO files.
 
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::lossless::files_below;
+use crate::scratch::Scratch;
+
+/// Entities of three partitions, one key of them with a slash's neighbours.
+const EXPORT: &str = concat!(
+    r#"{"PartitionKey":"Sales","RowKey":"0001","Timestamp":"2024-05-01T08:00:00.1234567Z","LastName":"Jones","Age":41}"#,
+    "\n",
+    r#"{"PartitionKey":"Sales","RowKey":"0002","Timestamp":"2024-05-01T08:00:00Z","LastName":"Ng","Age":38}"#,
+    "\n",
+    r#"{"PartitionKey":"Support & more","RowKey":"0003","Timestamp":"2024-05-01T08:00:00Z","LastName":"Rossi","HiredAt@odata.type":"Edm.DateTime","HiredAt":"2019-05-01T08:00:00Z"}"#,
+    "\n",
+    r#"{"PartitionKey":"","RowKey":"","Timestamp":"2024-05-01T08:00:00Z","Age@odata.type":"Edm.Int64","Age":"5"}"#,
+    "\n",
+);
+
+pub struct Run {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn rowkey(arguments: &[&str]) -> Run {
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_rowkey")).args(arguments).stdin(Stdio::null()).output().expect("runs");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Run { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+}
+
+pub fn well(arguments: &[&str]) -> Run {
+    let run = rowkey(arguments);
+    assert_eq!(run.code, 0, "{arguments:?}: {}{}", run.out, run.err);
+    run
+}
+
+fn filled(folder: &Path) -> String {
+    let (data, export) = (folder.join("data"), folder.join("in.ndjson"));
+    fs::write(&export, EXPORT).expect("writes");
+    let data = data.to_str().expect("text").to_owned();
+    well(&["import", "--data", &data, "--table", "People", export.to_str().expect("text")]);
+    data
+}
+
+#[test]
+fn exports_of_every_kind() {
+    let scratch = Scratch::new("command").expect("a folder");
+    let data = filled(scratch.path());
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let export = |more: &[&str]| {
+        let mut arguments = vec!["export", "--data", &data, "--table", "people"];
+        arguments.extend(more);
+        rowkey(&arguments)
+    };
+    // The name tells the format and the compression.
+    let run = export(&["-o", &path("a.parquet")]);
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    assert!(run.err.starts_with("exported 4 entities to ") && run.err.contains("a.parquet: "), "{}", run.err);
+    for name in ["b.csv", "c.json", "d.ndjson", "e.csv.gz", "f.json.zst"] {
+        let run = export(&["-o", &path(name)]);
+        assert_eq!(run.code, 0, "{name}: {}", run.err);
+    }
+    assert!(fs::read(path("e.csv.gz")).expect("a file").starts_with(&[0x1f, 0x8b]));
+    assert!(fs::read(path("f.json.zst")).expect("a file").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let run = export(&["--format", "ndjson", "--compress", "gzip", "-o", &path("plain-name")]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(fs::read(path("plain-name")).expect("a file").starts_with(&[0x1f, 0x8b]));
+    // Standard output has nothing but the export.
+    let run = export(&["--format", "csv", "--partition", "Sales", "--from-row", "0002", "-o", "-"]);
+    assert_eq!(
+        run.out,
+        "PartitionKey,RowKey,Timestamp,Age,Age@type,LastName,LastName@type\n\
+         Sales,0002,2024-05-01T08:00:00.0000000Z,38,Int32,Ng,String\n"
+    );
+    assert!(run.err.starts_with("exported 1 entity to standard output: "), "{}", run.err);
+    let run = export(&["--format", "ndjson", "--where", "lastname like 'J%'", "-o", "-"]);
+    assert_eq!((run.code, run.out.lines().count()), (0, 1), "{}", run.err);
+    let run = export(&["--format", "plain-csv", "-o", "-"]);
+    assert!(run.err.starts_with("note: plain-csv has no types"), "{}", run.err);
+    // Folders.
+    let run = export(&["--pages", "-o", &path("pages")]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let run = export(&["--partition-by-key", "-o", &path("hive")]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains(" in 3 files: "), "{}", run.err);
+    let relative = |folder: &str| {
+        let below = files_below(Path::new(&path(folder)));
+        below
+            .iter()
+            .map(|file| file.strip_prefix(path(folder)).expect("below").display().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(relative("pages"), ["page-000001.json"]);
+    assert_eq!(
+        relative("hive"),
+        [
+            "PartitionKey=Sales/part-0.parquet",
+            "PartitionKey=Support%20%26%20more/part-0.parquet",
+            "PartitionKey=__HIVE_DEFAULT_PARTITION__/part-0.parquet"
+        ]
+    );
+    // All of them are imported again as they were.
+    // The order of columns is that of their coming.
+    let columns = "partitionkey, rowkey, \"Timestamp\", lastname, age, \"Age:Int32\", \"Age:Int64\", hiredat";
+    let query = format!("select {columns} from people order by 1, 2");
+    let asked = |data: &str| well(&["sql", "--data", data, "--output", "csv", &query]).out;
+    for name in ["a.parquet", "b.csv", "c.json", "d.ndjson", "pages", "hive"] {
+        let again = path(&format!("data of {name}"));
+        well(&["import", "--data", &again, "--table", "People", &path(name)]);
+        assert_eq!(asked(&again), asked(&data), "{name}");
+    }
+    let run =
+        rowkey(&["export", "--data", &data, "--query", "select count(*) as n from people", "-o", &path("n.ndjson")]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(fs::read_to_string(path("n.ndjson")).expect("a file"), "{\"n\":4}\n");
+    assert!(run.err.contains("exported 1 row to "), "{}", run.err);
+}
+
+#[test]
+fn nothing_is_replaced_or_left_half_written() {
+    let scratch = Scratch::new("command").expect("a folder");
+    let data = filled(scratch.path());
+    let target = scratch.path().join("out");
+    fs::create_dir(&target).expect("a folder");
+    let path = |name: &str| target.join(name).to_str().expect("text").to_owned();
+    let export = |more: &[&str]| {
+        let mut arguments = vec!["export", "--data", &data, "--table", "People"];
+        arguments.extend(more);
+        rowkey(&arguments)
+    };
+    fs::write(path("mine.csv"), "precious").expect("writes");
+    let run = export(&["-o", &path("mine.csv")]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("mine.csv exists already") && run.err.contains("--overwrite"), "{}", run.err);
+    assert_eq!(fs::read_to_string(path("mine.csv")).expect("a file"), "precious");
+    assert_eq!(export(&["--overwrite", "-o", &path("mine.csv")]).code, 0);
+    assert!(fs::read_to_string(path("mine.csv")).expect("a file").starts_with("PartitionKey,"));
+    // A failure half way leaves the file that was there.
+    let failing = ["--overwrite", "--where", "1 / (CASE WHEN rowkey = '0003' THEN 0 ELSE 1 END) = 1", "-o"];
+    let run = export(&[&failing[..], &[&path("mine.csv")]].concat());
+    assert!(run.code == 1 && run.err.contains("division by zero"), "{}", run.err);
+    assert!(fs::read_to_string(path("mine.csv")).expect("a file").starts_with("PartitionKey,"));
+    // Folders: an earlier export is replaced, anything else is not.
+    assert_eq!(export(&["--pages", "-o", &path("pages")]).code, 0);
+    let run = export(&["--pages", "-o", &path("pages")]);
+    assert!(run.code == 1 && run.err.contains("pages exists already"), "{}", run.err);
+    assert_eq!(export(&["--pages", "--overwrite", "-o", &path("pages")]).code, 0);
+    fs::write(target.join("pages/holiday.jpg"), "mine").expect("writes");
+    let run = export(&["--pages", "--overwrite", "-o", &path("pages")]);
+    assert!(run.code == 1 && run.err.contains("holiday.jpg"), "{}", run.err);
+    assert!(target.join("pages/holiday.jpg").exists());
+    for (arguments, wanted) in [
+        (vec!["-o", "nosuch/folder/a.csv"], "there is no folder nosuch/folder"),
+        (vec!["-o", &path("")], "does not say which format"),
+        (vec!["--format", "csv", "-o", &path("pages")], "pages is a folder"),
+        (vec!["--pages", "-o", &path("mine.csv")], "--pages is for json"),
+        (vec!["--partition-by-key", "--format", "parquet", "-o", &path("mine.csv")], "is a file, and a folder"),
+        (vec!["-o", &path("a.parquet.gz")], "compressed inside"),
+        (vec!["--compress", "zstd", "-o", &path("a.csv.gz")], "is no name for"),
+        (vec!["--partition", "a", "--from-row", "b", "--to-row", "a", "-o", &path("a.csv")], "no RowKey lies between"),
+        (vec!["--where", "nosuch = 1", "-o", &path("a.csv")], "nosuch"),
+    ] {
+        let run = export(&arguments);
+        assert!(run.code != 0 && run.err.contains(wanted), "{arguments:?}: {}", run.err);
+    }
+    let run = rowkey(&["export", "--data", &data, "--table", "Nobody", "-o", &path("a.csv")]);
+    assert!(run.code == 1 && run.err.contains("Nobody"), "{}", run.err);
+    let mut left: Vec<String> = fs::read_dir(&target)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["mine.csv", "pages"], "no temporary files are left");
+}
+
+#[test]
+fn copy_to_files() {
+    let scratch = Scratch::new("copy").expect("a folder");
+    let data = filled(scratch.path());
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let copy = |sql: &str| rowkey(&["sql", "--data", &data, sql]);
+    let written = |sql: &str, name: &str| {
+        let run = copy(&sql.replace("FILE", &path(name)));
+        assert_eq!(run.code, 0, "{sql}: {}", run.err);
+        fs::read(path(name)).expect("a file")
+    };
+    let text = |sql: &str, name: &str| String::from_utf8(written(sql, name)).expect("text");
+    assert_eq!(
+        text("COPY (SELECT rowkey, lastname FROM people ORDER BY 1) TO 'FILE' (FORMAT csv, HEADER)", "a"),
+        "RowKey,LastName\n\"\",\n0001,Jones\n0002,Ng\n0003,Rossi\n"
+    );
+    assert_eq!(
+        text("COPY (SELECT 1, NULL) TO 'FILE'", "b.csv"),
+        "1\t\\N\n",
+        "PostgreSQL's text unless something is said"
+    );
+    assert_eq!(text("COPY (SELECT 1 AS n) TO 'FILE' (FORMAT ndjson)", "c"), "{\"n\":1}\n");
+    assert_eq!(text("COPY (SELECT 2 AS n) TO 'FILE'", "c.ndjson"), "{\"n\":2}\n");
+    assert_eq!(
+        text("COPY (SELECT 3 AS n) TO 'FILE'", "c.ndjson"),
+        "{\"n\":3}\n",
+        "a file is replaced, as PostgreSQL does"
+    );
+    assert!(written("COPY people TO 'FILE'", "d.parquet").starts_with(b"PAR1"));
+    assert!(written("COPY (SELECT 1) TO 'FILE' CSV", "e.csv.gz").starts_with(&[0x1f, 0x8b]));
+    let typed = text("COPY people TO 'FILE' (FORMAT typed_csv)", "f.csv");
+    assert!(typed.contains("2024-05-01T08:00:00.1234567Z"), "a table is copied as it is, ticks and all: {typed}");
+    let again = path("again");
+    well(&["import", "--data", &again, "--table", "People", &path("d.parquet")]);
+    for (sql, wanted) in [
+        ("COPY (SELECT 1) TO 'nosuch/a'", "there is no folder nosuch"),
+        ("COPY (SELECT 1) TO PROGRAM 'sh'", "runs no programs"),
+        ("COPY people FROM 'in.csv'", "COPY reads no files"),
+        ("COPY people TO 'x' (FORMAT parquet, HEADER)", "not available with FORMAT parquet"),
+        ("COPY people TO 'x' (FORMAT xml)", "COPY format \"xml\" not recognized"),
+    ] {
+        let run = copy(sql);
+        assert!(run.code == 1 && run.err.contains(wanted), "{sql}: {}", run.err);
+    }
+}

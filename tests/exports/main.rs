@@ -7,3 +7,4 @@ mod command;
 mod damage;
 mod entities;
 mod lossless;
+mod wire;

@@ -9,7 +9,10 @@ use super::error::{Error, Result};
 use super::record::{self, Decoded, FRAME_BYTES, Head, STAMP};
 use super::recovery::{Apply, Record, walk};
 use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
-use crate::files::{FileStore, paths};
+use crate::files::{self, FileStore, paths};
+
+/// Takes what a cut takes away: a file by its path, or where it stays, its content.
+pub type Keep<'a> = dyn FnMut(&str, Option<&[u8]>) -> files::Result<()> + Send + 'a;
 
 /// Where the log cannot be read any further.
 #[derive(Debug)]
@@ -100,7 +103,7 @@ impl Fault {
         store: &Arc<dyn FileStore>,
         known: u64,
         segment_bytes: u64,
-        keep: &mut (dyn FnMut(&str, Option<&[u8]>) -> crate::files::Result<()> + Send),
+        keep: &mut Keep<'_>,
     ) -> Result<()> {
         let mut behind: Vec<u64> = segments(store.as_ref()).await?;
         behind.retain(|first| *first > self.segment);

@@ -153,6 +153,3 @@ fn selection(arguments: &ExportArguments) -> Result<Selection, Failure> {
         None => Err(Failure::usage("no RowKey lies between --from-row and --to-row", "the first is below the second")),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,128 @@
+//! What check finds where the manifest and the files disagree, and what a repair leaves.
+
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use roaring::RoaringBitmap;
+
+use super::{Engine, entities, import, open};
+use crate::files::MemoryStore;
+use crate::model::{Key, TableName};
+use crate::storage::run::RunFile;
+use crate::storage::{CheckReport, Edit, RangePartition, RangeStart, check};
+
+fn filled() -> (Engine, MemoryStore) {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    let text: String = (0..300)
+        .map(|i| {
+            format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{i:03}\",\"Number\":{i},\"Text\":\"t{i}\"}}\n", i / 100)
+        })
+        .collect();
+    import(&engine, "Things", &text, 4000).expect("imports");
+    import(&engine, "Others", &text, 1 << 20).expect("imports");
+    (engine, files)
+}
+
+fn checked(engine: &Engine) -> CheckReport {
+    let store = engine.store();
+    block_on(check(store.files(), &store.snapshot()))
+}
+
+fn ranges(engine: &Engine) -> (u64, Vec<RangePartition>) {
+    let snapshot = engine.store().snapshot();
+    let name = TableName::parse("Things").expect("a name");
+    let table = snapshot.catalog.table(engine.account(), &name).expect("a table");
+    (table.id, table.manifest.ranges().to_vec())
+}
+
+/// Commits a manifest in which one file is described otherwise.
+fn describe(engine: &Engine, change: impl FnOnce(&mut RunFile)) -> Arc<RunFile> {
+    let (table, mut ranges) = ranges(engine);
+    let place = ranges.len() / 2;
+    let mut file = RunFile::clone(&ranges[place].files[0]);
+    change(&mut file);
+    let file = Arc::new(file);
+    ranges[place].files[0] = Arc::clone(&file);
+    let edit = Edit::ReplaceRanges { table, from: place, to: place + 1, ranges: vec![ranges[place].clone()] };
+    engine.store().commit(&[edit]).expect("commits");
+    file
+}
+
+#[test]
+fn what_the_manifest_says_is_compared_with_the_file() {
+    type Change = fn(&mut RunFile);
+    let changes: [(Change, &str); 9] = [
+        (|file| file.crc32c ^= 1, "its checksum is"),
+        (|file| file.bytes += 1, "bytes, the manifest says"),
+        (|file| file.rows += 1, "rows, the manifest says"),
+        (|file| file.last = file.first.clone(), "lies outside the bounds in the manifest"),
+        (|file| file.last.row.push('x'), "its first or last key is not the one in the manifest"),
+        (|file| file.partitions += 1, "PartitionKeys, the manifest says"),
+        (|file| file.columns[0].entities -= 1, "column Number has"),
+        (|file| file.columns[1].min = Some("t999".to_owned()), "the least or greatest value of column Text"),
+        (|file| file.mask = Some(Arc::new(RoaringBitmap::from([1_000_000]))), "its mask names row 1000000"),
+    ];
+    for (change, wanted) in changes {
+        let (engine, files) = filled();
+        assert_eq!(checked(&engine).findings, []);
+        let before = entities(&engine, "Things").expect("entities");
+        let file = describe(&engine, change);
+        let report = checked(&engine);
+        let [finding] = &report.findings[..] else { panic!("{wanted}: {:?}", report.findings) };
+        assert!(finding.path == file.path && finding.problem.contains(wanted), "{wanted}: {finding:?}");
+        let [damaged] = &report.damaged[..] else { panic!("{wanted}: {:?}", report.damaged) };
+        assert_eq!(
+            (damaged.table.as_str(), damaged.path.as_str(), &damaged.first),
+            ("Things", file.path.as_str(), &file.first)
+        );
+        let quarantined = block_on(engine.store().quarantine(&report.damaged)).expect("repairs");
+        assert_eq!(quarantined[0].moved_to, Some(format!("quarantine/{}", file.path)));
+        drop((file, engine));
+        // The rest is there, also after opening again, and the file is kept.
+        let engine = open(Arc::new(files.clone())).expect("opens");
+        let report = checked(&engine);
+        assert_eq!((&report.findings[..], &report.damaged[..]), (&[][..], &[][..]), "{wanted}");
+        let left = entities(&engine, "Things").expect("entities");
+        assert!(
+            left.len() < before.len() && !left.is_empty() && left.iter().all(|entity| before.contains(entity)),
+            "{wanted}"
+        );
+        assert_eq!(entities(&engine, "Others").map(|entities| entities.len()), Some(300), "{wanted}");
+        assert!(files.files().contains_key(&quarantined[0].moved_to.clone().expect("moved")), "{wanted}");
+    }
+}
+
+#[test]
+fn a_key_that_is_live_twice_is_named() {
+    let (engine, files) = filled();
+    let (table, ranges) = ranges(&engine);
+    let place = ranges.len() / 2;
+    let file = &ranges[place].files[0];
+    let twin = RunFile { id: engine.store().file_ids().next(), ..RunFile::clone(file) };
+    let twin = RunFile { path: file.path.replace(&format!("{:012}", file.id), &format!("{:012}", twin.id)), ..twin };
+    let content = files.files()[&file.path].clone();
+    crate::files::publish(&files, &twin.path, &content).expect("publishes");
+    let both = vec![Arc::clone(file), Arc::new(twin)];
+    let range = RangePartition { start: ranges[place].start.clone(), files: both };
+    let edit = Edit::ReplaceRanges { table, from: place, to: place + 1, ranges: vec![range] };
+    engine.store().commit(&[edit]).expect("commits");
+    let report = checked(&engine);
+    let [finding] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert!(finding.problem.contains("is live here and in "), "{finding:?}");
+    assert_eq!(report.damaged, [], "neither file is damaged");
+}
+
+#[test]
+fn a_file_in_the_wrong_place_cannot_be_committed() {
+    let (engine, _) = filled();
+    let (table, ranges) = ranges(&engine);
+    let last = ranges.last().expect("ranges").files[0].clone();
+    let wrong = vec![
+        RangePartition { start: RangeStart::Unbounded, files: vec![last] },
+        RangePartition { start: RangeStart::Partition(Key::new("p0", "").partition), files: vec![] },
+    ];
+    let edit = Edit::ReplaceRanges { table, from: 0, to: ranges.len(), ranges: wrong };
+    engine.store().commit(&[edit]).expect_err("it lies outside its range partition");
+    assert_eq!(checked(&engine).findings, []);
+}

@@ -1,0 +1,98 @@
+//! COPY TO files of the server: refused, unless the server was started with a folder for them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, NoTls};
+
+use crate::scratch::Scratch;
+
+/// Killed when it is dropped.
+struct Server {
+    process: Child,
+    /// Kept open: the server goes on writing to it.
+    _out: BufReader<ChildStdout>,
+    address: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
+        command.args(["serve", "--pg", "127.0.0.1:0", "--sample"]).args(arguments);
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("a server");
+        let mut out = BufReader::new(process.stdout.take().expect("its output"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("a line");
+        let address = line.trim_start_matches("Rowkey listens on ").split(". ").next().unwrap_or_default().to_owned();
+        Self { process, _out: out, address }
+    }
+
+    async fn connect(&self) -> Client {
+        let url = format!("postgresql://rowkey@{}/devstoreaccount1", self.address);
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("connects");
+        tokio::spawn(connection);
+        client
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[tokio::test]
+async fn files_of_the_server() {
+    let scratch = Scratch::new("wire").expect("a folder");
+    let folder = scratch.path().join("copies");
+    fs::create_dir_all(folder.join("deeper")).expect("a folder");
+    std::os::unix::fs::symlink(scratch.path(), folder.join("out")).expect("a link");
+    std::os::unix::fs::symlink(scratch.path().join("target"), folder.join("link.csv")).expect("a link");
+    let text = |path: &std::path::Path| path.to_str().expect("text").to_owned();
+
+    let server = Server::start(&[]);
+    let client = server.connect().await;
+    let copy = format!("COPY employees TO '{}'", text(&folder.join("a")));
+    let refused = client.batch_execute(&copy).await.expect_err("no folder for copies");
+    assert_eq!(refused.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{refused:?}");
+    assert!(!folder.join("a").exists());
+    client.batch_execute("COPY employees TO STDOUT").await.expect("that goes on");
+
+    let server = Server::start(&["--copy-dir", &text(&folder)]);
+    let client = server.connect().await;
+    for (file, wanted) in [
+        ("a.csv".to_owned(), "a.csv"),
+        ("deeper/b.csv".to_owned(), "deeper/b.csv"),
+        (text(&folder.join("c.csv")), "c.csv"),
+    ] {
+        let copied = client.execute(&format!("COPY (SELECT 1 AS n) TO '{file}' (FORMAT csv, HEADER)"), &[]).await;
+        assert_eq!(copied.expect("copies"), 1, "{file}");
+        assert_eq!(fs::read_to_string(folder.join(wanted)).expect("a file"), "n\n1\n");
+    }
+    client.batch_execute("COPY employees TO 'e.parquet'").await.expect("copies");
+    assert!(fs::read(folder.join("e.parquet")).expect("a file").starts_with(b"PAR1"));
+    let outside = text(&scratch.path().join("outside"));
+    for file in ["../outside", "deeper/../../outside", "out/outside", "link.csv", "/etc/outside", &outside, "..", "."] {
+        let refused = client.batch_execute(&format!("COPY (SELECT 1) TO '{file}'")).await.expect_err(file);
+        assert_eq!(refused.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{file}: {refused:?}");
+    }
+    assert!(!scratch.path().join("outside").exists() && !scratch.path().join("target").exists());
+    // In a transaction, its own writes are among the rows.
+    client
+        .batch_execute("BEGIN; INSERT INTO departments (partitionkey, rowkey) VALUES ('x', 'mine')")
+        .await
+        .expect("writes");
+    client.batch_execute("COPY departments TO 'd.ndjson'").await.expect("copies");
+    client.batch_execute("ROLLBACK").await.expect("ends");
+    let lines = fs::read_to_string(folder.join("d.ndjson")).expect("a file");
+    assert!(lines.lines().any(|line| line.contains(r#""RowKey":"mine""#)), "{lines}");
+    let left: Vec<String> = fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('.'))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+}
