@@ -24,7 +24,7 @@ pub struct Finding {
 }
 
 /// A file that cannot be used as it is, and what is lost with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DamagedFile {
     /// The account and the name of the table.
     pub account: String,
@@ -39,10 +39,24 @@ pub struct DamagedFile {
     pub last: Key,
     /// Live rows, as the manifest says.
     pub rows: u64,
+    /// How the manifest should describe it, if the file itself is whole.
+    pub(super) corrected: Option<Arc<RunFile>>,
+}
+
+/// Why a file cannot be used as it is.
+struct Fault {
+    problem: String,
+    corrected: Option<Arc<RunFile>>,
+}
+
+impl<T: std::fmt::Display> From<T> for Fault {
+    fn from(problem: T) -> Self {
+        Self { problem: problem.to_string(), corrected: None }
+    }
 }
 
 /// What was verified and what was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckReport {
     pub tables: u64,
     pub files: u64,
@@ -84,11 +98,11 @@ async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, 
             report.files += 1;
             let checked = match table.manifest.holds(place, file) {
                 true => check_file(files, file).await,
-                false => Err("its keys lie outside its range partition".to_owned()),
+                false => Err(Fault::from("its keys lie outside its range partition")),
             };
-            if let Err(problem) = checked {
+            if let Err(Fault { problem, corrected }) = checked {
                 report.findings.push(Finding { path: file.path.clone(), problem });
-                report.damaged.push(damaged(table, place, file));
+                report.damaged.push(damaged(table, place, file, corrected));
                 whole = false;
             }
         }
@@ -107,7 +121,7 @@ async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, 
     }
 }
 
-fn damaged(table: &Table, place: usize, file: &RunFile) -> DamagedFile {
+fn damaged(table: &Table, place: usize, file: &RunFile, corrected: Option<Arc<RunFile>>) -> DamagedFile {
     DamagedFile {
         account: table.account.clone(),
         table: table.name.clone(),
@@ -118,16 +132,14 @@ fn damaged(table: &Table, place: usize, file: &RunFile) -> DamagedFile {
         last: file.last.clone(),
         // A mask may name rows that there are not.
         rows: file.rows.saturating_sub(file.masked_rows()),
+        corrected,
     }
 }
 
-async fn check_file(files: &RunFiles, file: &Arc<RunFile>) -> Result<(), String> {
+async fn check_file(files: &RunFiles, file: &Arc<RunFile>) -> Result<(), Fault> {
     let crc32c = checksum(files, file).await?;
     if crc32c != file.crc32c {
-        return Err(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c));
-    }
-    if let Some(row) = file.mask.as_ref().and_then(|mask| mask.max()).filter(|row| u64::from(*row) >= file.rows) {
-        return Err(format!("its mask names row {row}, and it has {}", file.rows));
+        return Err(format!("its checksum is {crc32c:08x}, the manifest says {:08x}", file.crc32c).into());
     }
     check_rows(files, file).await
 }
@@ -147,43 +159,47 @@ async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, String> {
     Ok(crc32c)
 }
 
-/// Reads the keys of all rows, and every live row.
-async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), String> {
-    let open = files.open(run).await.map_err(|error| error.to_string())?;
-    let mut keys = open.read(0..run.rows, Columns::Keys, BATCH_ROWS).map_err(|error| error.to_string())?;
+/// Reads the keys of all rows, and every row. If they are sound and the manifest says something else, it is the manifest that is wrong.
+async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), Fault> {
+    let open = files.open(run).await?;
+    let mut keys = open.read(0..run.rows, Columns::Keys, BATCH_ROWS)?;
     let (mut rows, mut last): (u64, Option<Key>) = (0, None);
+    let mut problem = None;
     while let Some(batch) = keys.next().await {
-        let batch = batch.map_err(|error| error.to_string())?;
+        let batch = batch?;
         for i in 0..batch.num_rows() {
             let key = key_at(&batch, i).ok_or("its keys are not texts")?;
-            if key < run.first.as_ref() || run.last.as_ref() < key {
-                return Err(format!("key {} lies outside the bounds in the manifest", shown(key)));
+            if problem.is_none() && (key < run.first.as_ref() || run.last.as_ref() < key) {
+                problem = Some(format!("key {} lies outside the bounds in the manifest", shown(key)));
             }
             if let Some(last) = &last
                 && key <= last.as_ref()
             {
                 let fault = if key == last.as_ref() { "occurs twice" } else { "is out of order" };
-                return Err(format!("key {} {fault}", shown(key)));
+                return Err(format!("key {} {fault}", shown(key)).into());
             }
             keep(&mut last, key);
             rows += 1;
         }
     }
     if rows != run.rows {
-        return Err(format!("it has {rows} rows, the manifest says {}", run.rows));
+        return Err(format!("it has {rows} rows, the manifest says {}", run.rows).into());
     }
-    let mut batches = open.read_masked_too(BATCH_ROWS).map_err(|error| error.to_string())?;
+    if let Some(row) = run.mask.as_ref().and_then(|mask| mask.max()).filter(|row| u64::from(*row) >= run.rows) {
+        problem = Some(format!("its mask names row {row}, and it has {}", run.rows));
+    }
+    let mut batches = open.read_masked_too(BATCH_ROWS)?;
     let mut recount = Recount::of(run);
     while let Some(batch) = batches.next().await {
-        let batch = batch.map_err(|error| error.to_string())?;
-        let columns = EntityColumns::of(&open, &batch).map_err(|error| error.to_string())?;
+        let batch = batch?;
+        let columns = EntityColumns::of(&open, &batch)?;
         for i in 0..columns.len() {
-            columns.entity(i).map_err(|error| error.to_string())?;
+            columns.entity(i)?;
         }
         recount.add(&columns);
     }
-    match recount.difference(run) {
-        Some(difference) => Err(difference),
+    match problem.or_else(|| recount.difference(run)) {
+        Some(problem) => Err(Fault { problem, corrected: recount.corrected(run).map(Arc::new) }),
         None => Ok(()),
     }
 }

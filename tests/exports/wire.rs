@@ -59,7 +59,7 @@ async fn files_of_the_server() {
     let refused = client.batch_execute(&copy).await.expect_err("no folder for copies");
     assert_eq!(refused.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{refused:?}");
     assert!(!folder.join("a").exists());
-    client.batch_execute("COPY employees TO STDOUT").await.expect("that goes on");
+    client.batch_execute("SELECT 1").await.expect("that goes on");
 
     let server = Server::start(&["--copy-dir", &text(&folder)]);
     let client = server.connect().await;

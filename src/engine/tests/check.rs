@@ -52,18 +52,18 @@ fn describe(engine: &Engine, change: impl FnOnce(&mut RunFile)) -> Arc<RunFile> 
 #[test]
 fn what_the_manifest_says_is_compared_with_the_file() {
     type Change = fn(&mut RunFile);
-    let changes: [(Change, &str); 9] = [
-        (|file| file.crc32c ^= 1, "its checksum is"),
-        (|file| file.bytes += 1, "bytes, the manifest says"),
-        (|file| file.rows += 1, "rows, the manifest says"),
-        (|file| file.last = file.first.clone(), "lies outside the bounds in the manifest"),
-        (|file| file.last.row.push('x'), "its first or last key is not the one in the manifest"),
-        (|file| file.partitions += 1, "PartitionKeys, the manifest says"),
-        (|file| file.columns[0].entities -= 1, "column Number has"),
-        (|file| file.columns[1].min = Some("t999".to_owned()), "the least or greatest value of column Text"),
-        (|file| file.mask = Some(Arc::new(RoaringBitmap::from([1_000_000]))), "its mask names row 1000000"),
+    let changes: [(Change, bool, &str); 9] = [
+        (|file| file.crc32c ^= 1, false, "its checksum is"),
+        (|file| file.bytes += 1, false, "bytes, the manifest says"),
+        (|file| file.rows += 1, false, "rows, the manifest says"),
+        (|file| file.last = file.first.clone(), true, "lies outside the bounds in the manifest"),
+        (|file| file.last.row.push('x'), true, "its first or last key is not the one in the manifest"),
+        (|file| file.partitions += 1, true, "PartitionKeys, the manifest says"),
+        (|file| file.columns[0].entities -= 1, true, "column Number has"),
+        (|file| file.columns[1].min = Some("t999".to_owned()), true, "the least or greatest value of column Text"),
+        (|file| file.mask = Some(Arc::new(RoaringBitmap::from([1_000_000]))), true, "its mask names row 1000000"),
     ];
-    for (change, wanted) in changes {
+    for (change, is_whole, wanted) in changes {
         let (engine, files) = filled();
         assert_eq!(checked(&engine).findings, []);
         let before = entities(&engine, "Things").expect("entities");
@@ -77,19 +77,24 @@ fn what_the_manifest_says_is_compared_with_the_file() {
             ("Things", file.path.as_str(), &file.first)
         );
         let quarantined = block_on(engine.store().quarantine(&report.damaged)).expect("repairs");
-        assert_eq!(quarantined[0].moved_to, Some(format!("quarantine/{}", file.path)));
+        let moved_to = (!is_whole).then(|| format!("quarantine/{}", file.path));
+        assert_eq!((quarantined[0].was_whole, &quarantined[0].moved_to), (is_whole, &moved_to), "{wanted}");
         drop((file, engine));
         // The rest is there, also after opening again, and the file is kept.
         let engine = open(Arc::new(files.clone())).expect("opens");
         let report = checked(&engine);
         assert_eq!((&report.findings[..], &report.damaged[..]), (&[][..], &[][..]), "{wanted}");
         let left = entities(&engine, "Things").expect("entities");
-        assert!(
-            left.len() < before.len() && !left.is_empty() && left.iter().all(|entity| before.contains(entity)),
-            "{wanted}"
-        );
+        if is_whole {
+            assert_eq!(left, before, "{wanted}");
+        } else {
+            let is_rest = left.len() < before.len() && left.iter().all(|entity| before.contains(entity));
+            assert!(is_rest && !left.is_empty(), "{wanted}");
+        }
         assert_eq!(entities(&engine, "Others").map(|entities| entities.len()), Some(300), "{wanted}");
-        assert!(files.files().contains_key(&quarantined[0].moved_to.clone().expect("moved")), "{wanted}");
+        if let Some(moved_to) = moved_to {
+            assert!(files.files().contains_key(&moved_to), "{wanted}");
+        }
     }
 }
 

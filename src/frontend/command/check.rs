@@ -93,6 +93,12 @@ fn print_log_repair(repair: &LogRepair, out: &mut dyn Write) -> io::Result<()> {
 
 fn print_quarantined(quarantined: &Quarantined, out: &mut dyn Write) -> io::Result<()> {
     let DamagedFile { path, .. } = &quarantined.file;
+    if quarantined.was_whole {
+        return writeln!(
+            out,
+            "repaired: {path} is whole, and what the manifest says of it was put right; nothing is lost"
+        );
+    }
     match &quarantined.moved_to {
         Some(to) => writeln!(out, "repaired: {path} is out of use, and kept in {to}")?,
         None => writeln!(out, "repaired: {path} was missing, and is no longer looked for")?,

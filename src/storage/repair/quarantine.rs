@@ -1,47 +1,74 @@
 //! Taking files out of use.
 
+use std::sync::Arc;
+
 use crate::files::{self, FileStore, paths};
 use crate::storage::catalog::Edit;
 use crate::storage::check::DamagedFile;
-use crate::storage::error::Result;
+use crate::storage::error::{Error, Result};
 use crate::storage::manifest::RangePartition;
+use crate::storage::run::RunFile;
 use crate::storage::store::Store;
 
-/// A file that was taken out of use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A damaged file that is dealt with.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Quarantined {
     pub file: DamagedFile,
-    /// Where it is now, in the data folder; none if it was missing.
+    /// Where it is now, in the data folder; none if it was missing, or whole.
     pub moved_to: Option<String>,
+    /// The file was whole, and what the manifest said of it was not: that was put right, and nothing is lost.
+    pub was_whole: bool,
 }
 
 impl Store {
-    /// Moves damaged files into the quarantine and commits the catalog without them: their entities are gone from their tables.
+    /// Moves damaged files into the quarantine and commits the catalog without them: their entities are gone from their tables. Files that
+    /// are whole and were described wrongly stay, and are described rightly.
     pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
         self.refuse_if_read_only()?;
         let mut quarantined = Vec::new();
         for file in damaged {
+            if let Some(corrected) = &file.corrected {
+                match self.replace_file(file.file_id, Some(corrected)) {
+                    Ok(()) => {
+                        quarantined.push(Quarantined { file: file.clone(), moved_to: None, was_whole: true });
+                        continue;
+                    }
+                    // Described rightly, it does not belong where it is.
+                    Err(Error::Conflict(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
             // A crash in between leaves a file missing, which the next repair takes out of the catalog. The other order would let the
             // file be swept.
             let moved_to = set_aside(self.files().store().as_ref(), &file.path)?;
-            self.files().forget(file.file_id);
-            self.commit_built(|catalog| {
-                let tables = catalog.tables().filter(|table| table.account == file.account);
-                let mut edits = Vec::new();
-                for table in tables {
-                    for (place, range) in table.manifest.ranges().iter().enumerate() {
-                        if range.files.iter().any(|other| other.id == file.file_id) {
-                            let files = range.files.iter().filter(|other| other.id != file.file_id).cloned().collect();
-                            let ranges = vec![RangePartition { start: range.start.clone(), files }];
-                            edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges });
-                        }
-                    }
-                }
-                edits
-            })?;
-            quarantined.push(Quarantined { file: file.clone(), moved_to });
+            self.replace_file(file.file_id, None)?;
+            quarantined.push(Quarantined { file: file.clone(), moved_to, was_whole: false });
         }
         Ok(quarantined)
+    }
+
+    /// Commits a catalog in which a file is described otherwise, or is not.
+    fn replace_file(&self, file_id: u64, by: Option<&Arc<RunFile>>) -> Result<()> {
+        self.files().forget(file_id);
+        self.commit_built(|catalog| {
+            let mut edits = Vec::new();
+            for table in catalog.tables() {
+                for (place, range) in table.manifest.ranges().iter().enumerate() {
+                    if range.files.iter().all(|other| other.id != file_id) {
+                        continue;
+                    }
+                    let described = |other: &Arc<RunFile>| match other.id == file_id {
+                        true => by.cloned(),
+                        false => Some(Arc::clone(other)),
+                    };
+                    let files = range.files.iter().filter_map(described).collect();
+                    let ranges = vec![RangePartition { start: range.start.clone(), files }];
+                    edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges });
+                }
+            }
+            edits
+        })?;
+        Ok(())
     }
 }
 

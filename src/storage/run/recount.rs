@@ -1,6 +1,10 @@
 //! Computing again what the manifest says of a file's rows.
 
-use super::run_file::RunFile;
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::run_file::{ColumnSummary, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use super::to_rows::EntityColumns;
 use crate::model::Key;
@@ -68,5 +72,23 @@ impl Recount {
             }
         }
         None
+    }
+
+    /// The file as the manifest should describe it; `None` if it has no rows.
+    pub fn corrected(&self, run: &RunFile) -> Option<RunFile> {
+        let summary = |(summary, statistics): (&ColumnSummary, &ColumnStatistics)| {
+            let (min, max) = statistics.bounds(summary.column.edm).unzip();
+            ColumnSummary { column: summary.column.clone(), entities: statistics.entities, min, max }
+        };
+        let rows = u32::try_from(run.rows).unwrap_or(u32::MAX);
+        let mask = run.mask.as_ref().map(|mask| mask.iter().filter(|row| *row < rows).collect::<RoaringBitmap>());
+        Some(RunFile {
+            first: self.first.clone()?,
+            last: self.last.clone()?,
+            partitions: self.partitions,
+            columns: run.columns.iter().zip(&self.statistics).map(summary).collect(),
+            mask: mask.filter(|mask| !mask.is_empty()).map(Arc::new),
+            ..run.clone()
+        })
     }
 }
