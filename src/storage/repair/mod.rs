@@ -6,3 +6,6 @@ mod quarantine;
 
 pub use log::{LogRepair, repair_log};
 pub use quarantine::Quarantined;
+
+#[cfg(test)]
+mod tests;
