@@ -1,7 +1,7 @@
 //! The engine as a whole, on memory and on failing files.
 
-mod columns;
 mod check;
+mod columns;
 mod crash;
 mod defining_transactions;
 mod definitions;
