@@ -6,21 +6,39 @@
 //! data model is reported with its place and skipped; input that cannot be read any further is an error that names the
 //! place.
 
+mod assumed;
 mod azurite;
+mod compressed;
+mod convert;
 mod decode;
 mod error;
 mod format;
+mod key_columns;
+mod manifest;
+mod notes;
 mod ordered;
 mod parquet;
 mod place;
+mod property_types;
+mod reading;
+mod reject_line;
+mod rejects_file;
 mod service_json;
 mod source;
 mod spare_buffers;
+mod tool_json;
 mod typed_csv;
 
+pub use assumed::AssumedType;
 pub use azurite::StoredTable;
 pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
 pub use error::{Error, Reject};
 pub use format::Format;
+pub use key_columns::{KeyColumns, KeyTemplate};
+pub use manifest::Manifest;
+pub use notes::{WARNINGS_LISTED_MAX, Warning, WarningKind};
 pub use place::Place;
+pub use property_types::PropertyTypes;
+pub use rejects_file::RejectsFile;
 pub use source::Source;
+pub use tool_json::JsonTool;

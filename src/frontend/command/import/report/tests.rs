@@ -3,7 +3,7 @@ use crate::model::EdmType;
 
 fn printed(report: &ImportReport) -> String {
     let mut out = Vec::new();
-    print(report, "Devices", Duration::from_millis(2_000), &mut out).unwrap();
+    print(report, "Devices", Duration::from_millis(2_000), false, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
