@@ -43,7 +43,15 @@ fn documents(text: &[u8], start: Place, chunk_bytes: usize, threads: usize) -> R
         rejects.extend(chunk.rejects);
         Ok(())
     };
-    service_json::decode_documents("db".into(), reader, start, &names, &options, &Progress::new(), &mut sink)?;
+    let (progress, notes) = (Progress::new(), crate::formats::notes::Notes::new("db".into()));
+    let reading = crate::formats::reading::Reading {
+        names: &names,
+        options: &options,
+        progress: &progress,
+        notes: &notes,
+        types: Default::default(),
+    };
+    service_json::decode_documents("db".into(), reader, start, &reading, &mut sink)?;
     entities.sort_by(|a, b| a.key.cmp(&b.key));
     Ok((entities, rejects))
 }
@@ -403,7 +411,7 @@ fn tables_of_one_file_may_be_read_at_the_same_time() {
     let (one, two) = (entities(&mut random), entities(&mut random));
     let file = Temporary::new("both", &write_database(&[("a$One", &one), ("a$Two", &two)], &mut random));
     let tables = super::tables("db".into(), File::open(&file.0).unwrap()).unwrap();
-    let mut readers: Vec<_> = tables.into_iter().map(|table| table.source.into_read().1).collect();
+    let mut readers: Vec<_> = tables.into_iter().map(|table| table.source.into_read().unwrap().1).collect();
     let mut texts = vec![Vec::new(); readers.len()];
     loop {
         let mut any = false;

@@ -13,6 +13,9 @@ fn property(name: &str, types: &[(EdmType, u64)]) -> PropertyReport {
 
 fn report() -> ImportReport {
     ImportReport {
+        before_since: 0,
+        warnings: Vec::new(),
+        assumed: Vec::new(),
         entities: 1_000_000,
         inserted: 999_000,
         replaced: 500,
