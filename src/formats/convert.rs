@@ -59,7 +59,7 @@ pub(super) fn convert(value: ValueRef<'_>, wanted: EdmType) -> Result<Value, Rej
         (ValueRef::Int32(number), EdmType::Int64) => Ok(Value::Int64(i64::from(number))),
         (ValueRef::Int32(number), EdmType::Double) => Ok(Value::Double(f64::from(number))),
         (ValueRef::Int64(number), EdmType::Int32) => i32::try_from(number).map(Value::Int32).map_err(|_| lossy()),
-        (ValueRef::Int64(number), EdmType::Double) if (number as f64).abs() <= EXACT_DOUBLE_MAX => {
+        (ValueRef::Int64(number), EdmType::Double) if number.unsigned_abs() <= EXACT_DOUBLE_MAX as u64 => {
             Ok(Value::Double(number as f64))
         }
         (ValueRef::Double(number), EdmType::Int32 | EdmType::Int64)

@@ -74,7 +74,8 @@ impl Notes {
 
     /// Ends the source, of which so many entities were found.
     pub(super) fn finish(self, found: u64, names: &PropertyNames) -> (Vec<Warning>, Vec<AssumedType>) {
-        if let Some(declared) = self.lock().declared_entities.filter(|declared| *declared != found) {
+        let declared = self.lock().declared_entities;
+        if let Some(declared) = declared.filter(|declared| *declared != found) {
             let reason = format!("the last line says that there are {declared} entities, {found} were found");
             self.warn(WarningKind::Truncated, reason);
         }
