@@ -130,10 +130,12 @@ impl Sample {
             return CANDIDATES.into_iter().find(like);
         }
         // Numbers of several types are one type that was written without what tells it.
-        let numbers = [EdmType::Int32, EdmType::Int64, EdmType::Double].into_iter().filter(|edm_type| seen(*edm_type));
-        let others =
-            self.assumed & !(1 << EdmType::Int32 as u8 | 1 << EdmType::Int64 as u8 | 1 << EdmType::Double as u8);
-        if others == 0 && numbers.clone().count() > 1 { numbers.last() } else { None }
+        let numbers = [EdmType::Double, EdmType::Int64, EdmType::Int32];
+        let others = numbers.iter().fold(self.assumed, |others, edm_type| others & !(1 << *edm_type as u8));
+        if others != 0 || self.assumed.count_ones() < 2 {
+            return None;
+        }
+        numbers.into_iter().find(|edm_type| seen(*edm_type))
     }
 }
 

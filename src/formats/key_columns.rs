@@ -1,5 +1,6 @@
 //! Keys made of other columns.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Where PartitionKey and RowKey come from in a file that has no columns of these names; `None` where it has.
@@ -96,12 +97,12 @@ impl KeyTemplate {
     }
 
     /// Puts the key together; `value` gives a column's text and refuses where there is none.
-    pub(super) fn key<E>(&self, mut value: impl FnMut(&str, &mut String) -> Result<(), E>) -> Result<String, E> {
+    pub(super) fn key<'v, E>(&self, mut value: impl FnMut(&str) -> Result<Cow<'v, str>, E>) -> Result<String, E> {
         let mut key = String::new();
         for part in &self.parts {
             match part {
                 Part::Text(text) => key.push_str(text),
-                Part::Column(column) => value(column, &mut key)?,
+                Part::Column(column) => key.push_str(&value(column)?),
             }
         }
         Ok(key)

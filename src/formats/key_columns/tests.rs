@@ -1,13 +1,10 @@
 use super::*;
 
 fn key(template: &str) -> Result<String, String> {
-    KeyTemplate::parse(template)?.key(|column, key| {
-        key.push_str(match column {
-            "Country" => "de",
-            "City" => "Köln",
-            _ => return Err(format!("no {column}")),
-        });
-        Ok(())
+    KeyTemplate::parse(template)?.key(|column| match column {
+        "Country" => Ok("de".into()),
+        "City" => Ok("Köln".into()),
+        _ => Err(format!("no {column}")),
     })
 }
 

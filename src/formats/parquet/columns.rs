@@ -45,10 +45,10 @@ impl Key<'_> {
         match self {
             Key::Texts(texts) => texts.get(i).map(Cow::Borrowed).ok_or_else(is_null),
             Key::Template(template, columns) => {
-                let text = template.key(|column, to| {
+                let text = template.key(|column| {
                     let values = columns.iter().find(|(name, _)| *name == column).map(|(_, values)| values);
                     match values.map(|values| values.get(i)).transpose()?.flatten() {
-                        Some(value) => Ok(to.push_str(&value.to_value().to_string())),
+                        Some(value) => Ok(Cow::Owned(value.to_value().to_string())),
                         None => Err(format!("{key} is made of \"{}\", which is null here", column.escape_debug())),
                     }
                 })?;

@@ -1,5 +1,6 @@
 //! Decoding the text of one entity as a tool writes it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::JsonTool;
@@ -43,13 +44,14 @@ struct System {
     etag: Option<DateTime>,
 }
 
-enum Kind<'k> {
+enum Kind {
     Partition,
     Row,
     Timestamp,
     Etag,
     Skipped,
-    TypeOf(&'k str),
+    /// The type of a property.
+    TypeOf,
     Property,
 }
 
@@ -82,7 +84,7 @@ impl<'a> ToolDecoder<'a> {
                 Kind::Row => set_key(&mut system.row, &key, json)?,
                 Kind::Timestamp => system.timestamp = time(&key, json)?,
                 Kind::Etag => system.etag = time_of_etag(json),
-                Kind::Skipped | Kind::TypeOf(_) => {}
+                Kind::Skipped | Kind::TypeOf => {}
                 Kind::Property => {
                     let own = declared.iter().find(|(name, _)| *name == *key).map(|(_, edm_type)| *edm_type);
                     self.set(&mut builder, &key, json, own)?;
@@ -121,7 +123,7 @@ impl<'a> ToolDecoder<'a> {
         Ok(())
     }
 
-    fn kind<'k>(&self, key: &'k str) -> Kind<'k> {
+    fn kind(&self, key: &str) -> Kind {
         let tool = self.options.tool;
         let mapped = |at: fn(&KeyColumns) -> &Option<KeyTemplate>| {
             self.options.keys.as_ref().is_some_and(|keys| at(keys).is_some())
@@ -141,10 +143,8 @@ impl<'a> ToolDecoder<'a> {
             ".metadata" if tool == JsonTool::LegacyJavaScript => Kind::Etag,
             _ if key.starts_with("odata.") || key.contains("@odata.") && !key.ends_with("@odata.type") => Kind::Skipped,
             _ if self.options.keys.as_ref().is_some_and(|keys| keys.is_key(key)) => Kind::Skipped,
-            _ => match key.strip_suffix("@odata.type").or_else(|| key.strip_suffix("@type")) {
-                Some(property) => Kind::TypeOf(property),
-                None => Kind::Property,
-            },
+            _ if key.ends_with("@odata.type") || key.ends_with("@type") => Kind::TypeOf,
+            _ => Kind::Property,
         }
     }
 
@@ -153,11 +153,11 @@ impl<'a> ToolDecoder<'a> {
         let Some(keys) = &self.options.keys else { return Ok((None, None)) };
         let made = |template: &Option<KeyTemplate>, key: &str| -> Result<Option<String>, Fault> {
             let Some(template) = template else { return Ok(None) };
-            let made = template.key(|column, to| {
-                match members.iter().find(|(name, _)| name == column).map(|found| &found.1) {
-                    Some(Json::Text(text)) => Ok(to.push_str(text)),
-                    Some(Json::Number(text)) => Ok(to.push_str(text)),
-                    Some(Json::Bool(value)) => Ok(to.push_str(if *value { "true" } else { "false" })),
+            let made =
+                template.key(|column| match members.iter().find(|(name, _)| name == column).map(|found| &found.1) {
+                    Some(Json::Text(text)) => Ok(Cow::Borrowed(&**text)),
+                    Some(Json::Number(text)) => Ok(Cow::Borrowed(*text)),
+                    Some(Json::Bool(value)) => Ok(Cow::Borrowed(if *value { "true" } else { "false" })),
                     Some(Json::Null) | None => Err(Fault::Refused(format!(
                         "{key} is made of \"{}\", which the entity does not have",
                         column.escape_debug()
@@ -166,8 +166,7 @@ impl<'a> ToolDecoder<'a> {
                         "{key} is made of \"{}\", which is neither a text nor a number here",
                         column.escape_debug()
                     ))),
-                }
-            })?;
+                })?;
             Ok(Some(made))
         };
         Ok((made(&keys.partition, "PartitionKey")?, made(&keys.row, "RowKey")?))

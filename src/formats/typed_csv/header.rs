@@ -47,10 +47,10 @@ impl KeyCells {
         match self {
             KeyCells::Column(column) => Ok(fields.value(record, *column)),
             KeyCells::Template(template, columns) => {
-                let made = template.key(|name, to| {
+                let made = template.key(|name| {
                     let column = columns.iter().find(|(column, _)| **column == *name).map(|(_, column)| *column);
                     match column.filter(|column| !fields.is_empty(*column)) {
-                        Some(column) => Ok(to.push_str(&fields.value(record, column))),
+                        Some(column) => Ok(fields.value(record, column)),
                         None => Err(format!("{key} is made of \"{}\", which is empty here", name.escape_debug())),
                     }
                 })?;
