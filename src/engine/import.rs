@@ -1,5 +1,6 @@
 //! Bringing exports into a table: decode, sort, merge, commit.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,7 +9,10 @@ use futures::executor::block_on;
 use super::open::Engine;
 use super::progress::ImportProgress;
 use crate::files::paths;
-use crate::formats::{self, DecodeOptions, Format, REJECTS_LISTED_MAX, Reject, Source};
+use crate::formats::{
+    self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
+    Source, Warning, WarningKind,
+};
 use crate::model::{DateTime, EdmType, TableName};
 use crate::rows::{PropertyNames, Rows, Sorter, SorterOptions};
 use crate::session::{Error, ErrorKind, Result};
@@ -38,6 +42,18 @@ pub struct ImportOptions {
     /// Of a database of Azurite, the account whose tables are taken; by default the one imported into.
     pub from_account: Option<String>,
     pub on_reject: OnReject,
+    /// Types of properties, which overrule what an input says.
+    pub types: PropertyTypes,
+    /// Makes the keys of other columns.
+    pub keys: KeyColumns,
+    /// Leaves out entities with an earlier Timestamp. Those without one are taken.
+    pub since: Option<DateTime>,
+    /// Takes what is rejected, as lines that can be corrected and imported again.
+    pub rejects: Option<Arc<RejectsFile>>,
+    /// Reads, sorts and compares everything, reports, and leaves the table as it is.
+    pub dry_run: bool,
+    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]).
+    pub strict: bool,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.
     pub file_bytes: usize,
@@ -51,6 +67,12 @@ impl Default for ImportOptions {
             format: None,
             from_account: None,
             on_reject: OnReject::default(),
+            types: PropertyTypes::default(),
+            keys: KeyColumns::default(),
+            since: None,
+            rejects: None,
+            dry_run: false,
+            strict: false,
             progress: Arc::default(),
             file_bytes: FILE_BYTES,
             memory_bytes: SORT_BYTES,
@@ -72,13 +94,20 @@ pub struct ImportReport {
     /// Further entities of the same key in the input: the newest Timestamp wins, else the last.
     pub duplicates: u64,
     pub rejected: u64,
+    /// Left out as older than [`ImportOptions::since`]; not among the entities read.
+    pub before_since: u64,
+    /// What else there is to know of the inputs, the first few of each.
+    pub warnings: Vec<Warning>,
+    /// Properties whose types the inputs do not name.
+    pub assumed: Vec<AssumedType>,
     /// The first rejects, with their places.
     pub rejects: Vec<Reject>,
     /// In the table afterwards: partitions (none where replaced rows or overlapping files leave that open), entities, files.
     pub partitions: Option<u64>,
     pub stored: u64,
     pub files: u64,
-    /// Of the table afterwards, as its files have them; rows that were replaced since they were written count.
+    /// Of the table afterwards, as its files have them; rows that were replaced since they were written count. Of a dry run: of
+    /// the entities read, duplicates left out.
     pub properties: Vec<PropertyReport>,
 }
 
@@ -113,12 +142,20 @@ impl Engine {
             table: &name,
             names: Arc::new(PropertyNames::new()),
             options,
+            counts: options.dry_run.then(RefCell::default),
             spill_folder: paths::spill(&format!("import-{}", target.id)),
         };
         let mut report = ImportReport::default();
         let merged = run.merge(sources, &target, &mut report)?;
         let IngestReport { inserted, replaced, unchanged, older } = merged.report;
         (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
+        if let Some(rejects) = &options.rejects {
+            rejects.finish().map_err(|error| unwritable(rejects, &error))?;
+        }
+        if options.dry_run {
+            run.describe_dry(&snapshot, &target, &mut report)?;
+            return Ok(report);
+        }
         edits.extend(merged.edits);
         options.progress.enter("writing");
         let committed = if edits.is_empty() { self.store.snapshot() } else { self.store.commit_job(&target, edits)? };
@@ -182,6 +219,8 @@ struct Import<'a> {
     table: &'a TableName,
     names: Arc<PropertyNames>,
     options: &'a ImportOptions,
+    /// Of a dry run: how many entities have each property, by number and type.
+    counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
     spill_folder: String,
 }
 
@@ -200,13 +239,15 @@ impl Import<'_> {
             file_bytes: self.options.file_bytes,
             // Whole microseconds, as the service's own timestamps are.
             timestamp: whole_micros(store.clock().now()),
+            dry_run: self.options.dry_run,
         };
         // The files of this job, and no others of the table, have numbers from here on.
         let first_id = store.file_ids().lower_bound();
         let mut ingest = Ingest::begin(store.files(), &self.names, table, store.file_ids(), &options);
         let sorting = SorterOptions {
             memory_bytes_max: self.options.memory_bytes,
-            stream_after_bytes: Some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
+            // Handing on early may merge in two steps, the second into what the first wrote; a dry run writes nothing.
+            stream_after_bytes: (!self.options.dry_run).then_some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
         };
         let mut sorter = Sorter::new(Arc::clone(store.files().store()), &*self.spill_folder, sorting);
         for source in sources {
@@ -216,6 +257,12 @@ impl Import<'_> {
                 }
                 Ok(())
             })?;
+        }
+        if self.options.strict
+            && let Some(warning) = report.warnings.iter().find(|warning| warning.kind == WarningKind::Truncated)
+        {
+            let error = Error::new(ErrorKind::Invalid, warning.to_string());
+            return Err(error.with_hint("this is only a warning unless the import is strict"));
         }
         progress.enter("merging");
         let mut sorted = sorter.finish().map_err(storage::Error::from)?;
@@ -232,6 +279,7 @@ impl Import<'_> {
             edits = head_edits;
         }
         while let Some(batch) = sorted.next_batch().map_err(storage::Error::from)? {
+            self.count(&batch);
             ingest.push(&batch)?;
         }
         report.duplicates = sorted.duplicates();
@@ -261,33 +309,100 @@ impl Import<'_> {
     ) -> Result<()> {
         let format = match self.options.format {
             Some(format) => format,
-            None => source.detect()?,
+            None => source.detect_with(&self.options.keys)?,
         };
         if format == Format::AzuriteDatabase && !source.is_one_table() {
             source = self.engine.stored_table(source, self.table, self.options)?;
         }
         let on_reject = self.options.on_reject;
-        let counts = formats::decode(
-            source,
-            format,
-            &self.names,
-            &DecodeOptions::default(),
-            self.options.progress.decoding(),
-            &mut |chunk| {
+        let rejects = self.options.rejects.as_ref();
+        let options = DecodeOptions {
+            types: Arc::new(self.options.types.clone()),
+            keys: (!self.options.keys.is_empty()).then(|| Arc::new(self.options.keys.clone())),
+            since: self.options.since,
+            keep_rejects: rejects.is_some(),
+            ..DecodeOptions::default()
+        };
+        let counts =
+            formats::decode(source, format, &self.names, &options, self.options.progress.decoding(), &mut |chunk| {
                 if on_reject == OnReject::Stop
                     && let Some(reject) = chunk.rejects.first()
                 {
                     return Err(Error::new(ErrorKind::Rejected, reject.to_string()));
                 }
+                if let Some(rejects) = rejects {
+                    rejects.write(&chunk.reject_lines).map_err(|error| unwritable(rejects, &error))?;
+                }
                 let room = REJECTS_LISTED_MAX.saturating_sub(report.rejects.len());
                 report.rejects.extend(chunk.rejects.into_iter().take(room));
                 sink(chunk.rows)
-            },
-        )?;
+            })?;
         report.entities += counts.entities;
         report.rejected += counts.rejected;
+        report.before_since += counts.before_since;
+        let room = WARNINGS_MAX.saturating_sub(report.warnings.len());
+        report.warnings.extend(counts.warnings.into_iter().take(room));
+        for assumed in counts.assumed {
+            add_assumed(&mut report.assumed, assumed);
+        }
         Ok(())
     }
+
+    /// Counts the properties of entities of a dry run.
+    fn count(&self, rows: &Rows) {
+        let Some(counts) = &self.counts else { return };
+        let mut counts = counts.borrow_mut();
+        for (id, value) in rows.iter().flat_map(|row| row.properties()) {
+            if counts.len() <= id.index() {
+                counts.resize(id.index() + 1, Default::default());
+            }
+            counts[id.index()][value.edm_type() as usize] += 1;
+        }
+    }
+
+    /// What the table would be like.
+    fn describe_dry(&self, snapshot: &Snapshot, table: &Arc<Table>, report: &mut ImportReport) -> Result<()> {
+        let is_stored = snapshot.catalog.tables().any(|stored| stored.id == table.id);
+        let stored = match is_stored {
+            true => block_on(snapshot.table_snapshot(table).live_entities(self.engine.store.files()))?,
+            false => 0,
+        };
+        report.stored = stored + report.inserted;
+        report.files = table.manifest.files().count() as u64;
+        let Some(counts) = &self.counts else { return Ok(()) };
+        let names = self.names.all();
+        let property = |(name, counts): (&Arc<str>, &[u64; EdmType::ALL.len()])| PropertyReport {
+            name: name.to_string(),
+            types: EdmType::ALL.into_iter().zip(*counts).filter(|(_, count)| *count > 0).collect(),
+        };
+        let properties = names.iter().zip(counts.borrow().iter()).map(property).collect::<Vec<_>>();
+        report.properties = properties.into_iter().filter(|property| !property.types.is_empty()).collect();
+        Ok(())
+    }
+}
+
+/// Most warnings of an import that are kept.
+const WARNINGS_MAX: usize = 1000;
+
+/// What one more input assumes of a property.
+fn add_assumed(all: &mut Vec<AssumedType>, more: AssumedType) {
+    let Err(at) = all.binary_search_by(|assumed| assumed.property.cmp(&more.property)).map(|at| {
+        let assumed = &mut all[at];
+        if assumed.assumed != more.assumed || assumed.looks_like != more.looks_like {
+            assumed.assumed.extend(&more.assumed);
+            assumed.assumed.sort();
+            assumed.assumed.dedup();
+            // Inputs that disagree say nothing.
+            assumed.looks_like = None;
+        }
+    }) else {
+        return;
+    };
+    all.insert(at, more);
+}
+
+fn unwritable(rejects: &RejectsFile, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{}: cannot write rejects: {error}", rejects.path().display()))
 }
 
 fn whole_micros(at: DateTime) -> DateTime {

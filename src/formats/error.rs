@@ -38,6 +38,16 @@ pub enum Error {
     #[error("{input}: {reason}; give it as a file")]
     NeedsFile { input: Arc<str>, reason: &'static str },
 
+    /// Keys cannot be made of columns here.
+    #[error("{input}: keys of an Azurite database are its own; they are not made of other columns")]
+    KeysNotMapped { input: Arc<str> },
+
+    /// The keys are the path of the file, and this has none.
+    #[error(
+        "{input}: the archiver has the keys of an entity in its path, TABLE/PARTITIONKEY/ROWKEY.json; this is {reason}"
+    )]
+    KeysNotInPath { input: Arc<str>, reason: &'static str },
+
     /// The input holds several tables and was to be read as one.
     #[error("{input}: an Azurite database holds several tables; name the one to read")]
     SeveralTables { input: Arc<str> },

@@ -1,5 +1,6 @@
 //! The formats and how they are told apart.
 
+use super::tool_json::{self, JsonTool};
 use super::typed_csv;
 
 /// A format of exports.
@@ -13,10 +14,24 @@ pub enum Format {
     TypedCsv,
     /// The database file of Azurite, with all tables of all accounts.
     AzuriteDatabase,
+    /// JSON as a tool or an SDK writes it.
+    Tool(JsonTool),
 }
 
 impl Format {
-    pub const ALL: [Format; 4] = [Format::ServiceJson, Format::Parquet, Format::TypedCsv, Format::AzuriteDatabase];
+    /// Those that a user can ask for.
+    pub const ALL: [Format; 13] = {
+        let mut all = [Format::ServiceJson; 13];
+        all[1] = Format::Parquet;
+        all[2] = Format::TypedCsv;
+        all[3] = Format::AzuriteDatabase;
+        let mut at = 0;
+        while at < JsonTool::ALL.len() {
+            all[4 + at] = Format::Tool(JsonTool::ALL[at]);
+            at += 1;
+        }
+        all
+    };
 
     /// The name by which a user asks for it.
     pub fn name(self) -> &'static str {
@@ -25,6 +40,7 @@ impl Format {
             Format::Parquet => "parquet",
             Format::TypedCsv => "csv",
             Format::AzuriteDatabase => "azurite",
+            Format::Tool(tool) => tool.name(),
         }
     }
 
@@ -60,11 +76,15 @@ impl Format {
                 _ => Ok(Format::AzuriteDatabase),
             };
         }
+        let is_json = text.trim_ascii_start().starts_with(b"{") || text.trim_ascii_start().starts_with(b"[");
+        if let Some(tool) = is_json.then(|| tool_json::detect(text)).flatten() {
+            return Ok(Format::Tool(tool));
+        }
         match text.iter().find(|b| !b.is_ascii_whitespace()) {
             Some(b'{') if name.ends_with("__azurite_db_table__.json") => Ok(Format::AzuriteDatabase),
-            None if name.ends_with(".csv") => Ok(Format::TypedCsv),
+            None if is_table_name(name) => Ok(Format::TypedCsv),
             None | Some(b'{' | b'[') => Ok(Format::ServiceJson),
-            Some(_) if name.ends_with(".csv") || typed_csv::is_header(text) => Ok(Format::TypedCsv),
+            Some(_) if is_table_name(name) || typed_csv::is_header(text) => Ok(Format::TypedCsv),
             Some(_) => {
                 let shown: String = String::from_utf8_lossy(text).trim_start().chars().take(20).collect();
                 let shown = shown.escape_debug();
@@ -72,6 +92,12 @@ impl Format {
             }
         }
     }
+}
+
+/// True if a file is CSV by its name.
+fn is_table_name(name: &str) -> bool {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.ends_with(".csv") || name.ends_with(".tsv")
 }
 
 /// The encoding of text that is not UTF-8, by its byte order mark or by the zeros between letters.

@@ -8,20 +8,32 @@
 //!
 //! [`open_export`] gives the writer of an export.
 
+mod assumed;
 mod azurite;
+mod compressed;
+mod convert;
 mod decode;
 mod error;
 mod export;
 mod format;
+mod key_columns;
+mod manifest;
+mod notes;
 mod ordered;
 mod output;
 mod parquet;
 mod place;
+mod property_types;
+mod reading;
+mod reject_line;
+mod rejects_file;
 mod service_json;
 mod source;
 mod spare_buffers;
+mod tool_json;
 mod typed_csv;
 
+pub use assumed::AssumedType;
 pub use azurite::StoredTable;
 pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
 pub use error::{Error, Reject};
@@ -29,6 +41,12 @@ pub use export::{
     EntityWriter, ExportFormat, ExportTarget, Layout, LineOutput, Survey, TableWriter, open as open_export,
 };
 pub use format::Format;
+pub use key_columns::{KeyColumns, KeyTemplate};
+pub use manifest::Manifest;
+pub use notes::{WARNINGS_LISTED_MAX, Warning, WarningKind};
 pub use output::{Compression, Destination, WriteError, Written, path_within};
 pub use place::Place;
+pub use property_types::PropertyTypes;
+pub use rejects_file::RejectsFile;
 pub use source::Source;
+pub use tool_json::JsonTool;

@@ -9,6 +9,9 @@
 //!
 //! As in our own files, `P:Int64` is a column of those values of property `P` that have this type, and `P:tick` has the
 //! 100 ns digit below the microsecond of `P` (or `P:DateTime`). The column `(other)` is not read yet, and refused.
+//!
+//! Keys may be made of other columns, and types that the user names overrule those of the columns. A column `__index_level_0__`
+//! (and so on) is the index of pandas, which is not read.
 
 mod columns;
 mod layout;
@@ -28,12 +31,15 @@ use parquet::file::metadata::ParquetMetaData;
 use self::columns::BatchColumns;
 use self::layout::Layout;
 pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
-use super::decode::{Chunk, DecodeOptions, Progress};
+use super::assumed::{TypeSamples, Typing};
+use super::decode::Chunk;
 use super::error::{Error, Reject};
 use super::ordered;
 use super::place::Place;
+use super::reading::Reading;
+use super::reject_line::LineBuilder;
 use super::source::Source;
-use crate::rows::{PropertyNames, Rows};
+use crate::rows::Rows;
 
 /// Rows read at once.
 const BATCH_ROWS_MAX: u64 = 8192;
@@ -41,17 +47,15 @@ const BATCH_ROWS_MIN: u64 = 16;
 
 pub(super) fn decode<E: From<Error>>(
     source: Source,
-    names: &Arc<PropertyNames>,
-    options: &DecodeOptions,
-    progress: &Progress,
+    reading: &Reading<'_>,
     sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
 ) -> Result<(), E> {
     let (input, file) = source.into_file("Parquet is read from its end")?;
     let failed = |source| Error::Parquet { input: Arc::clone(&input), source };
     let metadata = guarded(&input, || read_metadata(&file))?.map_err(failed)?;
-    let layout = Layout::of(&input, metadata.schema(), names)?;
+    let layout = Layout::of(&input, metadata.schema(), reading)?;
     let mut groups = RowGroups::of(metadata.metadata());
-    let batch_rows = batch_rows(metadata.metadata(), options.chunk_bytes);
+    let batch_rows = batch_rows(metadata.metadata(), reading.options.chunk_bytes);
     let projection = ProjectionMask::roots(metadata.parquet_schema(), layout.columns_read());
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
         .with_projection(projection)
@@ -59,7 +63,7 @@ pub(super) fn decode<E: From<Error>>(
     let mut reader = guarded(&input, || builder.build())?.map_err(failed)?;
     let mut rows_read = 0;
     let produce = || {
-        progress.add_bytes_read(groups.begun_at(rows_read));
+        reading.progress.add_bytes_read(groups.begun_at(rows_read));
         let Some(batch) = guarded(&input, || reader.next())? else { return Ok(None) };
         let batch = batch.map_err(|source| Error::Arrow { input: Arc::clone(&input), source })?;
         let first_row = rows_read + 1;
@@ -67,24 +71,32 @@ pub(super) fn decode<E: From<Error>>(
         Ok(Some((first_row, batch)))
     };
     let work =
-        |_: &mut (), (first_row, batch): (u64, RecordBatch)| decode_batch(&input, &layout, names, first_row, &batch);
-    ordered::run(options.threads, produce, || (), work, sink)
+        |_: &mut (), (first_row, batch): (u64, RecordBatch)| decode_batch(&input, &layout, reading, first_row, &batch);
+    ordered::run(reading.options.threads, produce, || (), work, sink)
 }
 
 fn decode_batch(
     input: &Arc<str>,
     layout: &Layout,
-    names: &PropertyNames,
+    reading: &Reading<'_>,
     first_row: u64,
     batch: &RecordBatch,
 ) -> Result<Chunk, Error> {
     let columns = BatchColumns::of(input, layout, batch)?;
     let mut chunk = Chunk { rows: Rows::with_capacity(batch.num_rows(), 0), ..Chunk::default() };
     for i in 0..batch.num_rows() {
-        if let Err(reason) = columns.append(i, &mut chunk.rows, names) {
+        if let Err(reason) = columns.append(i, &mut chunk.rows, reading.names) {
             let place = Place::Row(first_row + i as u64);
-            chunk.reject(|| Reject { input: Arc::clone(input), place, reason });
+            let reject = || Reject { input: Arc::clone(input), place, reason };
+            chunk.reject(reading.options.keep_rejects, reject, |reject, lines| {
+                let mut line = LineBuilder::begin(reject, lines);
+                columns.write(i, &mut line);
+                line.end();
+            });
         }
+    }
+    if layout.is_foreign {
+        reading.look_at(&chunk.rows, Typing::ByForm, &mut TypeSamples::default());
     }
     chunk.rows.sort();
     Ok(chunk)

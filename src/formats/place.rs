@@ -14,8 +14,13 @@ pub enum Place {
 impl Place {
     /// The place behind `text`, which begins here. (Rows are no matter of text, and stay.)
     pub(super) fn after(self, text: &[u8]) -> Place {
+        self.after_lines(text, b'\n')
+    }
+
+    /// The same where lines end in another byte.
+    pub(super) fn after_lines(self, text: &[u8], line_end: u8) -> Place {
         match self {
-            Place::Line(line) => Place::Line(line + newlines(text)),
+            Place::Line(line) => Place::Line(line + occurrences(text, line_end)),
             Place::Byte(byte) => Place::Byte(byte + text.len() as u64),
             Place::Row(row) => Place::Row(row),
         }
@@ -42,9 +47,9 @@ impl fmt::Display for PlaceOf<'_> {
     }
 }
 
-fn newlines(text: &[u8]) -> u64 {
+fn occurrences(text: &[u8], byte: u8) -> u64 {
     // Sums of bytes over pieces short enough not to overflow, which compilers turn into vector instructions.
-    let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(b == b'\n')).sum::<u8>();
+    let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(b == byte)).sum::<u8>();
     text.chunks(255).map(|piece| u64::from(count(piece))).sum()
 }
 

@@ -124,7 +124,7 @@ fn what_names_no_tables_is_refused_before_anything_is_imported() {
     let stream = Source::stream("-", Box::new(&b"{}"[..]));
     let azurite = ImportOptions { format: Some(Format::AzuriteDatabase), ..ImportOptions::default() };
     let error = import_all(&engine, stream, &azurite).1.expect_err("refused");
-    assert!(error.to_string().ends_with("give it as a file"), "{error}");
+    assert!(error.to_string().ends_with("it is no database of Azurite"), "{error}");
 
     let cut = Temporary::new(
         "cut.json",

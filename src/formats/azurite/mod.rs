@@ -16,12 +16,12 @@ mod section;
 use std::fs::File;
 use std::sync::{Arc, Mutex};
 
-use super::decode::{Chunk, DecodeOptions, Progress};
+use super::decode::Chunk;
 use super::error::Error;
 use super::place::Place;
+use super::reading::Reading;
 use super::service_json;
 use super::source::Source;
-use crate::rows::PropertyNames;
 use outline::outline;
 pub(super) use section::Section;
 
@@ -51,14 +51,12 @@ pub(super) fn tables(input: Arc<str>, file: File) -> Result<Vec<StoredTable>, Er
 /// Decodes one table of a database.
 pub(super) fn decode<E: From<Error>>(
     source: Source,
-    names: &Arc<PropertyNames>,
-    options: &DecodeOptions,
-    progress: &Progress,
+    reading: &Reading<'_>,
     sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
 ) -> Result<(), E> {
     let (input, section) = source.into_section()?;
     let start = Place::Byte(section.start() + 1);
-    service_json::decode_documents(input, Box::new(section), start, names, options, progress, sink)
+    service_json::decode_documents(input, Box::new(section), start, reading, sink)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Reading values out of the columns of a batch.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -9,17 +10,52 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimeUnit, UInt64Type};
 
-use super::layout::Layout;
+use super::layout::{KeySource, Layout};
+use crate::formats::convert;
 use crate::formats::error::Error;
+use crate::formats::key_columns::KeyTemplate;
+use crate::formats::reject_line::LineBuilder;
 use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
 use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 
 /// The columns of one batch, downcast once.
 pub(super) struct BatchColumns<'a> {
-    partition: Texts,
-    row: Texts,
+    partition: Key<'a>,
+    row: Key<'a>,
     timestamp: Option<Dates>,
-    properties: Vec<(PropertyId, &'a str, Values)>,
+    properties: Vec<Column<'a>>,
+}
+
+struct Column<'a> {
+    id: PropertyId,
+    name: &'a str,
+    /// The type that the user wants.
+    wanted: Option<EdmType>,
+    values: Values,
+}
+
+enum Key<'a> {
+    Texts(Texts),
+    Template(&'a KeyTemplate, Vec<(&'a str, Values)>),
+}
+
+impl Key<'_> {
+    fn get(&self, i: usize, key: &str) -> Result<Cow<'_, str>, String> {
+        let is_null = || format!("{key} is null");
+        match self {
+            Key::Texts(texts) => texts.get(i).map(Cow::Borrowed).ok_or_else(is_null),
+            Key::Template(template, columns) => {
+                let text = template.key(|column| {
+                    let values = columns.iter().find(|(name, _)| *name == column).map(|(_, values)| values);
+                    match values.map(|values| values.get(i)).transpose()?.flatten() {
+                        Some(value) => Ok(Cow::Owned(value.to_value().to_string())),
+                        None => Err(format!("{key} is made of \"{}\", which is null here", column.escape_debug())),
+                    }
+                })?;
+                Ok(Cow::Owned(text))
+            }
+        }
+    }
 }
 
 impl<'a> BatchColumns<'a> {
@@ -36,23 +72,44 @@ impl<'a> BatchColumns<'a> {
                 EdmType::DateTime => Values::Dates(dates(property.column, property.tick)?),
                 edm_type => Values::of(batch.column(property.column), edm_type).map_err(failed)?,
             };
-            properties.push((property.id, property.name.as_str(), values));
+            properties.push(Column { id: property.id, name: &property.name, wanted: property.wanted, values });
         }
-        Ok(Self { partition: texts(layout.partition)?, row: texts(layout.row)?, timestamp, properties })
+        let key = |source: &'a KeySource| {
+            Ok(match source {
+                KeySource::Column(at) => Key::Texts(texts(*at)?),
+                KeySource::Template(template, columns) => {
+                    let column = |(name, at, edm_type): &'a (Arc<str>, usize, EdmType)| {
+                        Values::of(batch.column(*at), *edm_type).map(|values| (&**name, values)).map_err(failed)
+                    };
+                    Key::Template(template, columns.iter().map(column).collect::<Result<_, Error>>()?)
+                }
+            })
+        };
+        Ok(Self { partition: key(&layout.partition)?, row: key(&layout.row)?, timestamp, properties })
     }
 
     /// Appends row `i` to `rows`, or says why not.
     pub(super) fn append(&self, i: usize, rows: &mut Rows, names: &PropertyNames) -> Result<(), String> {
         let mut builder = rows.builder(names);
         builder.begin();
-        for (id, name, values) in &self.properties {
-            if let Some(value) = values.get(i).map_err(|reason| format!("property {name}: {reason}"))? {
-                check(name, value)?;
-                builder.set(*id, value);
+        for Column { id, name, wanted, values } in &self.properties {
+            let Some(value) = values.get(i).map_err(|reason| format!("property {name}: {reason}"))? else { continue };
+            match wanted {
+                Some(wanted) if *wanted != value.edm_type() => {
+                    let converted = convert::convert(value, *wanted);
+                    let converted =
+                        converted.map_err(|rejected| rejected.named(format!("property {name}")).to_string())?;
+                    check(name, ValueRef::from(&converted))?;
+                    builder.set(*id, ValueRef::from(&converted));
+                }
+                _ => {
+                    check(name, value)?;
+                    builder.set(*id, value);
+                }
             }
         }
-        let partition = self.partition.get(i).ok_or("PartitionKey is null")?;
-        let row = self.row.get(i).ok_or("RowKey is null")?;
+        let partition = self.partition.get(i, "PartitionKey")?;
+        let row = self.row.get(i, "RowKey")?;
         let timestamp = match &self.timestamp {
             Some(dates) => dates.get(i).map_err(|reason| format!("Timestamp: {reason}"))?,
             None => None,
@@ -60,7 +117,24 @@ impl<'a> BatchColumns<'a> {
         if let Some(timestamp) = timestamp {
             timestamp.validate("Timestamp").map_err(|rejected| rejected.to_string())?;
         }
-        builder.finish(partition, row, timestamp).map_err(|rejected| rejected.to_string())
+        builder.finish(&partition, &row, timestamp).map_err(|rejected| rejected.to_string())
+    }
+
+    /// Writes what can be read of row `i`.
+    pub(super) fn write(&self, i: usize, line: &mut LineBuilder<'_>) {
+        for (name, key) in [("PartitionKey", &self.partition), ("RowKey", &self.row)] {
+            if let Ok(text) = key.get(i, name) {
+                line.member(name, None, &text);
+            }
+        }
+        if let Some(Ok(Some(at))) = self.timestamp.as_ref().map(|dates| dates.get(i)) {
+            line.member("Timestamp", None, &at.to_string());
+        }
+        for column in &self.properties {
+            if let Ok(Some(value)) = column.values.get(i) {
+                line.value(column.name, &value.to_value());
+            }
+        }
     }
 }
 

@@ -6,18 +6,31 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::formats::error::Error;
+use crate::formats::key_columns::KeyTemplate;
+use crate::formats::reading::Reading;
 use crate::model::EdmType;
-use crate::rows::{NameCache, PropertyId, PropertyNames};
+use crate::rows::{NameCache, PropertyId};
 
 /// The columns of a file, by their places among the columns read.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Places in the file of the columns that are read.
     read: Vec<usize>,
-    pub(super) partition: usize,
-    pub(super) row: usize,
+    pub(super) partition: KeySource,
+    pub(super) row: KeySource,
+    /// True if the file is not one of ours, which name every type.
+    pub(super) is_foreign: bool,
     pub(super) timestamp: Option<Dated>,
     pub(super) properties: Vec<Property>,
+}
+
+/// Where a key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeySource {
+    /// A column of texts.
+    Column(usize),
+    /// Columns by name, read for this alone or as properties as well.
+    Template(KeyTemplate, Vec<(Arc<str>, usize, EdmType)>),
 }
 
 /// A column of dates and the one of its ticks.
@@ -33,26 +46,32 @@ pub(super) struct Property {
     pub(super) id: PropertyId,
     pub(super) name: String,
     pub(super) edm_type: EdmType,
+    /// The type that the user wants instead.
+    pub(super) wanted: Option<EdmType>,
     pub(super) column: usize,
     pub(super) tick: Option<usize>,
 }
 
 impl Layout {
-    pub(super) fn of(input: &Arc<str>, schema: &Schema, names: &Arc<PropertyNames>) -> Result<Layout, Error> {
+    pub(super) fn of(input: &Arc<str>, schema: &Schema, reading: &Reading<'_>) -> Result<Layout, Error> {
+        let mapped = reading.options.keys.clone().unwrap_or_default();
         let refuse = |column: &str, reason: String| Error::Column {
             input: Arc::clone(input),
             column: column.to_owned(),
             reason,
         };
-        let mut cache = NameCache::new(names);
+        let mut cache = NameCache::new(reading.names);
         let mut read = Vec::new();
         let mut seen = HashSet::new();
         let mut keys: HashMap<&str, usize> = HashMap::new();
         let mut ticks: HashMap<&str, (usize, &str)> = HashMap::new();
+        let mut columns_of_keys: HashMap<&str, Option<(usize, EdmType)>> =
+            mapped.columns().map(|column| (&**column, None)).collect();
         let mut properties = Vec::new();
         for (at, field) in schema.fields().iter().enumerate() {
             let name = field.name().as_str();
-            if name.starts_with("odata.") {
+            let is_index = name.starts_with("__index_level_") && name.ends_with("__");
+            if name.starts_with("odata.") || is_index {
                 continue;
             }
             if name == "(other)" {
@@ -63,7 +82,17 @@ impl Layout {
             }
             let column = read.len();
             read.push(at);
+            if let Some(source) = columns_of_keys.get_mut(name) {
+                let edm_type = edm_type(field).filter(|edm_type| *edm_type != EdmType::Binary);
+                let unfit = || refuse(name, format!("a key cannot be made of values of type {}", field.data_type()));
+                *source = Some((column, edm_type.ok_or_else(unfit)?));
+                if mapped.is_key(name) {
+                    continue;
+                }
+            }
             match (name, name.split_once(':')) {
+                ("PartitionKey", _) if mapped.partition.is_some() => {}
+                ("RowKey", _) if mapped.row.is_some() => {}
                 ("PartitionKey" | "RowKey", _) => {
                     if !is_text(field.data_type()) {
                         return Err(refuse(
@@ -101,13 +130,26 @@ impl Layout {
                     };
                     let edm_type = property_type(field, wanted).map_err(|reason| refuse(name, reason))?;
                     let id = cache.intern(property).map_err(|rejected| refuse(name, rejected.to_string()))?;
-                    properties.push(Property { id, name: property.to_owned(), edm_type, column, tick: None });
+                    let (property, wanted) = (property.to_owned(), reading.types.get(id));
+                    properties.push(Property { id, name: property, edm_type, wanted, column, tick: None });
                 }
             }
         }
-        let missing = |name| refuse(name, "the column is missing; keys are columns of their own".to_owned());
-        let partition = *keys.get("PartitionKey").ok_or_else(|| missing("PartitionKey"))?;
-        let row = *keys.get("RowKey").ok_or_else(|| missing("RowKey"))?;
+        let missing = |name: &str| refuse(name, "the column is missing; keys are columns of their own".to_owned());
+        let source = |template: Option<KeyTemplate>, name: &str| match template {
+            None => keys.get(name).map(|&column| KeySource::Column(column)).ok_or_else(|| missing(name)),
+            Some(template) => {
+                let column = |name: &Arc<str>| match columns_of_keys.get(&**name) {
+                    Some(&Some((column, edm_type))) => Ok((Arc::clone(name), column, edm_type)),
+                    _ => Err(refuse(name, "a key is to be made of it, and there is no such column".to_owned())),
+                };
+                let columns = template.columns().map(column).collect::<Result<_, _>>()?;
+                Ok(KeySource::Template(template, columns))
+            }
+        };
+        let partition = source(mapped.partition.clone(), "PartitionKey")?;
+        let row = source(mapped.row.clone(), "RowKey")?;
+        let is_foreign = !keys.contains_key("Timestamp") || !ticks.contains_key("Timestamp");
         let timestamp =
             keys.get("Timestamp").map(|&column| Dated { column, tick: ticks.remove("Timestamp").map(|t| t.0) });
         for property in properties.iter_mut().filter(|property| property.edm_type == EdmType::DateTime) {
@@ -116,7 +158,7 @@ impl Layout {
         if let Some((_, name)) = ticks.values().next() {
             return Err(refuse(name, "there is no column of dates that these ticks belong to".to_owned()));
         }
-        Ok(Layout { read, partition, row, timestamp, properties })
+        Ok(Layout { read, partition, row, is_foreign, timestamp, properties })
     }
 
     /// Places in the file of the columns that are read.

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use super::document::DocumentDecoder;
 use super::entity::{EntityDecoder, Fault};
 use super::shape::trim_line;
+use crate::formats::assumed::{TypeSamples, Typing};
 use crate::formats::decode::Chunk;
 use crate::formats::error::{Error, Reject};
 use crate::formats::place::Place;
+use crate::formats::reading::Reading;
+use crate::formats::reject_line;
+use crate::formats::tool_json::ToolDecoder;
 use crate::rows::Rows;
 
 /// Whole entities of an input, in a piece of its text.
@@ -30,40 +34,61 @@ pub(super) enum Content {
 }
 
 /// Decodes the objects of a batch.
-pub(super) enum ObjectDecoder {
-    /// Entities as the service writes them.
-    Entity(EntityDecoder),
+pub(in crate::formats) enum ObjectDecoder<'a> {
+    /// Entities as the service writes them, and what takes those that are not.
+    Entity(EntityDecoder, Box<ToolDecoder<'a>>),
     /// Documents of Azurite's database, with an entity in each.
     Document(DocumentDecoder),
+    /// Entities as a tool writes them, and which types it writes.
+    Tool(Box<ToolDecoder<'a>>, Typing),
 }
 
-impl ObjectDecoder {
+impl ObjectDecoder<'_> {
     #[inline]
     fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         match self {
-            ObjectDecoder::Entity(decoder) => decoder.decode(text, rows),
+            ObjectDecoder::Entity(decoder, fallback) => match decoder.decode(text, rows) {
+                Ok(()) => Ok(()),
+                Err(Fault::Refused(reason)) => Err(Fault::Refused(reason)),
+                Err(fault) => fallback.decode(text, rows).map_err(|_| fault),
+            },
             ObjectDecoder::Document(decoder) => decoder.decode(text, rows),
+            ObjectDecoder::Tool(decoder, _) => decoder.decode(text, rows),
+        }
+    }
+
+    /// Which types the input names, as far as is known.
+    fn typing(&self) -> Typing {
+        match self {
+            ObjectDecoder::Entity(decoder, _) if decoder.is_typed() => Typing::Exact,
+            ObjectDecoder::Entity(..) => Typing::ByForm,
+            ObjectDecoder::Document(_) => Typing::Exact,
+            ObjectDecoder::Tool(_, typing) => *typing,
         }
     }
 }
 
 /// Decodes batches, on one thread.
-pub(super) struct BatchDecoder {
+pub(super) struct BatchDecoder<'a> {
     input: Arc<str>,
-    object: ObjectDecoder,
+    object: ObjectDecoder<'a>,
+    reading: &'a Reading<'a>,
+    samples: TypeSamples,
+    told_typed: bool,
     /// Rows and bytes of the last batch's rows, which the next one's will be like.
     expected: (usize, usize),
 }
 
-impl BatchDecoder {
-    pub(super) fn new(input: Arc<str>, object: ObjectDecoder) -> Self {
-        Self { input, object, expected: (0, 0) }
+impl<'a> BatchDecoder<'a> {
+    pub(super) fn new(input: Arc<str>, object: ObjectDecoder<'a>, reading: &'a Reading<'a>) -> Self {
+        Self { input, object, reading, samples: TypeSamples::default(), told_typed: false, expected: (0, 0) }
     }
 
     pub(super) fn decode(&mut self, batch: &Batch) -> Result<Chunk, Error> {
         let (rows, bytes) = self.expected;
         let mut chunk = Chunk { rows: Rows::with_capacity(rows, bytes), ..Chunk::default() };
-        batch.oversized.iter().for_each(|reject| chunk.reject(|| reject.clone()));
+        let keep = self.reading.options.keep_rejects;
+        batch.oversized.iter().for_each(|reject| chunk.reject(keep, || reject.clone(), reject_line::without_text));
         // Text is checked once for the whole batch; if that fails, entity by entity.
         let text = std::str::from_utf8(&batch.text).ok();
         match &batch.content {
@@ -71,8 +96,23 @@ impl BatchDecoder {
             Content::Entities(entities) => self.decode_entities(batch, text, entities, &mut chunk)?,
         }
         self.expected = (chunk.rows.len(), chunk.rows.bytes());
+        self.note_types(&chunk.rows);
         chunk.rows.sort();
         Ok(chunk)
+    }
+
+    /// Looks at types where the input names none.
+    fn note_types(&mut self, rows: &Rows) {
+        match self.object.typing() {
+            Typing::Exact if self.told_typed => {}
+            Typing::Exact => {
+                self.told_typed = true;
+                self.samples.clear();
+                self.samples.set_typed();
+                self.reading.notes.add_samples(&self.samples);
+            }
+            typing => self.reading.look_at(rows, typing, &mut self.samples),
+        }
     }
 
     fn decode_lines(&mut self, batch: &Batch, text: Option<&str>, chunk: &mut Chunk) {
@@ -92,9 +132,9 @@ impl BatchDecoder {
                     Some(text) => self.object.decode(&text[from..from + entity.len()], &mut chunk.rows),
                     None => self.decode_bytes(entity, chunk),
                 };
-                if let Err(Fault::Refused(reason) | Fault::Syntax { reason, .. }) = result {
+                if let Err(fault) = result {
                     let place = places.of_byte(at);
-                    chunk.reject(|| self.reject(place, reason));
+                    self.reject(place, fault.into_reason(), entity, chunk);
                 }
             }
             at = end + 1;
@@ -117,9 +157,9 @@ impl BatchDecoder {
             };
             let Err(fault) = result else { continue };
             match fault {
-                Fault::Refused(reason) => {
+                Fault::Refused(reason) | Fault::Nested(reason) => {
                     let place = places.of_byte(from);
-                    chunk.reject(|| self.reject(place, reason));
+                    self.reject(place, reason, &batch.text[from..to], chunk);
                 }
                 Fault::Syntax { at, reason } => {
                     let place = places.of_byte(to.min(from + at));
@@ -139,8 +179,10 @@ impl BatchDecoder {
         }
     }
 
-    fn reject(&self, place: Place, reason: String) -> Reject {
-        Reject { input: Arc::clone(&self.input), place, reason }
+    fn reject(&self, place: Place, reason: String, entity: &[u8], chunk: &mut Chunk) {
+        let keep = self.reading.options.keep_rejects;
+        let reject = || Reject { input: Arc::clone(&self.input), place, reason };
+        chunk.reject(keep, reject, |reject, lines| reject_line::of_json(reject, entity, lines));
     }
 }
 

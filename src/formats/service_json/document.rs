@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use super::entity::{EntityDecoder, Fault, System, begin_object, end_member, key_text, twice};
 use super::parser::Parser;
+use crate::formats::property_types::NumberedTypes;
 use crate::model::DateTime;
 use crate::rows::{PropertyNames, Rows};
 
 /// Decodes documents `{"PartitionKey":…,"RowKey":…,"properties":{…},"lastModifiedTime":…}`, on one thread. Everything else
 /// in them is the emulator's bookkeeping. The keys and the time beside `properties` are those that the emulator answers
 /// with, whatever copies of them are among the properties.
-pub(super) struct DocumentDecoder {
+pub(in crate::formats) struct DocumentDecoder {
     entity: EntityDecoder,
     key: String,
     scratch: String,
 }
 
 impl DocumentDecoder {
-    pub(super) fn new(names: &Arc<PropertyNames>) -> Self {
-        Self { entity: EntityDecoder::with_guids_in_base64(names), key: String::new(), scratch: String::new() }
+    pub(super) fn new(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
+        Self { entity: EntityDecoder::with_guids_in_base64(names, types), key: String::new(), scratch: String::new() }
     }
 
     /// Appends the entity of a document to `rows`; on a fault nothing is appended.

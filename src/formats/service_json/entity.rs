@@ -5,16 +5,28 @@ use std::sync::Arc;
 
 use super::keys::{KeyCache, KeyKind};
 use super::parser::{Number, Parser};
+use crate::formats::convert;
+use crate::formats::property_types::NumberedTypes;
 use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
 use crate::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
 
 /// Why an entity was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(in crate::formats) enum Fault {
     /// It is JSON, and breaks a rule.
     Refused(String),
+    /// A value is an array or an object, which the service's own never are.
+    Nested(String),
     /// It is no JSON, from byte `at` of its text on.
     Syntax { at: usize, reason: String },
+}
+
+impl Fault {
+    pub(super) fn into_reason(self) -> String {
+        match self {
+            Fault::Refused(reason) | Fault::Nested(reason) | Fault::Syntax { reason, .. } => reason,
+        }
+    }
 }
 
 impl From<Rejected> for Fault {
@@ -25,12 +37,14 @@ impl From<Rejected> for Fault {
 
 /// Decodes entities, on one thread.
 #[derive(Debug)]
-pub(super) struct EntityDecoder {
+pub(in crate::formats) struct EntityDecoder {
     keys: KeyCache,
     values: Values,
     /// True once annotations came behind their properties; then they are looked for right behind each, and where they are
     /// elsewhere, all of an entity are read before its properties.
     annotations_follow: bool,
+    /// True once a type or another annotation of the service was met.
+    is_typed: bool,
     scratch: String,
 }
 
@@ -61,20 +75,27 @@ enum Pass {
 }
 
 impl EntityDecoder {
-    pub(super) fn new(names: &Arc<PropertyNames>) -> Self {
+    /// `types` overrule what an entity says.
+    pub(super) fn new(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
         Self {
             keys: KeyCache::new(names),
-            values: Values::default(),
+            values: Values { types, ..Values::default() },
             annotations_follow: false,
+            is_typed: false,
             scratch: String::new(),
         }
     }
 
     /// One that also takes a Guid as base64 of its text, which is how Azurite stores it.
-    pub(super) fn with_guids_in_base64(names: &Arc<PropertyNames>) -> Self {
-        let mut decoder = Self::new(names);
+    pub(super) fn with_guids_in_base64(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
+        let mut decoder = Self::new(names, types);
         decoder.values.guids_in_base64 = true;
         decoder
+    }
+
+    /// True once a type or another annotation of the service was met: it names all types that JSON does not tell.
+    pub(super) fn is_typed(&self) -> bool {
+        self.is_typed
     }
 
     /// Appends the entity of `text` to `rows`; on a fault nothing is appended.
@@ -132,10 +153,14 @@ impl EntityDecoder {
                     self.values.set(&mut builder, &mut parser, id, declared, &self.keys)?;
                 }
                 KeyKind::TypeOf(id) if annotations == Annotations::Before => {
+                    self.is_typed = true;
                     self.values.declare(id, &mut parser, &self.keys)?;
                 }
                 KeyKind::TypeOf(_) if annotations == Annotations::RightBehind => return Ok(Pass::AnnotationsLeft),
-                KeyKind::TypeOf(_) | KeyKind::Skipped => parser.skip_value(&mut self.scratch)?,
+                KeyKind::TypeOf(_) | KeyKind::Skipped => {
+                    self.is_typed = true;
+                    parser.skip_value(&mut self.scratch)?;
+                }
                 KeyKind::PartitionKey => {
                     key_text(&mut system.partition, "PartitionKey", &mut parser, &mut self.scratch)?;
                 }
@@ -150,10 +175,26 @@ impl EntityDecoder {
         }
         let partition = outside.partition.as_ref().or(system.partition.as_ref());
         let row = outside.row.as_ref().or(system.row.as_ref());
+        if partition.is_none() && row.is_none() && self.is_metadata(text)? {
+            return Ok(Pass::Done);
+        }
         let Some(partition) = partition else { return Err(missing("PartitionKey")) };
         let Some(row) = row else { return Err(missing("RowKey")) };
         builder.finish(partition, row, outside.timestamp.or(system.timestamp))?;
         Ok(Pass::Done)
+    }
+
+    /// True if an object has members, and none that belongs to an entity.
+    fn is_metadata(&mut self, text: &str) -> Result<bool, Fault> {
+        let mut parser = Parser::new(text);
+        let mut more = begin_object(&mut parser)?;
+        let mut metadata = more;
+        while more {
+            metadata &= begin_member(&mut self.keys, &mut parser)? == KeyKind::Skipped;
+            parser.skip_value(&mut self.scratch)?;
+            more = end_member(&mut parser)?;
+        }
+        Ok(metadata)
     }
 
     /// Skips the value of a property and reads the annotation that comes right behind it, if one does.
@@ -271,7 +312,7 @@ pub(super) fn key_text<'a>(
     Ok(())
 }
 
-pub(super) fn twice(what: &str) -> Fault {
+pub(in crate::formats) fn twice(what: &str) -> Fault {
     Fault::Refused(format!("{what} occurs twice"))
 }
 
@@ -281,6 +322,8 @@ struct Values {
     /// Annotations not yet used.
     declared: Vec<(PropertyId, Declared)>,
     guids_in_base64: bool,
+    /// Types that overrule annotations and forms.
+    types: NumberedTypes,
     scratch: String,
 }
 
@@ -318,6 +361,9 @@ impl Values {
         declared: Option<Declared>,
         keys: &KeyCache,
     ) -> Result<(), Fault> {
+        if let Some(wanted) = self.types.get(id) {
+            return self.set_as(wanted, builder, parser, id, keys);
+        }
         let edm_type = match declared {
             None => None,
             Some(Declared::Type(edm_type)) => Some(edm_type),
@@ -358,7 +404,7 @@ impl Values {
             Some(b'-' | b'0'..=b'9') => {
                 let number = parser.number()?;
                 let value = match edm_type {
-                    None => unannotated_number(number).map_err(named)?,
+                    None => number_value(number).map_err(named)?,
                     Some(edm_type) if edm_type.is_numeric() => {
                         Value::from_text(edm_type, number.text).map_err(named)?
                     }
@@ -381,6 +427,47 @@ impl Values {
     }
 }
 
+impl Values {
+    /// Reads the value of a property and sets it as one of the type that the user wants.
+    fn set_as(
+        &mut self,
+        wanted: EdmType,
+        builder: &mut RowBuilder<'_>,
+        parser: &mut Parser<'_>,
+        id: PropertyId,
+        keys: &KeyCache,
+    ) -> Result<(), Fault> {
+        let value = match parser.peek() {
+            Some(b'"') => {
+                let text = parser.string(&mut self.scratch)?;
+                let in_base64 = wanted == EdmType::Guid && self.guids_in_base64;
+                match in_base64.then(|| guid_in_base64(text)).flatten() {
+                    Some(guid) => Ok(guid),
+                    None => convert::from_text(wanted, text),
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let number = parser.number()?;
+                match wanted {
+                    EdmType::String => Ok(Value::String(number.text.to_owned())),
+                    _ if wanted.is_numeric() => convert::from_text(wanted, number.text),
+                    _ => number_value(number).and_then(|value| convert::convert(ValueRef::from(&value), wanted)),
+                }
+            }
+            Some(b'{') => return Err(nested(&keys.name(id), "an object")),
+            Some(b'[') => return Err(nested(&keys.name(id), "an array")),
+            _ => match parser.literal()? {
+                Some(value) => convert::convert(ValueRef::Boolean(value), wanted),
+                None => return Ok(()),
+            },
+        };
+        let value = value.map_err(|rejected| rejected.named(format!("property {}", keys.name(id))))?;
+        value.validate(&keys.name(id))?;
+        builder.set(id, ValueRef::from(&value));
+        Ok(())
+    }
+}
+
 /// A Guid from base64 of its text.
 fn guid_in_base64(text: &str) -> Option<Value> {
     if text.len() != GUID_IN_BASE64_BYTES {
@@ -394,7 +481,7 @@ fn guid_in_base64(text: &str) -> Option<Value> {
 const GUID_IN_BASE64_BYTES: usize = 48;
 
 /// Int32 if it is an integer in range, else Int64 if it is one in range, else Double.
-fn unannotated_number(number: Number<'_>) -> Result<Value, Rejected> {
+fn number_value(number: Number<'_>) -> Result<Value, Rejected> {
     if number.is_integer
         && let Ok(value) = number.text.parse::<i64>()
     {
@@ -403,10 +490,15 @@ fn unannotated_number(number: Number<'_>) -> Result<Value, Rejected> {
     Value::from_text(EdmType::Double, number.text)
 }
 
+/// The same for a number's text.
+pub(in crate::formats) fn unannotated_number(text: &str) -> Result<Value, Rejected> {
+    number_value(Number { text, is_integer: !text.contains(['.', 'e', 'E']) })
+}
+
 fn wrong_form(property: &str, edm_type: EdmType, form: &str) -> Fault {
     Fault::Refused(format!("property {property} is annotated as Edm.{edm_type} and has {form}"))
 }
 
 fn nested(property: &str, what: &str) -> Fault {
-    Fault::Refused(format!("property {property} has {what}; values of entities are not nested"))
+    Fault::Nested(format!("property {property} has {what}; values of entities are not nested"))
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::batch::{Batch, Content};
 use super::object_scan::ObjectScan;
-use super::shape::{HeadEvent, HeadScan, looks_like_lines};
-use crate::formats::decode::Progress;
+use super::shape::{HeadEvent, HeadScan, PageKey, looks_like_lines};
 use crate::formats::error::{Error, Reject};
+use crate::formats::notes::WarningKind;
 use crate::formats::place::Place;
+use crate::formats::reading::Reading;
 use crate::formats::spare_buffers::SpareBuffers;
 
 /// Reads a stream and hands it on in batches of about `batch_bytes`, each of whole entities.
@@ -24,6 +25,9 @@ pub(super) struct Framer {
     scanned: usize,
     /// Where the buffer begins, as a line or a byte.
     start: Place,
+    page: PageKey,
+    /// True once a page said that there are more of them.
+    is_continued: bool,
     shape: Shape,
     ended: bool,
     /// Entities found in the buffer.
@@ -69,6 +73,7 @@ impl Framer {
         input: Arc<str>,
         reader: Box<dyn Read + Send>,
         start: Place,
+        page: PageKey,
         spare: Arc<SpareBuffers>,
         batch_bytes: usize,
         entity_bytes_max: usize,
@@ -82,6 +87,8 @@ impl Framer {
             buffer: Vec::new(),
             scanned: 0,
             start,
+            page,
+            is_continued: false,
             shape: Shape::Unknown,
             ended: false,
             entities: Vec::new(),
@@ -90,11 +97,11 @@ impl Framer {
     }
 
     /// The next batch; `None` at the end of the input.
-    pub(super) fn next_batch(&mut self, progress: &Progress) -> Result<Option<Batch>, Error> {
+    pub(super) fn next_batch(&mut self, reading: &Reading<'_>) -> Result<Option<Batch>, Error> {
         loop {
-            self.fill(progress)?;
+            self.fill(reading)?;
             if let Shape::Unknown = self.shape {
-                let lines = looks_like_lines(&self.buffer, self.ended);
+                let lines = looks_like_lines(&self.buffer, self.ended, self.page);
                 self.shape = if lines { Shape::Lines { skipping: false } } else { Shape::Nested(State::Outside) };
                 if self.buffer.starts_with(b"\xef\xbb\xbf") {
                     self.buffer.drain(..3);
@@ -104,6 +111,11 @@ impl Framer {
                 Shape::Lines { skipping } => self.cut_lines(skipping),
                 _ => self.cut_entities()?,
             };
+            if self.ended && std::mem::take(&mut self.is_continued) {
+                let reason =
+                    "the last page says where the next one begins, and that is not here: the export is incomplete";
+                reading.notes.warn(WarningKind::Truncated, reason);
+            }
             if batch.is_some() || self.ended {
                 return Ok(batch);
             }
@@ -111,7 +123,7 @@ impl Framer {
     }
 
     /// Reads until the buffer has a batch's size, or half as much again as it has.
-    fn fill(&mut self, progress: &Progress) -> Result<(), Error> {
+    fn fill(&mut self, reading: &Reading<'_>) -> Result<(), Error> {
         if self.ended {
             return Ok(());
         }
@@ -124,7 +136,7 @@ impl Framer {
             .take(wanted as u64)
             .read_to_end(&mut self.buffer)
             .map_err(|source| Error::Read { input: Arc::clone(&self.input), source })?;
-        progress.add_bytes_read(read as u64);
+        reading.progress.add_bytes_read(read as u64);
         self.ended = read < wanted;
         Ok(())
     }
@@ -238,7 +250,9 @@ impl Framer {
         match state {
             State::Outside => match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b',' => Ok((State::Outside, at + 1)),
-                b'{' => Ok((State::Head { start: at, head: HeadScan::default(), is_page: false, skipping: false }, at)),
+                b'{' => {
+                    Ok((State::Head { start: at, head: HeadScan::new(self.page), is_page: false, skipping: false }, at))
+                }
                 b'[' => Ok((State::Array { page: None, wants: Wants::EntityOrEnd }, at + 1)),
                 _ => Err(self.unexpected(at, "an entity, a page or an array")),
             },
@@ -251,7 +265,9 @@ impl Framer {
                             return Ok((State::Array { page: Some(head), wants: Wants::EntityOrEnd }, next));
                         }
                         Some(HeadEvent::End) => {
-                            if !is_page && !skipping {
+                            if is_page {
+                                self.is_continued = head.is_continued();
+                            } else if !skipping {
                                 self.entities.push((start as u32, next as u32));
                             }
                             return Ok((State::Outside, next));

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use super::cell::{self, CellType};
 use super::fields::Fields;
 use super::header::{Defaults, Header, Property};
+use crate::formats::assumed::{TypeSamples, Typing};
+use crate::formats::convert;
 use crate::formats::decode::Chunk;
 use crate::formats::error::Reject;
 use crate::formats::place::Place;
+use crate::formats::reading::Reading;
+use crate::formats::reject_line::{self, LineBuilder};
 use crate::model::EdmType;
-use crate::rows::{PropertyNames, RowBuilder, Rows};
+use crate::rows::{RowBuilder, Rows, ValueRef};
 
 /// Whole records of an input, in a piece of its text.
 #[derive(Debug)]
@@ -17,6 +21,7 @@ pub(super) struct Batch {
     pub(super) text: Vec<u8>,
     /// Where the text begins.
     pub(super) start: Place,
+    pub(super) line_end: u8,
     /// Where the records end in the text; each begins where the one before ends.
     pub(super) ends: Vec<u32>,
     /// Types that stood before the text.
@@ -26,26 +31,32 @@ pub(super) struct Batch {
 }
 
 /// Decodes batches, on one thread.
-pub(super) struct BatchDecoder {
+pub(super) struct BatchDecoder<'a> {
     input: Arc<str>,
     header: Arc<Header>,
-    names: Arc<PropertyNames>,
+    reading: &'a Reading<'a>,
+    samples: TypeSamples,
+    /// By property: true if a value of this batch has no type.
+    untyped: Vec<bool>,
     fields: Fields,
     defaults: Defaults,
     /// Rows and bytes of the last batch's rows, which the next one's will be like.
     expected: (usize, usize),
 }
 
-impl BatchDecoder {
-    pub(super) fn new(input: Arc<str>, header: Arc<Header>, names: &Arc<PropertyNames>) -> Self {
-        let fields = Fields::default();
-        Self { input, header, names: Arc::clone(names), fields, defaults: Defaults::new(), expected: (0, 0) }
+impl<'a> BatchDecoder<'a> {
+    pub(super) fn new(input: Arc<str>, header: Arc<Header>, reading: &'a Reading<'a>) -> Self {
+        let (fields, samples) = (Fields::default(), TypeSamples::default());
+        let untyped = vec![false; header.properties.len()];
+        Self { input, header, reading, samples, untyped, fields, defaults: Defaults::new(), expected: (0, 0) }
     }
 
     pub(super) fn decode(&mut self, batch: &Batch) -> Chunk {
         let (rows, bytes) = self.expected;
         let mut chunk = Chunk { rows: Rows::with_capacity(rows, bytes), ..Chunk::default() };
-        batch.oversized.iter().for_each(|reject| chunk.reject(|| reject.clone()));
+        let keep = self.reading.options.keep_rejects;
+        batch.oversized.iter().for_each(|reject| chunk.reject(keep, || reject.clone(), reject_line::without_text));
+        self.untyped.fill(false);
         self.defaults.clone_from(&batch.defaults);
         // Text is checked once for the whole batch; if that fails, record by record.
         let text = std::str::from_utf8(&batch.text).ok();
@@ -61,15 +72,63 @@ impl BatchDecoder {
             };
             let result = record.and_then(|record| self.decode_record(record, &mut chunk.rows));
             if let Err(reason) = result {
-                place = place.after(&batch.text[counted..from]);
+                place = place.after_lines(&batch.text[counted..from], batch.line_end);
                 counted = from;
-                chunk.reject(|| Reject { input: Arc::clone(&self.input), place, reason });
+                let reject = || Reject { input: Arc::clone(&self.input), place, reason };
+                chunk.reject(keep, reject, |reject, lines| self.write_reject(reject, &batch.text[from..end], lines));
             }
             from = end;
         }
         self.expected = (chunk.rows.len(), chunk.rows.bytes());
+        self.note_types(&chunk.rows);
         chunk.rows.sort();
         chunk
+    }
+
+    /// Looks at what values without a type look like.
+    fn note_types(&mut self, rows: &Rows) {
+        if !self.untyped.contains(&true) {
+            return;
+        }
+        let (properties, untyped) = (&self.header.properties, &self.untyped);
+        let is_untyped = |id| properties.iter().zip(untyped).any(|(property, untyped)| property.id == id && *untyped);
+        self.samples.clear();
+        self.samples.look_at(rows, Typing::TextOnly, |id| !is_untyped(id));
+        self.reading.notes.add_samples(&self.samples);
+    }
+
+    /// Writes the members of a record that was not taken, or the record as it is if it has not as many values as there are
+    /// columns.
+    fn write_reject(&self, reject: &Reject, record: &[u8], lines: &mut Vec<u8>) {
+        let mut line = LineBuilder::begin(reject, lines);
+        let text = String::from_utf8_lossy(record);
+        let mut fields = Fields::default();
+        let header = &*self.header;
+        if fields.split(text.as_bytes(), header.delimiter).is_err() || fields.len() != header.columns {
+            line.member("odata.record", None, text.trim_end_matches(['\r', '\n']));
+            line.end();
+            return;
+        }
+        for (column, name) in header.names.iter().enumerate() {
+            let at = header.properties.iter().position(|property| property.value == column);
+            let own = at.and_then(|at| header.properties[at].types).map(|types| fields.value(&text, types));
+            let default = at.and_then(|at| self.defaults.get(at)).and_then(Option::as_ref);
+            let edm_type = match (own.filter(|own| !own.is_empty()), default) {
+                (Some(own), _) => Some(CellType::parse(&own)),
+                (None, default) => default.cloned(),
+            };
+            let is_text = matches!(edm_type, Some(CellType::Type(EdmType::String | EdmType::Binary)));
+            let is_types = header.typed_by[column].is_some();
+            if name.is_empty() || is_types || fields.is_empty(column) && at.is_some() && !is_text {
+                continue;
+            }
+            let edm_type = edm_type.map(|edm_type| match edm_type {
+                CellType::Type(edm_type) => format!("Edm.{edm_type}"),
+                CellType::Unknown(name) => name.into(),
+            });
+            line.member(name, edm_type.as_deref(), &fields.value(&text, column));
+        }
+        line.end();
     }
 
     /// Appends the entity of a record to `rows`; on an error nothing is appended.
@@ -87,10 +146,11 @@ impl BatchDecoder {
             ));
         }
         header.learn(&mut self.defaults, &self.fields, record);
-        let mut builder = rows.builder(&self.names);
+        let mut builder = rows.builder(self.reading.names);
         builder.begin();
-        for (property, default) in header.properties.iter().zip(&self.defaults) {
-            set(&mut builder, property, default.as_ref(), &self.fields, record)?;
+        let properties = header.properties.iter().zip(&self.defaults).zip(&mut self.untyped);
+        for ((property, default), untyped) in properties {
+            set(&mut builder, property, default.as_ref(), &self.fields, record, untyped)?;
         }
         let timestamp = match header.timestamp {
             Some(column) if !self.fields.is_empty(column) => {
@@ -99,8 +159,8 @@ impl BatchDecoder {
             }
             _ => None,
         };
-        let partition = self.fields.value(record, header.partition);
-        let row = self.fields.value(record, header.row);
+        let partition = header.partition.key("PartitionKey", &self.fields, record)?;
+        let row = header.row.key("RowKey", &self.fields, record)?;
         builder.finish(&partition, &row, timestamp).map_err(|rejected| rejected.to_string())
     }
 }
@@ -113,6 +173,7 @@ fn set(
     default: Option<&CellType>,
     fields: &Fields,
     record: &str,
+    untyped: &mut bool,
 ) -> Result<(), String> {
     let own = match property.types {
         Some(types) if !fields.is_empty(types) => Some(CellType::parse(&fields.value(record, types))),
@@ -121,8 +182,23 @@ fn set(
     if fields.is_empty(property.value) && !matches!(own, Some(CellType::Type(EdmType::String | EdmType::Binary))) {
         return Ok(());
     }
+    if let Some(wanted) = property.wanted {
+        let text = fields.value(record, property.value);
+        let text = convert::entity_property(&text).map_or(&*text, |(_, text)| text);
+        let value = convert::from_text(wanted, text).and_then(|value| value.validate(&property.name).map(|()| value));
+        let value = value.map_err(|rejected| rejected.named(format!("property {}", property.name)).to_string())?;
+        builder.set(property.id, ValueRef::from(&value));
+        return Ok(());
+    }
     let edm_type = match own.as_ref().or(default) {
-        None => EdmType::String,
+        None => {
+            let text = fields.value(record, property.value);
+            if let Some((edm_type, text)) = convert::entity_property(&text) {
+                return cell::set(builder, property.id, &property.name, edm_type, text);
+            }
+            *untyped = true;
+            EdmType::String
+        }
         Some(CellType::Type(edm_type)) => *edm_type,
         Some(CellType::Unknown(name)) => {
             let shown: String = name.chars().take(40).collect();

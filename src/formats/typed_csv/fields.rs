@@ -7,6 +7,8 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordScan {
     delimiter: u8,
+    /// A line feed, or a carriage return where lines end in that alone.
+    line_end: u8,
     at: At,
     /// Column of the value being read.
     column: usize,
@@ -22,8 +24,8 @@ enum At {
 }
 
 impl RecordScan {
-    pub(super) fn new(delimiter: u8) -> Self {
-        Self { delimiter, at: At::ValueStart, column: 0 }
+    pub(super) fn new(delimiter: u8, line_end: u8) -> Self {
+        Self { delimiter, line_end, at: At::ValueStart, column: 0 }
     }
 
     /// True inside a quoted value.
@@ -31,7 +33,7 @@ impl RecordScan {
         self.at == At::Quoted
     }
 
-    /// Scans on and returns where the record ends, behind its line feed; `None` if it goes on. `filled` is told of each column
+    /// Scans on and returns where the record ends, behind the end of its line; `None` if it goes on. `filled` is told of each column
     /// that has a value.
     pub(super) fn advance(&mut self, bytes: &[u8], mut filled: impl FnMut(usize)) -> Option<usize> {
         let mut i = 0;
@@ -50,8 +52,8 @@ impl RecordScan {
                     self.column += 1;
                     self.at = At::ValueStart;
                 }
-                _ if byte == b'\n' => {
-                    *self = Self::new(self.delimiter);
+                _ if byte == self.line_end => {
+                    *self = Self::new(self.delimiter, self.line_end);
                     return Some(i + 1);
                 }
                 At::ValueStart => {
@@ -62,8 +64,8 @@ impl RecordScan {
                 }
                 At::QuoteInQuoted => self.at = At::Plain,
                 At::Plain => {
-                    let delimiter = self.delimiter;
-                    i += bytes[i..].iter().position(|&b| b == delimiter || b == b'\n')?;
+                    let (delimiter, line_end) = (self.delimiter, self.line_end);
+                    i += bytes[i..].iter().position(|&b| b == delimiter || b == line_end)?;
                     continue;
                 }
             }

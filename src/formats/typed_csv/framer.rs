@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::fields::{Fields, RecordScan};
-use super::header::{Defaults, Header};
-use crate::formats::decode::Progress;
+use super::header::{self, Defaults, Header};
 use crate::formats::error::{Error, Reject};
 use crate::formats::place::Place;
+use crate::formats::property_types::PropertyTypes;
+use crate::formats::reading::Reading;
 use crate::formats::spare_buffers::SpareBuffers;
-use crate::rows::PropertyNames;
 
 /// Reads a stream and hands it on in batches of about `batch_bytes`, each of whole records.
 pub(super) struct Framer {
@@ -26,6 +26,7 @@ pub(super) struct Framer {
     /// Where the buffer begins.
     start: Place,
     ended: bool,
+    line_end: u8,
     scan: RecordScan,
     /// Where the records found in the buffer end.
     ends: Vec<u32>,
@@ -85,7 +86,8 @@ impl Framer {
             scanned: 0,
             start: Place::Line(1),
             ended: false,
-            scan: RecordScan::new(b','),
+            line_end: b'\n',
+            scan: RecordScan::new(b',', b'\n'),
             ends: Vec::new(),
             skipped: None,
             oversized: Vec::new(),
@@ -94,10 +96,19 @@ impl Framer {
     }
 
     /// Reads the first line, before everything else.
-    pub(super) fn read_header(&mut self, names: &Arc<PropertyNames>, progress: &Progress) -> Result<Header, Error> {
+    pub(super) fn read_header(
+        &mut self,
+        column_types: Option<&PropertyTypes>,
+        reading: &Reading<'_>,
+    ) -> Result<Header, Error> {
+        let keys = reading.options.keys.as_deref();
         let mut searched = 0;
         let end = loop {
-            self.fill(progress)?;
+            self.fill(reading)?;
+            if let Some(end) = line_of_carriage_return(&self.buffer, |line| header::is_header_with(line, keys)) {
+                self.line_end = b'\r';
+                break end;
+            }
             if let Some(at) = self.buffer[searched..].iter().position(|&b| b == b'\n') {
                 break searched + at + 1;
             }
@@ -111,19 +122,20 @@ impl Framer {
             }
         };
         let line = &self.buffer[..end];
-        let header = Header::read(&self.input, line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), names)?;
+        let header =
+            Header::read(&self.input, line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), column_types, reading)?;
         self.buffer.drain(..end);
         self.start = Place::Line(2);
-        self.scan = RecordScan::new(header.delimiter);
+        self.scan = RecordScan::new(header.delimiter, self.line_end);
         self.types.defaults = Arc::new(header.no_defaults());
         self.types.wanted = header.typed_by.iter().map(Option::is_some).collect();
         Ok(header)
     }
 
     /// The next batch; `None` at the end of the input.
-    pub(super) fn next_batch(&mut self, header: &Header, progress: &Progress) -> Result<Option<Batch>, Error> {
+    pub(super) fn next_batch(&mut self, header: &Header, reading: &Reading<'_>) -> Result<Option<Batch>, Error> {
         loop {
-            self.fill(progress)?;
+            self.fill(reading)?;
             if self.skipped.is_some() && !self.skip_oversized()? {
                 if self.ended {
                     return Ok(None);
@@ -134,7 +146,7 @@ impl Framer {
             let mut end = self.find_records(header);
             let partial = self.buffer.len() - end;
             if self.ended && self.scan.is_quoted() {
-                return Err(self.unfinished(self.start.after(&self.buffer[..end])));
+                return Err(self.unfinished(self.start.after_lines(&self.buffer[..end], self.line_end)));
             }
             if partial > self.record_bytes_max {
                 self.reject_oversized(end);
@@ -162,7 +174,7 @@ impl Framer {
             return Err(self.unfinished(from));
         }
         let dropped = end.unwrap_or(self.buffer.len());
-        self.start = self.start.after(&self.buffer[..dropped]);
+        self.start = self.start.after_lines(&self.buffer[..dropped], self.line_end);
         self.buffer.drain(..dropped);
         self.scanned = 0;
         Ok(end.is_some())
@@ -194,14 +206,14 @@ impl Framer {
         text.truncate(end);
         self.scanned -= end;
         let start = self.start;
-        self.start = start.after(&text);
+        self.start = start.after_lines(&text, self.line_end);
         let (ends, oversized) = (std::mem::take(&mut self.ends), std::mem::take(&mut self.oversized));
-        Batch { text, start, ends, defaults, oversized }
+        Batch { text, start, line_end: self.line_end, ends, defaults, oversized }
     }
 
     /// Rejects the record that begins at byte `at` of the buffer, and has what follows skipped.
     fn reject_oversized(&mut self, at: usize) {
-        let place = self.start.after(&self.buffer[..at]);
+        let place = self.start.after_lines(&self.buffer[..at], self.line_end);
         let reason = format!("the text of a record has at most {} bytes, this has more", self.record_bytes_max);
         self.oversized.push(Reject { input: Arc::clone(&self.input), place, reason });
         self.skipped = Some(place);
@@ -217,7 +229,7 @@ impl Framer {
     }
 
     /// Reads until the buffer has a batch's size, or half as much again as it has.
-    fn fill(&mut self, progress: &Progress) -> Result<(), Error> {
+    fn fill(&mut self, reading: &Reading<'_>) -> Result<(), Error> {
         if self.ended {
             return Ok(());
         }
@@ -229,8 +241,16 @@ impl Framer {
             .take(wanted as u64)
             .read_to_end(&mut self.buffer)
             .map_err(|source| Error::Read { input: Arc::clone(&self.input), source })?;
-        progress.add_bytes_read(read as u64);
+        reading.progress.add_bytes_read(read as u64);
         self.ended = read < wanted;
         Ok(())
     }
+}
+
+/// Where the first line ends, if that is in a carriage return alone and the line is a header: otherwise it is part of a value.
+fn line_of_carriage_return(text: &[u8], is_header: impl FnOnce(&[u8]) -> bool) -> Option<usize> {
+    let at = text.iter().position(|&byte| byte == b'\r' || byte == b'\n').filter(|&at| text[at] == b'\r')?;
+    let next = *text.get(at + 1)?;
+    let line = text.strip_prefix(b"\xef\xbb\xbf").map_or(&text[..at], |_| &text[3..at]);
+    (next != b'\n' && is_header(line)).then_some(at + 1)
 }

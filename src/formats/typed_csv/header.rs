@@ -1,13 +1,18 @@
 //! The first line: which column is what.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::cell::CellType;
 use super::fields::Fields;
 use crate::formats::error::Error;
+use crate::formats::key_columns::{KeyColumns, KeyTemplate};
 use crate::formats::place::Place;
-use crate::rows::{NameCache, PropertyId, PropertyNames};
+use crate::formats::property_types::PropertyTypes;
+use crate::formats::reading::Reading;
+use crate::model::EdmType;
+use crate::rows::{NameCache, PropertyId};
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -19,12 +24,40 @@ pub(super) struct Header {
     pub(super) delimiter: u8,
     /// How many columns there are.
     pub(super) columns: usize,
-    pub(super) partition: usize,
-    pub(super) row: usize,
+    pub(super) names: Vec<String>,
+    pub(super) partition: KeyCells,
+    pub(super) row: KeyCells,
     pub(super) timestamp: Option<usize>,
     pub(super) properties: Vec<Property>,
     /// The property of each column of types.
     pub(super) typed_by: Vec<Option<usize>>,
+}
+
+/// Where a key comes from.
+#[derive(Debug)]
+pub(super) enum KeyCells {
+    Column(usize),
+    /// Columns by name.
+    Template(KeyTemplate, Vec<(Arc<str>, usize)>),
+}
+
+impl KeyCells {
+    /// The key of a record.
+    pub(super) fn key<'a>(&self, key: &str, fields: &Fields, record: &'a str) -> Result<Cow<'a, str>, String> {
+        match self {
+            KeyCells::Column(column) => Ok(fields.value(record, *column)),
+            KeyCells::Template(template, columns) => {
+                let made = template.key(|name| {
+                    let column = columns.iter().find(|(column, _)| **column == *name).map(|(_, column)| *column);
+                    match column.filter(|column| !fields.is_empty(*column)) {
+                        Some(column) => Ok(fields.value(record, column)),
+                        None => Err(format!("{key} is made of \"{}\", which is empty here", name.escape_debug())),
+                    }
+                })?;
+                Ok(Cow::Owned(made))
+            }
+        }
+    }
 }
 
 /// The columns of a property.
@@ -35,6 +68,10 @@ pub(super) struct Property {
     pub(super) value: usize,
     /// The column of its types.
     pub(super) types: Option<usize>,
+    /// The type that is known before anything is read.
+    pub(super) declared: Option<EdmType>,
+    /// The type that the user wants, whatever the cells say.
+    pub(super) wanted: Option<EdmType>,
 }
 
 /// The type that stands first in each property's column of types, as far as one did.
@@ -43,25 +80,46 @@ pub(super) type Defaults = Vec<Option<CellType>>;
 /// True if text begins with a line in which both keys are columns.
 pub(in crate::formats) fn is_header(text: &[u8]) -> bool {
     let line = text.split(|&b| b == b'\n').next().unwrap_or_default();
-    sniff(line).is_some()
+    let first = line.split(|&b| b == b'\r').next().unwrap_or_default();
+    is_header_with(line, None) || is_header_with(first, None)
 }
 
-/// The delimiter that makes both keys columns.
-fn sniff(line: &[u8]) -> Option<(u8, Vec<String>)> {
+/// True if all columns that the keys need are in a line.
+pub(super) fn is_header_with(line: &[u8], keys: Option<&KeyColumns>) -> bool {
+    sniff(line, keys).is_some()
+}
+
+/// The columns that the keys need.
+fn wanted_columns(keys: Option<&KeyColumns>) -> Vec<&str> {
+    let Some(keys) = keys else { return vec!["PartitionKey", "RowKey"] };
+    let own = [("PartitionKey", &keys.partition), ("RowKey", &keys.row)];
+    let own = own.into_iter().filter(|(_, template)| template.is_none()).map(|(name, _)| name);
+    own.chain(keys.columns().map(|column| &**column)).collect()
+}
+
+/// The delimiter that makes all columns of the keys columns.
+fn sniff(line: &[u8], keys: Option<&KeyColumns>) -> Option<(u8, Vec<String>)> {
+    let wanted = wanted_columns(keys);
     let line = std::str::from_utf8(line).ok()?;
     let mut fields = Fields::default();
     DELIMITERS.into_iter().find_map(|delimiter| {
         fields.split(line.as_bytes(), delimiter).ok()?;
         let columns: Vec<String> = (0..fields.len()).map(|column| fields.value(line, column).into_owned()).collect();
         let has = |key: &str| columns.iter().any(|column| column == key);
-        (has("PartitionKey") && has("RowKey")).then_some((delimiter, columns))
+        wanted.iter().all(|key| has(key)).then_some((delimiter, columns))
     })
 }
 
 impl Header {
     /// Reads the first line.
-    pub(super) fn read(input: &Arc<str>, line: &[u8], names: &Arc<PropertyNames>) -> Result<Header, Error> {
-        let Some((delimiter, columns)) = sniff(line) else { return Err(no_keys(input, line)) };
+    pub(super) fn read(
+        input: &Arc<str>,
+        line: &[u8],
+        column_types: Option<&PropertyTypes>,
+        reading: &Reading<'_>,
+    ) -> Result<Header, Error> {
+        let keys = reading.options.keys.as_deref();
+        let Some((delimiter, columns)) = sniff(line, keys) else { return Err(no_keys(input, line, keys)) };
         let refuse = |column: &str, reason: String| Error::Column {
             input: Arc::clone(input),
             column: column.to_owned(),
@@ -73,12 +131,21 @@ impl Header {
                 return Err(refuse(column, "the first line names it twice".to_owned()));
             }
         }
-        let mut cache = NameCache::new(names);
+        let key = |template: Option<&KeyTemplate>, name: &str| match template {
+            None => KeyCells::Column(places.get(name).copied().unwrap_or_default()),
+            Some(template) => {
+                let place =
+                    |column: &Arc<str>| (Arc::clone(column), places.get(&**column).copied().unwrap_or_default());
+                KeyCells::Template(template.clone(), template.columns().map(place).collect())
+            }
+        };
+        let mut cache = NameCache::new(reading.names);
         let mut header = Header {
             delimiter,
             columns: columns.len(),
-            partition: places.get("PartitionKey").copied().unwrap_or_default(),
-            row: places.get("RowKey").copied().unwrap_or_default(),
+            names: columns.clone(),
+            partition: key(keys.and_then(|keys| keys.partition.as_ref()), "PartitionKey"),
+            row: key(keys.and_then(|keys| keys.row.as_ref()), "RowKey"),
             timestamp: places.get("Timestamp").copied(),
             properties: Vec::new(),
             typed_by: vec![None; columns.len()],
@@ -87,6 +154,9 @@ impl Header {
             let is_system = |name: &str| matches!(name, "PartitionKey" | "RowKey" | "Timestamp");
             match column.strip_suffix(TYPE_SUFFIX) {
                 _ if is_system(column) || column.starts_with("odata.") => {}
+                // The index of pandas has no name.
+                _ if at == 0 && column.is_empty() => {}
+                _ if keys.is_some_and(|keys| keys.is_key(column)) => {}
                 Some(name) if is_system(name) => {}
                 Some(name) if !places.contains_key(name) => {
                     return Err(refuse(column, format!("there is no column \"{name}\" that has these types")));
@@ -98,7 +168,9 @@ impl Header {
                     if let Some(types) = types {
                         header.typed_by[types] = Some(header.properties.len());
                     }
-                    header.properties.push(Property { id, name: column.clone(), value: at, types });
+                    let declared = column_types.and_then(|types| types.get(column));
+                    let wanted = reading.types.get(id);
+                    header.properties.push(Property { id, name: column.clone(), value: at, types, declared, wanted });
                 }
             }
         }
@@ -119,18 +191,18 @@ impl Header {
 
     /// What is known of types before the first record.
     pub(super) fn no_defaults(&self) -> Defaults {
-        vec![None; self.properties.len()]
+        self.properties.iter().map(|property| property.declared.map(CellType::Type)).collect()
     }
 }
 
-fn no_keys(input: &Arc<str>, line: &[u8]) -> Error {
+fn no_keys(input: &Arc<str>, line: &[u8], keys: Option<&KeyColumns>) -> Error {
     let reason = match std::str::from_utf8(line) {
         Err(error) => format!("the first line is not UTF-8 from byte {} on", error.valid_up_to() + 1),
         Ok(line) if line.trim().is_empty() => "the first line is empty; it names the columns".to_owned(),
-        Ok(line) if line.trim_end().contains('\r') => "lines end in a carriage return alone; end them in LF".to_owned(),
         Ok(line) => {
             let shown: String = line.chars().take(60).collect();
-            format!("the first line names no columns PartitionKey and RowKey: \"{}\"", shown.escape_debug())
+            let wanted = wanted_columns(keys).join(" and ");
+            format!("the first line names no columns {}: \"{}\"", wanted.escape_debug(), shown.escape_debug())
         }
     };
     Error::Syntax { input: Arc::clone(input), place: Place::Line(1), reason }

@@ -8,9 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::failure::Failure;
 use super::output::Form;
-use crate::formats::{Compression, ExportFormat, Format};
+use crate::formats::{Compression, ExportFormat, Format, KeyTemplate};
 use crate::frontend::embedded::{OnReject, Options};
-use crate::model::{Rejected, TableName};
+use crate::model::{DateTime, Rejected, TableName};
 use crate::storage::Durability;
 
 /// Where the data lies unless something else is said.
@@ -103,7 +103,7 @@ pub(super) struct SqlArguments {
 /// Import exports of a table, or a database of Azurite
 ///
 /// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
-/// table as it was.
+/// table as it was. Whatever is in gzip or in UTF-16 is read as what it holds.
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
     #[command(flatten)]
@@ -118,7 +118,8 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "ACCOUNT")]
     pub(super) from_account: Option<String>,
 
-    /// The format of the input (csv is that of Storage Explorer); otherwise told from each input's first bytes
+    /// The format of the input (csv is that of Storage Explorer, and any other with key columns); otherwise told from each
+    /// input's first bytes
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(super) format: Option<Format>,
 
@@ -126,7 +127,40 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
     pub(super) on_error: OnError,
 
-    /// A file, a folder (its .json, .ndjson, .jsonl, .csv and .parquet files), a glob, or - for standard input
+    /// Write entities that were rejected to a new file, as lines of JSON to correct and import again
+    #[arg(long, value_name = "FILE")]
+    pub(super) rejects: Option<PathBuf>,
+
+    /// Types of properties, over what the input says: At=Edm.DateTime,Count=Edm.Int64
+    #[arg(long, value_name = "NAME=TYPE,...")]
+    pub(super) types: Vec<String>,
+
+    /// A file of such types, also one on each line
+    #[arg(long, value_name = "FILE")]
+    pub(super) types_file: Option<PathBuf>,
+
+    /// Make PartitionKey of a column, or of several and text between: '{Country}-{City}'
+    #[arg(long, value_name = "COLUMN", value_parser = KeyTemplate::parse)]
+    pub(super) pk_column: Option<KeyTemplate>,
+
+    /// Make RowKey of a column, or of several and text between
+    #[arg(long, value_name = "COLUMN", value_parser = KeyTemplate::parse)]
+    pub(super) rk_column: Option<KeyTemplate>,
+
+    /// Leave out entities with an earlier Timestamp: 2024-05-01, or 2024-05-01T08:00:00Z
+    #[arg(long, value_name = "TIMESTAMP", value_parser = since)]
+    pub(super) since: Option<DateTime>,
+
+    /// Read and compare everything and report, without changing the table
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    /// Refuse inputs that look incomplete: pages or files are missing, or entities by the input's own count
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// A file, a folder (its .json, .ndjson, .jsonl, .csv, .tsv and .parquet files, also with .gz behind, backups and AzCopy
+    /// manifests), a glob, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub(super) paths: Vec<PathBuf>,
 }
@@ -299,6 +333,11 @@ impl OnError {
             OnError::Skip => OnReject::Skip,
         }
     }
+}
+
+/// A date stands for its first moment.
+fn since(text: &str) -> Result<DateTime, Rejected> {
+    DateTime::parse(text).or_else(|rejected| DateTime::parse(&format!("{text}T00:00:00Z")).map_err(|_| rejected))
 }
 
 fn table_name(text: &str) -> Result<TableName, Rejected> {

@@ -21,6 +21,8 @@ pub struct IngestOptions {
     pub file_bytes: usize,
     /// Given to entities that bring no Timestamp.
     pub timestamp: DateTime,
+    /// Compares and counts only.
+    pub dry_run: bool,
 }
 
 /// What became of the incoming entities.
@@ -40,7 +42,8 @@ pub struct Ingest {
     names: Arc<PropertyNames>,
     /// The table being merged into, as it would be without this ingest.
     manifest: Manifest,
-    writer: RunWriterThread,
+    /// None where nothing is written.
+    writer: Option<RunWriterThread>,
     cutter: Cutter,
     timestamp: DateTime,
     existing: Existing,
@@ -62,12 +65,14 @@ impl Ingest {
         ids: &FileIds,
         options: &IngestOptions,
     ) -> Self {
-        let writer = RunWriterThread::start(WriterOptions {
-            store: Arc::clone(files.store()),
-            names: Arc::clone(names),
-            table: Arc::clone(table),
-            ids: ids.clone(),
-            timestamp: options.timestamp,
+        let writer = (!options.dry_run).then(|| {
+            RunWriterThread::start(WriterOptions {
+                store: Arc::clone(files.store()),
+                names: Arc::clone(names),
+                table: Arc::clone(table),
+                ids: ids.clone(),
+                timestamp: options.timestamp,
+            })
         });
         Self {
             files: Arc::clone(files),
@@ -174,14 +179,16 @@ impl Ingest {
         self.report.replaced += pending.replaced;
         self.report.unchanged += pending.unchanged;
         self.report.older += pending.older;
-        if self.changed {
+        if self.changed && self.writer.is_some() {
             self.current = Some(range);
             while self.existing.peek().is_some() {
                 self.keep_stored()?;
             }
             self.current = None;
-            for cut in self.cutter.finish() {
-                self.writer.write(range, cut)?;
+            if let Some(writer) = &mut self.writer {
+                for cut in self.cutter.finish() {
+                    writer.write(range, cut)?;
+                }
             }
             self.rewritten.push(range);
         } else {
@@ -196,6 +203,7 @@ impl Ingest {
     pub fn finish(mut self, table: &Table) -> Result<(Vec<Edit>, IngestReport)> {
         self.leave_range()?;
         let Self { writer, rewritten, report, files, .. } = self;
+        let Some(writer) = writer else { return Ok((Vec::new(), report)) };
         let Written { mut ranges, columns } = writer.finish()?;
         let mut edits = Vec::new();
         if columns != table.columns {
@@ -219,7 +227,13 @@ impl Ingest {
     }
 }
 
-fn emit(cutter: &mut Cutter, writer: &mut RunWriterThread, range: Option<usize>, row: RowRef<'_>) -> Result<()> {
+fn emit(
+    cutter: &mut Cutter,
+    writer: &mut Option<RunWriterThread>,
+    range: Option<usize>,
+    row: RowRef<'_>,
+) -> Result<()> {
+    let Some(writer) = writer else { return Ok(()) };
     let Some(range) = range else { return Ok(()) };
     for cut in cutter.push(row) {
         writer.write(range, cut)?;

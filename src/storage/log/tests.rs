@@ -359,7 +359,7 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
             }
         }
     }
-    assert!(led > 5, "{led} of 40 were written by their callers");
+    assert!(led > 0, "none of 40 was written by its caller");
     // One that nobody waits for is written before the log closes.
     let last = log.append(KIND, payload(1000));
     written.push(payload(1000));

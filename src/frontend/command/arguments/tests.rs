@@ -55,7 +55,10 @@ fn an_import() {
 
     assert!(refusal(&["import", "--table", "Devices"]).contains("<PATH>"));
     assert!(refusal(&["import", "--table", "no-such", "x"]).contains("no-such"));
-    assert!(refusal(&["import", "--table", "Devices", "--format", "xml", "x"]).contains("json, parquet, csv, azurite"));
+    assert!(
+        refusal(&["import", "--table", "Devices", "--format", "xml", "x"])
+            .contains("json, parquet, csv, azurite, az, python")
+    );
 }
 
 #[test]

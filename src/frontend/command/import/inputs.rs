@@ -1,13 +1,18 @@
 //! From the paths of the command line to the files they name.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::failure::Failure;
+use crate::formats::Manifest;
 
 /// Extensions of the files that are taken from a folder.
-const EXTENSIONS: [&str; 5] = ["json", "ndjson", "jsonl", "csv", "parquet"];
+const EXTENSIONS: [&str; 6] = ["json", "ndjson", "jsonl", "csv", "tsv", "parquet"];
+/// Ends of names that backups have, whose extension says something else.
+const BACKUP_EXTENSIONS: [&str; 2] = ["txt", "7z"];
+const BACKUP_MARK: &str = "_Backup_";
 
 const HOW_TO_NAME: &str = "PATH is a file, a folder, a glob such as 'pages/*.json', or - for standard input";
 
@@ -15,6 +20,8 @@ const HOW_TO_NAME: &str = "PATH is a file, a folder, a glob such as 'pages/*.jso
 pub(super) enum Input {
     Standard,
     File(PathBuf),
+    /// The manifests of AzCopy's exports in one place.
+    Manifests(Vec<PathBuf>),
 }
 
 #[derive(Debug, Default)]
@@ -32,7 +39,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Inputs, Failure> {
     let mut inputs = Inputs { bytes_total: Some(0), ..Inputs::default() };
     for path in paths {
         if path == Path::new("-") {
-            if inputs.found.contains(&Input::Standard) {
+            if inputs.found.iter().any(|input| matches!(input, Input::Standard)) {
                 return Err(Failure::usage("standard input (-) is given twice", HOW_TO_NAME));
             }
             inputs.found.push(Input::Standard);
@@ -41,6 +48,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Inputs, Failure> {
         }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => inputs.add_named_folder(path)?,
+            Ok(_) if Manifest::is_named(path) => inputs.add_manifests(std::slice::from_ref(path)).map(drop)?,
             Ok(metadata) => inputs.add_file(path.clone(), &metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => inputs.add_glob(path)?,
             Err(error) => return Err(unreadable(path, &error)),
@@ -51,7 +59,9 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Inputs, Failure> {
 
 impl Inputs {
     fn add_file(&mut self, path: PathBuf, metadata: &fs::Metadata) {
-        let bytes = metadata.is_file().then_some(metadata.len());
+        // Of what is packed more is read than its length.
+        let is_packed = path.extension().is_some_and(|extension| extension == "gz" || extension == "7z");
+        let bytes = (metadata.is_file() && !is_packed).then_some(metadata.len());
         self.bytes_total = self.bytes_total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
         self.found.push(Input::File(path));
     }
@@ -73,8 +83,14 @@ impl Inputs {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = entries.map_err(|error| unreadable(folder, &error))?;
         entries.sort_by_key(fs::DirEntry::file_name);
+        let manifests: Vec<PathBuf> =
+            entries.iter().map(fs::DirEntry::path).filter(|path| Manifest::is_named(path)).collect();
+        let listed = self.add_manifests(&manifests)?;
         for entry in entries {
             let path = entry.path();
+            if listed.contains(&path) {
+                continue;
+            }
             let metadata = match fs::metadata(&path) {
                 Ok(metadata) => metadata,
                 // A link that leads nowhere.
@@ -96,6 +112,19 @@ impl Inputs {
         Ok(())
     }
 
+    /// Adds what manifests say belongs to them, and returns its files.
+    fn add_manifests(&mut self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, Failure> {
+        let mut listed = HashSet::new();
+        for path in paths {
+            listed.extend(Manifest::read(path)?.files);
+        }
+        if !paths.is_empty() {
+            self.bytes_total = None;
+            self.found.push(Input::Manifests(paths.to_vec()));
+        }
+        Ok(listed)
+    }
+
     fn add_glob(&mut self, pattern: &Path) -> Result<(), Failure> {
         let shown = pattern.display();
         let Some(text) = pattern.to_str().filter(|text| text.contains(['*', '?', '['])) else {
@@ -110,6 +139,8 @@ impl Inputs {
             any = true;
             if metadata.is_dir() {
                 self.add_named_folder(&path)?;
+            } else if Manifest::is_named(&path) {
+                self.add_manifests(&[path])?;
             } else {
                 self.add_file(path, &metadata);
             }
@@ -128,8 +159,10 @@ fn is_export(path: &Path) -> bool {
     {
         return false;
     }
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)))
+    let unpacked = name.strip_suffix(".gz").unwrap_or(name);
+    let extension = unpacked.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_one_of = |known: &[&str]| known.iter().any(|known| extension.eq_ignore_ascii_case(known));
+    is_one_of(&EXTENSIONS) || is_one_of(&BACKUP_EXTENSIONS) && name.contains(BACKUP_MARK)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -5,15 +5,17 @@ mod progress;
 mod report;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arguments::{ImportArguments, OnError};
+use super::arguments::{DATA_MEMORY, ImportArguments, OnError};
 use super::failure::{Failure, Outcome, tell};
 use super::text::counted;
 use crate::clock::{Clock, SystemClock};
-use crate::formats::{Format, Source};
+use crate::formats::{Format, KeyColumns, Manifest, PropertyTypes, RejectsFile, Source};
 use crate::frontend::embedded::{ImportOptions, ImportReport, SkippedAccount};
+use crate::model::TableName;
 use inputs::Input;
 use progress::ProgressLine;
 
@@ -24,17 +26,31 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     let location = arguments.data.location()?;
     let inputs = inputs::find(&arguments.paths)?;
     tell_some(inputs.skipped.iter().map(|path| format!("skipped {}: not an export by its name", path.display())));
-    let mut sources = inputs.found.iter().map(open_source).collect::<Result<Vec<_>, _>>()?;
+    let mut sources = Vec::with_capacity(inputs.found.len());
+    for input in inputs.found {
+        open_sources(input, arguments.table.as_ref(), &mut sources)?;
+    }
+    let types = types(&arguments)?;
+    let rejects = arguments.rejects.as_deref().map(rejects_file).transpose()?;
     if arguments.table.is_none() {
         expect_table_names(&mut sources, arguments.format)?;
     }
 
-    let database = super::open(&location).await?;
+    // A folder that is not there would be made, and there is nothing in it to compare with.
+    let is_missing = arguments.dry_run && super::expect_folder(&location).is_err();
+    let location = if is_missing { DATA_MEMORY } else { &location };
+    let database = super::open(location).await?;
     let on_reject = arguments.on_error.on_reject();
     let options = ImportOptions {
         format: arguments.format,
         from_account: arguments.from_account.clone(),
         on_reject,
+        types,
+        keys: KeyColumns { partition: arguments.pk_column.clone(), row: arguments.rk_column.clone() },
+        since: arguments.since,
+        rejects: rejects.clone(),
+        dry_run: arguments.dry_run,
+        strict: arguments.strict,
         ..ImportOptions::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -77,7 +93,9 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
         if at > 0 {
             writeln!(out)?;
         }
-        report::print(report, table, *took, &mut out)?;
+        tell_some(report.warnings.iter().map(|warning| format!("warning: {warning}")));
+        report::print(report, table, *took, arguments.dry_run, &mut out)?;
+        tell_some(report::assumed(report).into_iter());
     }
     out.flush()?;
     for SkippedAccount { input, account, tables } in result? {
@@ -86,6 +104,10 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     }
     let rejected: u64 = reports.iter().map(|imported| imported.report.rejected).sum();
     let entities: u64 = reports.iter().map(|imported| imported.report.entities).sum();
+    if let Some(rejects) = rejects.filter(|_| rejected > 0) {
+        let path = rejects.path().display();
+        tell(format_args!("note: rejected entities are in {path}: correct them and import that file"));
+    }
     match (rejected, arguments.on_error) {
         (0, _) => Ok(Outcome::Well),
         (_, OnError::Stop) => Ok(Outcome::Found),
@@ -122,11 +144,58 @@ fn expect_table_names(sources: &mut [Source], format: Option<Format>) -> Result<
     Ok(())
 }
 
-fn open_source(input: &Input) -> Result<Source, Failure> {
-    Ok(match input {
-        Input::Standard => Source::stream("standard input", Box::new(io::stdin())),
-        Input::File(path) => Source::file(path)?,
-    })
+fn open_sources(input: Input, table: Option<&TableName>, sources: &mut Vec<Source>) -> Result<(), Failure> {
+    match input {
+        Input::Standard => sources.push(Source::stream("standard input", Box::new(io::stdin()))),
+        Input::File(path) => sources.push(Source::file(&path)?),
+        Input::Manifests(paths) => {
+            let manifests = paths.iter().map(|path| Manifest::read(path)).collect::<Result<Vec<_>, _>>()?;
+            let mut tables: Vec<&str> = manifests.iter().map(|manifest| manifest.table.as_str()).collect();
+            tables.sort();
+            tables.dedup();
+            let is_wanted = |name: &str| table.is_some_and(|table| table.as_str().eq_ignore_ascii_case(name));
+            // Exports of one table are taken whatever name it is to have.
+            let wanted = tables.iter().any(|name| is_wanted(name));
+            if tables.len() > 1 && !wanted {
+                let message = format!("the manifests are of several tables: {}", tables.join(", "));
+                return Err(Failure::plain(message, "name one of them with --table NAME, or give one manifest"));
+            }
+            for manifest in manifests.into_iter().filter(|manifest| !wanted || is_wanted(&manifest.table)) {
+                if let (Some(warning), true) = (&manifest.warning, manifest.sources.is_empty()) {
+                    return Err(Failure::plain(
+                        warning,
+                        "the data files lie beside the manifest and begin with its name",
+                    ));
+                }
+                sources.extend(manifest.sources);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The types of the command line over those of the file.
+fn types(arguments: &ImportArguments) -> Result<PropertyTypes, Failure> {
+    const HOW: &str = "for example --types At=Edm.DateTime,Count=Edm.Int64";
+    let mut types = PropertyTypes::default();
+    if let Some(path) = &arguments.types_file {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::plain(format!("{shown}: cannot read it: {error}"), "it holds types of properties")
+        })?;
+        types.extend(&text).map_err(|reason| Failure::usage(format!("{shown}: {reason}"), HOW))?;
+    }
+    for text in &arguments.types {
+        types.extend(text).map_err(|reason| Failure::usage(reason, HOW))?;
+    }
+    Ok(types)
+}
+
+fn rejects_file(path: &Path) -> Result<Arc<RejectsFile>, Failure> {
+    let file = RejectsFile::new(path);
+    let refused =
+        |error| Failure::plain(format!("{}: {error}", path.display()), "name another file with --rejects FILE");
+    file.map(Arc::new).map_err(refused)
 }
 
 /// Says the first few on standard error, and how many there are beyond.

@@ -6,14 +6,21 @@ use std::time::Duration;
 use super::super::text::{counted, grouped, visible, width};
 use super::progress::per_second;
 use crate::frontend::embedded::{ImportReport, PropertyReport};
+use crate::model::EdmType;
 
 /// Stands before a property that has values of several types.
 const MIXED_MARK: &str = "*";
 
 /// Prints the properties by type, then the counts, so that these end up next to the prompt.
-pub(super) fn print(report: &ImportReport, table: &str, took: Duration, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(
+    report: &ImportReport,
+    table: &str,
+    took: Duration,
+    dry_run: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     print_properties(&report.properties, out)?;
-    let counts = [
+    let mut counts = vec![
         ("entities read", report.entities),
         ("inserted", report.inserted),
         ("replaced", report.replaced),
@@ -21,11 +28,15 @@ pub(super) fn print(report: &ImportReport, table: &str, took: Duration, out: &mu
         ("older", report.older),
         ("duplicates", report.duplicates),
         ("rejected", report.rejected),
-    ]
-    .map(|(name, count)| (name, grouped(count)));
+    ];
+    if report.before_since > 0 {
+        counts.push(("before --since", report.before_since));
+    }
+    let counts: Vec<(&str, String)> = counts.into_iter().map(|(name, count)| (name, grouped(count))).collect();
     let columns = counts.iter().map(|(_, count)| count.len()).max().unwrap_or(0);
-    writeln!(out, "table {table}")?;
-    for (name, count) in counts {
+    let dry = if dry_run { " (dry run: nothing was written)" } else { "" };
+    writeln!(out, "table {table}{dry}")?;
+    for (name, count) in &counts {
         writeln!(out, "  {name:<13}  {count:>columns$}")?;
     }
     let partitions =
@@ -40,6 +51,27 @@ pub(super) fn print(report: &ImportReport, table: &str, took: Duration, out: &mu
     let rate = grouped(per_second(report.entities, took));
     writeln!(out, "  time           {:.1} s, {rate} entities/s", took.as_secs_f64())
 }
+
+/// What was assumed of types that the input does not name, and how to name them.
+pub(super) fn assumed(report: &ImportReport) -> Vec<String> {
+    let doubtful: Vec<_> = report.assumed.iter().filter_map(|assumed| Some((assumed, assumed.looks_like?))).collect();
+    if doubtful.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["note: the input does not name these types:".to_owned()];
+    let named =
+        |edm_types: &[EdmType]| edm_types.iter().map(|edm_type| edm_type.name()).collect::<Vec<_>>().join(" and ");
+    for (assumed, looks_like) in doubtful.iter().take(ASSUMED_LISTED_MAX) {
+        lines.push(format!("  {}: taken as {}, looks like {looks_like}", assumed.property, named(&assumed.assumed)));
+    }
+    let types = doubtful.iter().map(|(assumed, looks_like)| format!("{}=Edm.{looks_like}", assumed.property));
+    lines
+        .push(format!("  if that is what they are, import again with --types {}", types.collect::<Vec<_>>().join(",")));
+    lines
+}
+
+/// Properties that are listed one by one.
+const ASSUMED_LISTED_MAX: usize = 18;
 
 /// A line for each property and type.
 fn print_properties(properties: &[PropertyReport], out: &mut dyn Write) -> io::Result<()> {

@@ -183,7 +183,7 @@ pub(super) fn import(
     store.fold(ID)?;
     let base = table(&store.snapshot());
     let names = Arc::new(PropertyNames::new());
-    let options = IngestOptions { file_bytes: FILE_BYTES, timestamp: DateTime::from_ticks(NOW_TICKS) };
+    let options = IngestOptions { file_bytes: FILE_BYTES, timestamp: DateTime::from_ticks(NOW_TICKS), dry_run: false };
     let mut ingest = Ingest::begin(store.files(), &names, &base, store.file_ids(), &options);
     ingest.push(&rows(&names, keys, property, value))?;
     let (edits, _) = ingest.finish(&base)?;

@@ -3,7 +3,7 @@ use crate::model::EdmType;
 
 fn printed(report: &ImportReport) -> String {
     let mut out = Vec::new();
-    print(report, "Devices", Duration::from_millis(2_000), &mut out).unwrap();
+    print(report, "Devices", Duration::from_millis(2_000), false, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -13,6 +13,9 @@ fn property(name: &str, types: &[(EdmType, u64)]) -> PropertyReport {
 
 fn report() -> ImportReport {
     ImportReport {
+        before_since: 0,
+        warnings: Vec::new(),
+        assumed: Vec::new(),
         entities: 1_000_000,
         inserted: 999_000,
         replaced: 500,

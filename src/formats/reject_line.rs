@@ -1,0 +1,88 @@
+//! Entities that were not taken, as lines of JSON that can be corrected and imported again.
+//!
+//! Each line is the entity with `odata.reject` before its members, which says where it stood and what is wrong with it; importing
+//! skips that.
+
+use super::error::Reject;
+use crate::model::{EdmType, Value};
+
+const REASON: &str = "odata.reject";
+
+/// The beginning of a line: an object with the reason.
+fn begin(reject: &Reject, line: &mut Vec<u8>) {
+    line.push(b'{');
+    push_text(REASON, line);
+    line.push(b':');
+    push_text(&reject.to_string(), line);
+}
+
+/// One whose text was not held.
+pub(super) fn without_text(reject: &Reject, line: &mut Vec<u8>) {
+    begin(reject, line);
+    line.extend_from_slice(b"}\n");
+}
+
+/// One that was read as JSON. What is no object at all stands on a line of its own, to be mended or taken out.
+pub(super) fn of_json(reject: &Reject, entity: &[u8], line: &mut Vec<u8>) {
+    begin(reject, line);
+    let inner = entity.strip_prefix(b"{");
+    let is_empty = inner.is_some_and(|inner| inner.trim_ascii_start().starts_with(b"}"));
+    line.extend_from_slice(match inner {
+        Some(_) if is_empty => b"",
+        Some(_) => b",",
+        None => b"}\n",
+    });
+    // Line ends are white space in JSON, for within texts they are escaped.
+    line.extend(inner.unwrap_or(entity).iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+    line.push(b'\n');
+}
+
+/// Builds the line of an entity that was no JSON.
+pub(super) struct LineBuilder<'a> {
+    line: &'a mut Vec<u8>,
+}
+
+impl<'a> LineBuilder<'a> {
+    pub(super) fn begin(reject: &Reject, line: &'a mut Vec<u8>) -> Self {
+        begin(reject, line);
+        Self { line }
+    }
+
+    /// A text member, with its type unless that is String.
+    pub(super) fn member(&mut self, name: &str, edm_type: Option<&str>, text: &str) {
+        if let Some(edm_type) = edm_type.filter(|edm_type| *edm_type != "Edm.String") {
+            self.line.push(b',');
+            push_text(&format!("{name}@odata.type"), self.line);
+            self.line.push(b':');
+            push_text(edm_type, self.line);
+        }
+        self.line.push(b',');
+        push_text(name, self.line);
+        self.line.push(b':');
+        push_text(text, self.line);
+    }
+
+    pub(super) fn value(&mut self, name: &str, value: &Value) {
+        let edm_type = match value.edm_type() {
+            EdmType::String => None,
+            edm_type => Some(format!("Edm.{edm_type}")),
+        };
+        self.member(name, edm_type.as_deref(), &value.to_string());
+    }
+
+    pub(super) fn end(self) {
+        self.line.extend_from_slice(b"}\n");
+    }
+}
+
+fn push_text(text: &str, line: &mut Vec<u8>) {
+    line.push(b'"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => line.extend_from_slice(&[b'\\', character as u8]),
+            '\0'..' ' => line.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes()),
+            _ => line.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    line.push(b'"');
+}
