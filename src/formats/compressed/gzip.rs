@@ -8,28 +8,25 @@ use super::GZIP_MAGIC;
 
 /// The text of a gzip stream, of all its members one behind the other. Checksums and lengths are verified.
 pub(in crate::formats) struct GzipReader<R> {
-    /// None only while a member ends.
+    /// Until it is read: a decoder reads ahead at once.
+    packed: Option<BufReader<R>>,
+    /// None before the first and behind the last.
     member: Option<GzDecoder<BufReader<R>>>,
-    begun: bool,
-    /// Whether the end of the stream was seen.
-    ended: bool,
 }
 
 impl<R: Read> GzipReader<R> {
     pub(in crate::formats) fn new(reader: R) -> Self {
-        Self { member: Some(GzDecoder::new(BufReader::new(reader))), begun: false, ended: false }
+        Self { packed: Some(BufReader::new(reader)), member: None }
     }
 
-    /// Goes to the next member; false at the end.
-    fn next_member(&mut self) -> io::Result<bool> {
-        let Some(member) = self.member.take() else { return Ok(false) };
-        let mut rest = member.into_inner();
+    /// Goes to the member behind what was read; there is none at the end.
+    fn next_member(&mut self, mut rest: BufReader<R>) -> io::Result<()> {
         loop {
             let next = rest.fill_buf()?;
             // Tapes and some tools fill up with zeros behind the last member.
             let zeros = next.iter().take_while(|byte| **byte == 0).count();
             if next.is_empty() {
-                return Ok(false);
+                return Ok(());
             }
             if zeros < next.len() {
                 if next[zeros] != GZIP_MAGIC[0] {
@@ -38,7 +35,7 @@ impl<R: Read> GzipReader<R> {
                 }
                 rest.consume(zeros);
                 self.member = Some(GzDecoder::new(rest));
-                return Ok(true);
+                return Ok(());
             }
             rest.consume(zeros);
         }
@@ -47,26 +44,21 @@ impl<R: Read> GzipReader<R> {
 
 impl<R: Read> Read for GzipReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() || self.ended {
+        if buffer.is_empty() {
             return Ok(0);
         }
-        if !self.begun {
-            self.begun = true;
-            if let Some(member) = &mut self.member
-                && member.get_mut().fill_buf()?.is_empty()
-            {
-                self.ended = true;
-                return Ok(0);
-            }
+        if let Some(packed) = self.packed.take() {
+            self.next_member(packed)?;
         }
         while let Some(member) = &mut self.member {
             let bytes = member.read(buffer)?;
             if bytes > 0 {
                 return Ok(bytes);
             }
-            self.next_member()?;
+            if let Some(member) = self.member.take() {
+                self.next_member(member.into_inner())?;
+            }
         }
-        self.ended = true;
         Ok(0)
     }
 }
