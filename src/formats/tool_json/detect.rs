@@ -15,6 +15,10 @@ pub(in crate::formats) fn detect(first: &[u8]) -> Option<JsonTool> {
         found.into_iter().any(|window| window.starts_with(part.as_bytes()) && window.last().is_some_and(|&b| like(b)))
     };
     let is_digit = |byte: u8| byte.is_ascii_digit();
+    // The service's own annotations; whatever else stands there is content.
+    if has("@odata.type\":\"Edm.") && !text.starts_with(b"{\"items\":[") && !has("\"nextMarker\":") {
+        return None;
+    }
     let tool = if text.starts_with(b"{\"items\":[") || text.starts_with(b"{\"nextMarker\":") || has(":{\"edm_type\":") {
         JsonTool::AzureCli
     } else if has("\"PropertyName\":") && has("\"PropertyType\":") {

@@ -68,7 +68,12 @@ impl<'a> ToolDecoder<'a> {
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);
         }
-        let properties = take(&mut members, "Properties").filter(|_| tool == JsonTool::CoreHelpers);
+        let listed = |(name, json): &(_, Json<'_>)| name == "Properties" && matches!(json, Json::Array(_));
+        // A property of that name is no list.
+        let properties = match tool {
+            JsonTool::CoreHelpers if members.iter().any(listed) => take(&mut members, "Properties"),
+            _ => None,
+        };
         let mut system = System::default();
         let declared = declared_types(&members)?;
         let names = Arc::clone(self.names.shared());
