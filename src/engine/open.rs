@@ -43,6 +43,9 @@ pub struct Options {
     pub target_partitions: Option<usize>,
     /// When writes of entities are acknowledged.
     pub durability: Durability,
+    /// Keep files that no table names, which opening removes otherwise; [`Database::unnamed_files`](crate::Database::unnamed_files) tells
+    /// which.
+    pub keep_unnamed_files: bool,
     /// How tables are scanned; the default is right for everything but checking it.
     pub scan: ScanOptions,
 }
@@ -57,6 +60,7 @@ impl Options {
             spill_folder: None,
             target_partitions: None,
             durability: Durability::Sync,
+            keep_unnamed_files: false,
             scan: ScanOptions::default(),
         }
     }
@@ -103,6 +107,7 @@ impl Engine {
             cache_bytes: options.cache_bytes.or_else(cache_bytes_default).unwrap_or(CACHE_BYTES_MIN),
             durability: options.durability,
             read_only,
+            keep_unnamed: options.keep_unnamed_files,
             ..StoreOptions::default()
         };
         let store = Arc::new(Store::open(files, clock, storage).await?);

@@ -165,6 +165,12 @@ impl Database {
         ))
     }
 
+    /// Files below `tables/` that no table names, of a database opened to keep them: a crash may leave some, and so does a log of which
+    /// a part is gone. Otherwise opening has removed them.
+    pub fn unnamed_files(&self) -> &[String] {
+        self.engine.store().unnamed_files()
+    }
+
     /// Verifies every file of every table against the manifest.
     pub async fn check(&self) -> Result<CheckReport> {
         let snapshot = self.engine.store().snapshot();

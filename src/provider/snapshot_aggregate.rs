@@ -51,7 +51,9 @@ fn counts(aggregate: &Aggregate, table: &EntityTable) -> Result<Option<LogicalPl
         return Ok(None);
     }
     let counted = SnapshotCount::new(table.snapshot().clone(), Arc::clone(table.files()));
-    let scan = LogicalPlanBuilder::scan("snapshot_count", provider_as_source(Arc::new(counted)), None)?;
+    // Scans are told apart by their names alone: two tables with one count would be counted once.
+    let name = format!("snapshot_count_{}", table.table().id);
+    let scan = LogicalPlanBuilder::scan(name, provider_as_source(Arc::new(counted)), None)?;
     let columns = aggregate.schema.iter().map(|(qualifier, field)| {
         let column = cast(col(ENTITIES), field.data_type().clone());
         column.alias_qualified(qualifier.cloned(), field.name())

@@ -162,6 +162,11 @@ impl Planner {
         self.store.snapshot()
     }
 
+    /// Returns when what others have committed, and is on its way to the disk, can be seen.
+    pub async fn settled(&self) -> Result<()> {
+        Ok(self.store.settled().await?)
+    }
+
     /// The time of day.
     pub fn now(&self) -> DateTime {
         self.store.clock().now()

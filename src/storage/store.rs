@@ -38,6 +38,8 @@ pub struct StoreOptions {
     pub durability: Durability,
     /// Leave everything as it is, and take no ownership: for object stores.
     pub read_only: bool,
+    /// Leave run files that the catalog does not name where they are: [`Store::unnamed_files`] tells which.
+    pub keep_unnamed: bool,
 }
 
 impl Default for StoreOptions {
@@ -49,6 +51,7 @@ impl Default for StoreOptions {
             delta_bytes_max: 256 << 20,
             durability: Durability::Sync,
             read_only: false,
+            keep_unnamed: false,
         }
     }
 }
@@ -69,6 +72,7 @@ pub struct Store {
     jobs: Arc<Jobs>,
     durability: Durability,
     torn_tail: Option<TornTail>,
+    unnamed: Vec<String>,
     /// Last, so that the folder is released when everything else is closed.
     _owner: Option<Box<dyn OwnerLock>>,
 }
@@ -138,9 +142,10 @@ impl Store {
         let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
         let recovered = recovery.finish(replayed.last_sequence).map_err(|reason| Error::corrupt(paths::LOG, reason))?;
         let (catalog, deltas) = (Arc::new(recovered.catalog), Arc::new(recovered.deltas));
-        if !options.read_only {
-            sweep(store.as_ref(), &catalog).await?;
-        }
+        let unnamed = match options.read_only {
+            true => Vec::new(),
+            false => sweep(store.as_ref(), &catalog, options.keep_unnamed).await?,
+        };
         let head = log.as_ref().map(|log| {
             Mutex::new(Head {
                 log: Arc::clone(log),
@@ -165,6 +170,7 @@ impl Store {
             jobs: Arc::default(),
             durability: options.durability,
             torn_tail: replayed.torn_tail,
+            unnamed,
             _owner: owner,
         })
     }
@@ -190,6 +196,11 @@ impl Store {
     /// What was cut from the log when it was opened, if a crash had left a record half written.
     pub fn torn_tail(&self) -> Option<&TornTail> {
         self.torn_tail.as_ref()
+    }
+
+    /// Run files that no table names, where they were to be kept: left by a crash, or by the loss of a part of the log.
+    pub fn unnamed_files(&self) -> &[String] {
+        &self.unnamed
     }
 
     pub(super) fn jobs(&self) -> &Arc<Jobs> {
@@ -261,7 +272,7 @@ impl Store {
     }
 
     /// Returns when everything that has been handed to the log is durable and published; an error if some of it never will be.
-    pub(super) async fn settled(&self) -> Result<()> {
+    pub async fn settled(&self) -> Result<()> {
         if let Some(log) = &self.log {
             log.settle().await?;
         }
@@ -470,17 +481,21 @@ async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
     }
 }
 
-/// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name.
-async fn sweep(store: &dyn FileStore, catalog: &Catalog) -> Result<()> {
+/// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name. The latter are given
+/// back where they are to be kept.
+async fn sweep(store: &dyn FileStore, catalog: &Catalog, keep_unnamed: bool) -> Result<Vec<String>> {
+    let mut unnamed = Vec::new();
     let named: HashSet<&str> =
         catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
     for file in store.list("").await? {
         let orphan = paths::parse_run(&file.path).is_some() && !named.contains(file.path.as_str());
-        if orphan || paths::is_temporary(&file.path) {
+        if orphan && keep_unnamed {
+            unnamed.push(file.path);
+        } else if orphan || paths::is_temporary(&file.path) {
             store.remove(&file.path)?;
         }
     }
-    Ok(())
+    Ok(unnamed)
 }
 
 #[cfg(test)]

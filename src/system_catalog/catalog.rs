@@ -23,7 +23,7 @@ pub struct SystemCatalog {
 
 impl SystemCatalog {
     pub fn new(snapshot: Snapshot, account: AccountName, facts: Arc<dyn SessionFacts>) -> Self {
-        Self { contents: Arc::new(Contents { snapshot, account, facts }) }
+        Self { contents: Arc::new(Contents { snapshot, account, facts, functions: Arc::default() }) }
     }
 
     #[cfg(test)]

@@ -1,12 +1,13 @@
 //! What the catalog tells of: the relations of one snapshot, seen from one session.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::column_types::{ColumnType, namespace_of};
 use super::facts::SessionFacts;
 use super::oid::{self, Part};
 use super::recorded::{Definition, RELATIONS, ROWKEY_RELATIONS};
 use super::rowkey_schema::ROWKEY_SCHEMA;
+use super::rows::Functions;
 use super::wanted::Wanted;
 use crate::model::AccountName;
 use crate::provider::TableColumns;
@@ -25,6 +26,8 @@ pub struct Contents {
     pub snapshot: Snapshot,
     pub account: AccountName,
     pub facts: Arc<dyn SessionFacts>,
+    /// Made when they are first asked for: functions of the catalog ask for each row.
+    pub functions: Arc<OnceLock<Functions>>,
 }
 
 /// Where a relation comes from.
@@ -61,6 +64,10 @@ pub struct Column {
 }
 
 impl Contents {
+    pub fn functions(&self) -> &Functions {
+        self.functions.get_or_init(|| Functions::of(self))
+    }
+
     /// The tables of the account.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.snapshot.catalog.tables().filter(|table| table.account == self.account.as_str())

@@ -9,7 +9,7 @@ use super::contents::TIMESTAMP_DEFAULT;
 use super::contents::{Contents, Relation, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
-use super::rows::{Functions, comment, index_definition, key_constraint_definition, quoted, types};
+use super::rows::{comment, index_definition, key_constraint_definition, quoted, types};
 use super::wanted::Wanted;
 use crate::model::TableName;
 use crate::sql_types::{type_by_name, type_by_oid};
@@ -146,12 +146,12 @@ impl Oids {
         if !oid::FUNCTIONS.contains(&oid) {
             return function_by_oid(oid).map(|function| function.name.to_owned());
         }
-        Functions::of(&self.contents).by_oid(oid).map(|shown| shown.name.to_string())
+        self.contents.functions().by_oid(oid).map(|shown| shown.name.to_string())
     }
 
     /// The functions of a name, in the order of their oids.
     pub fn function_oids(&self, name: &str) -> Vec<u32> {
-        let functions = Functions::of(&self.contents);
+        let functions = self.contents.functions();
         let mut oids: Vec<u32> =
             functions.all().filter(|shown| *shown.name == *name).map(|shown| shown.function.oid).collect();
         if oids.is_empty() {
@@ -164,7 +164,7 @@ impl Oids {
 
     /// The types of a function's arguments, and of its result.
     pub fn function_types(&self, oid: u32) -> Option<(Vec<u32>, u32)> {
-        let functions = Functions::of(&self.contents);
+        let functions = self.contents.functions();
         let function = functions.by_oid(oid).map(|shown| &shown.function).or_else(|| function_by_oid(oid))?;
         Some((function.arguments.clone(), function.result))
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
 use super::text::counted;
-use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Quarantined};
+use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Options, Quarantined};
 use crate::session::{Error, ErrorKind};
 
 pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
@@ -24,7 +24,9 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         return Err(Failure::usage("a data folder on an object store can only be read", "repair a copy of it"));
     }
     let mut repaired = false;
-    let database = match super::open(&location).await {
+    // Whoever checks a folder wants to find it as it was.
+    let options = Options { keep_unnamed_files: true, ..super::options()? };
+    let database = match super::open_as(&location, options.clone()).await {
         Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local => {
             if !arguments.repair {
                 let hint = "rowkey check --repair cuts the log before the damage, and keeps what it cuts";
@@ -35,7 +37,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
             };
             print_log_repair(&repair, &mut out)?;
             repaired = true;
-            super::open(&location).await?
+            super::open_as(&location, options).await?
         }
         opened => opened?,
     };
@@ -51,6 +53,15 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         report = database.check().await?;
     }
     print(&report, &location, &mut out)?;
+    if !database.unnamed_files().is_empty() {
+        writeln!(
+            out,
+            "no table names these files, which the next opening removes: keep a copy if the log was restored in part"
+        )?;
+        for path in database.unnamed_files() {
+            writeln!(out, "  {path}")?;
+        }
+    }
     out.flush()?;
     Ok(if report.findings.is_empty() && !repaired { Outcome::Well } else { Outcome::Found })
 }

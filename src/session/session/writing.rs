@@ -19,7 +19,7 @@ use crate::storage::Operation;
 /// How often a statement reads again because somebody else was faster.
 const WRITE_ATTEMPTS_MAX: usize = 200;
 /// How often a definition is tried again after somebody else changed the catalog first.
-const DEFINITION_ATTEMPTS_MAX: usize = 5;
+const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
     /// Commits what the block has defined and written. If that fails, the block is over and nothing of it stays.
@@ -75,6 +75,7 @@ impl Session {
                 // Somebody else was first: the statement is read again, against what there is now.
                 Err(error) if is_alone && error.kind() == ErrorKind::Conflict && attempt < DEFINITION_ATTEMPTS_MAX => {
                     attempt += 1;
+                    self.planner.settled().await?;
                 }
                 committed => {
                     committed?;
@@ -130,7 +131,7 @@ impl Session {
                         // What it has read is out of date: it reads again.
                         Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                             attempt += 1;
-                            tokio::task::yield_now().await;
+                            self.planner.settled().await?;
                             continue;
                         }
                         committed => committed?,
@@ -170,7 +171,7 @@ impl Session {
                             // What it has read is out of date: it reads again.
                             Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                                 attempt += 1;
-                                tokio::task::yield_now().await;
+                                self.planner.settled().await?;
                                 continue;
                             }
                             committed => committed?,
