@@ -4,6 +4,7 @@
 //! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are hooks of the planner and rules of the
 //! analyzer, which [`install`] adds to a session's state.
 
+mod cast_arguments;
 mod casts;
 mod collected;
 mod context;

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
 };
 
+use super::cast_arguments::tell_apart;
 use super::collected::array_of_query;
 use super::row_membership;
 use super::set_functions::{relation_of_function, rows_of};
@@ -20,6 +21,7 @@ use crate::functions::system::JSON_OF_ARRAY;
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are resolved: what it adds needs no
 /// resolving, and what it moves still does.
 pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
+    tell_apart(statement);
     match statement.visit(&mut Rewriter::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),

@@ -6,6 +6,7 @@ use super::found::{conflict_query, returning_query};
 use super::rows::MemoryColumn;
 use super::run::Returned;
 use super::syntax::{self, item};
+use super::target::mismatch;
 use super::values::Cell;
 use super::write::{Action, Conflict, KEY_COLUMNS, Source, Write};
 use crate::session::error::{Error, ErrorKind, Result};
@@ -67,6 +68,16 @@ impl Write {
                 }
             }
             Action::Update { assignments, .. } => {
+                for (at, expr) in assignments {
+                    let column = &self.target.columns[*at];
+                    // A parameter of a type that the client declares is no text that could be read as the column's.
+                    if let Cell::Parameter(number) = Cell::read(expr, column, style).unwrap_or(Cell::Constant(None))
+                        && let Some(Some(ty)) = types.known.get(number - 1)
+                        && column.taken(ty).is_none()
+                    {
+                        return Err(mismatch(column, ty));
+                    }
+                }
                 if count > 0 || self.returns_others() {
                     let columns = self.of_query(planner, statement, self.query()?, &mut types).await?;
                     fields = columns.into_iter().skip(KEY_COLUMNS + assignments.len()).collect();
