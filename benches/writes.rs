@@ -153,8 +153,8 @@ async fn connect(url: &str) -> Result<tokio_postgres::Client, Failure> {
 
 async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Failure> {
     let owner = connect(url).await?;
-    owner.batch_execute("DROP TABLE IF EXISTS bench_writes").await.or_else(|_| Ok::<_, Failure>(()))?;
-    let create = "CREATE TABLE bench_writes (\"PartitionKey\" text, \"RowKey\" text, \"Amount\" int4, \"Status\" text, \
+    owner.batch_execute("DROP TABLE IF EXISTS BenchWrites").await.or_else(|_| Ok::<_, Failure>(()))?;
+    let create = "CREATE TABLE BenchWrites (\"PartitionKey\" text, \"RowKey\" text, \"Amount\" int4, \"Status\" text, \
                   \"Score\" float8, PRIMARY KEY (\"PartitionKey\", \"RowKey\"))";
     owner.batch_execute(create).await?;
     let numbers = Numbers::default();
@@ -170,13 +170,13 @@ async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Fai
             for (writer, mut client) in clients.into_iter().enumerate() {
                 let numbers = numbers.clone();
                 tasks.push(tokio::spawn(async move {
-                    let insert = "INSERT INTO bench_writes (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") \
+                    let insert = "INSERT INTO BenchWrites (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") \
                                   VALUES ($1, $2, $3, $4, $5)";
                     let insert = client.prepare(insert).await?;
-                    let update = "UPDATE bench_writes SET \"Amount\" = $3 WHERE \"PartitionKey\" = $1 AND \"RowKey\" = $2";
+                    let update = "UPDATE BenchWrites SET \"Amount\" = $3 WHERE \"PartitionKey\" = $1 AND \"RowKey\" = $2";
                     let update = client.prepare(update).await?;
                     let values = (0..GROUP).map(|row| format!("(${}, ${}, $1, $2, $3)", 4 + 2 * row, 5 + 2 * row));
-                    let rows = "INSERT INTO bench_writes (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") VALUES ";
+                    let rows = "INSERT INTO BenchWrites (\"PartitionKey\", \"RowKey\", \"Amount\", \"Status\", \"Score\") VALUES ";
                     let rows = client.prepare(&(rows.to_owned() + &values.collect::<Vec<_>>().join(", "))).await?;
                     let status = "waiting for the next step of its life";
                     let mut latencies = Vec::new();
@@ -227,6 +227,6 @@ async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Fai
             report(name, work, writers, time, latencies);
         }
     }
-    owner.batch_execute("DROP TABLE bench_writes").await?;
+    owner.batch_execute("DROP TABLE BenchWrites").await?;
     Ok(())
 }
