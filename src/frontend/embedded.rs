@@ -13,11 +13,9 @@ use crate::model::{Cut, Entity, Interval, KeyRange, KeyRef, TableName, Value};
 use crate::storage::{self, TableSnapshot};
 
 use crate::engine::Engine;
-pub use crate::engine::{
-    ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport, SkippedAccount,
-};
+pub use crate::engine::{ImportOptions, ImportReport, OnReject, Options, PropertyReport, SkippedAccount};
 use crate::session::{Answer, Error, Registry, Result, Session, Settings, split_statements};
-pub use crate::session::{ExportOptions, ExportProgress, ExportReport, Selection};
+pub use crate::session::{ExportOptions, ExportReport, Selection};
 pub use crate::storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
 /// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use futures::future::ready;
 use futures::stream::{BoxStream, Stream, try_unfold};
 use futures::{StreamExt, TryStreamExt};
 
@@ -29,9 +30,10 @@ impl TableSnapshot {
         let layers = self.layers();
         let mut lanes: Vec<EntityBatches> = Vec::new();
         for runs in self.lanes(&range) {
-            let state =
-                Reading { files: Arc::clone(&files), range: range.clone(), runs, layers: layers.clone(), open: None };
-            lanes.push(Box::pin(batches(state)));
+            let batches = run_batches(Arc::clone(&files), range.clone(), runs, layers.clone());
+            let range = range.clone();
+            let entities = batches.and_then(move |(open, batch)| ready(entities_of(&open, &batch, &range)));
+            lanes.push(Box::pin(entities.try_filter(|entities| ready(!entities.is_empty()))));
         }
         if let Some(layers) = layers {
             for place in 0..layers.iter().count() {
@@ -91,42 +93,44 @@ fn meets(run: &RunFile, range: &KeyRange) -> bool {
     range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
 }
 
-struct Reading {
+/// Batches of the files of one lane, with all their columns, those of a range of keys and some around it. What recent writes take the place
+/// of is left out.
+pub(super) fn run_batches(
     files: Arc<RunFiles>,
     range: KeyRange,
     runs: VecDeque<Arc<RunFile>>,
     layers: Option<Arc<Layers>>,
-    open: Option<(Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>)>,
-}
-
-fn batches(state: Reading) -> impl Stream<Item = Result<Vec<Entity>>> + Send {
-    try_unfold(state, |mut state| async move {
+) -> impl Stream<Item = Result<(Arc<OpenRun>, RecordBatch)>> + Send {
+    type Open = (Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>);
+    let state: (_, _, Option<Open>) = ((files, range, layers), runs, None);
+    try_unfold(state, |((files, range, layers), mut runs, mut open)| async move {
         loop {
-            let Some((open, stream)) = &mut state.open else {
-                let Some(mut run) = state.runs.pop_front() else { return Ok(None) };
-                if let Some(layers) = &state.layers {
-                    let Some(masked) = layers.masked(&state.files, &run).await? else { continue };
+            let Some((run, stream)) = &mut open else {
+                let Some(mut run) = runs.pop_front() else { return Ok(None) };
+                if let Some(layers) = &layers {
+                    let Some(masked) = layers.masked(&files, &run).await? else { continue };
                     run = masked;
                 }
-                let open = state.files.open(&run).await?;
-                let rows = open.rows_in(&state.range);
-                let stream = open.read(rows, Columns::All, BATCH_ROWS)?;
-                state.open = Some((open, stream));
+                let run = files.open(&run).await?;
+                let stream = run.read(run.rows_in(&range), Columns::All, BATCH_ROWS)?;
+                open = Some((run, stream));
                 continue;
             };
-            let Some(batch) = stream.next().await.transpose()? else {
-                state.open = None;
-                continue;
-            };
-            // The first and the last page hold keys outside the range.
-            let columns = EntityColumns::of(open, &batch)?;
-            let wanted = (0..columns.len()).filter(|&i| state.range.contains(columns.key(i)));
-            let entities = wanted.map(|i| columns.entity(i)).collect::<Result<Vec<Entity>>>()?;
-            if !entities.is_empty() {
-                return Ok(Some((entities, state)));
+            match stream.next().await.transpose()? {
+                Some(batch) => {
+                    let found = (Arc::clone(run), batch);
+                    return Ok(Some((found, ((files, range, layers), runs, open))));
+                }
+                None => open = None,
             }
         }
     })
+}
+
+/// The entities of a batch whose keys lie in a range: the first and the last page hold others.
+fn entities_of(open: &OpenRun, batch: &RecordBatch, range: &KeyRange) -> Result<Vec<Entity>> {
+    let columns = EntityColumns::of(open, batch)?;
+    (0..columns.len()).filter(|&i| range.contains(columns.key(i))).map(|i| columns.entity(i)).collect()
 }
 
 /// The entities of one layer in a range of keys.

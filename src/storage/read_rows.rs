@@ -2,16 +2,18 @@
 //!
 //! Lanes are those of `read`.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use futures::TryStreamExt;
+use futures::future::ready;
 use futures::stream::{BoxStream, Stream, try_unfold};
-use futures::{StreamExt, TryStreamExt};
 
 use super::delta::Layers;
 use super::error::{Error, Result};
-use super::run::{ColumnSummary, Columns, EntityColumns, OpenRun, RunFile, RunFiles};
+use super::read::run_batches;
+use super::run::{ColumnSummary, EntityColumns, OpenRun, RunFiles};
 use super::snapshot::TableSnapshot;
 use crate::model::{EdmType, KeyRange};
 use crate::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
@@ -55,15 +57,10 @@ impl TableSnapshot {
         let layers = self.layers();
         let mut lanes: Vec<RowBatches> = Vec::new();
         for runs in self.lanes(range) {
-            let state = Reading {
-                files: Arc::clone(files),
-                range: range.clone(),
-                names: Arc::clone(names),
-                runs,
-                layers: layers.clone(),
-                open: None,
-            };
-            lanes.push(Box::pin(batches(state)));
+            let batches = run_batches(Arc::clone(files), range.clone(), runs, layers.clone());
+            let (range, names) = (range.clone(), Arc::clone(names));
+            let rows = batches.and_then(move |(open, batch)| ready(rows_of(&open, &batch, &range, &names)));
+            lanes.push(Box::pin(rows.try_filter(|rows| ready(!rows.is_empty()))));
         }
         if let Some(layers) = layers {
             for place in 0..layers.iter().count() {
@@ -77,43 +74,11 @@ impl TableSnapshot {
     }
 }
 
-struct Reading {
-    files: Arc<RunFiles>,
-    range: KeyRange,
-    names: Arc<PropertyNames>,
-    runs: VecDeque<Arc<RunFile>>,
-    layers: Option<Arc<Layers>>,
-    open: Option<(Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>)>,
-}
-
-fn batches(state: Reading) -> impl Stream<Item = Result<Rows>> + Send {
-    try_unfold(state, |mut state| async move {
-        loop {
-            let Some((open, stream)) = &mut state.open else {
-                let Some(mut run) = state.runs.pop_front() else { return Ok(None) };
-                if let Some(layers) = &state.layers {
-                    let Some(masked) = layers.masked(&state.files, &run).await? else { continue };
-                    run = masked;
-                }
-                let open = state.files.open(&run).await?;
-                let rows = open.rows_in(&state.range);
-                let stream = open.read(rows, Columns::All, BATCH_ROWS)?;
-                state.open = Some((open, stream));
-                continue;
-            };
-            let Some(batch) = stream.next().await.transpose()? else {
-                state.open = None;
-                continue;
-            };
-            let mut rows = Rows::with_capacity(batch.num_rows(), 0);
-            // The first and the last page hold keys outside the range.
-            let is_wanted = |key| state.range.contains(key);
-            EntityColumns::of(open, &batch)?.append_where(is_wanted, &mut rows, &state.names)?;
-            if !rows.is_empty() {
-                return Ok(Some((rows, state)));
-            }
-        }
-    })
+/// The entities of a batch whose keys lie in a range: the first and the last page hold others.
+fn rows_of(open: &OpenRun, batch: &RecordBatch, range: &KeyRange, names: &PropertyNames) -> Result<Rows> {
+    let mut rows = Rows::with_capacity(batch.num_rows(), 0);
+    EntityColumns::of(open, batch)?.append_where(|key| range.contains(key), &mut rows, names)?;
+    Ok(rows)
 }
 
 /// The entities of one layer in a range of keys.

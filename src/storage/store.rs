@@ -221,7 +221,6 @@ impl Store {
         self.commit_with(|_| Ok((edits.to_vec(), None)))
     }
 
-    /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
     /// The same for edits that a statement asks for: TRUNCATE takes away everything that was written before it is committed.
     pub fn commit_definition(&self, mut edits: Vec<Edit>) -> Result<Snapshot> {
         self.commit_with(|head| {
@@ -234,6 +233,7 @@ impl Store {
         })
     }
 
+    /// The same with edits that depend on the newest catalog, which nobody changes meanwhile.
     pub fn commit_built(&self, build: impl FnOnce(&Catalog) -> Vec<Edit>) -> Result<Snapshot> {
         self.commit_with(|head| Ok((build(&head.catalog), None)))
     }

@@ -99,10 +99,17 @@ fn columns(dice: &mut Dice) -> Vec<&'static str> {
 fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
     let mut values = Vec::new();
     let (partition, row) = (key(dice, &mut values), key(dice, &mut values));
-    let set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str]| {
+    // In DO UPDATE a column by itself is one of two.
+    let set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str], own: &str| {
         let mut items = Vec::new();
         for column in of {
-            items.push(format!(r#""{column}" = {}"#, operand(dice, values)));
+            let operand = operand(dice, values);
+            items.push(match dice.below(4) {
+                0 => format!(r#""{column}" = {own}"{column}" + {operand}"#),
+                1 => format!(r#""{column}" = {own}"{column}" - {operand}"#),
+                2 => format!(r#""{column}" = {operand} + {own}"{column}""#),
+                _ => format!(r#""{column}" = {operand}"#),
+            });
         }
         items.join(", ")
     };
@@ -118,12 +125,19 @@ fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
                 0 => "ON CONFLICT DO NOTHING".to_owned(),
                 1 => "replace".to_owned(),
                 2 if !names.is_empty() => {
-                    let set: Vec<String> =
-                        names.iter().map(|name| format!(r#""{name}" = excluded."{name}""#)).collect();
+                    let set: Vec<String> = names
+                        .iter()
+                        .map(|name| {
+                            format!(
+                                r#""{name}" = {}excluded."{name}""#,
+                                dice.pick(&["", &format!("Tab.\"{name}\" + ")])
+                            )
+                        })
+                        .collect();
                     format!(r#"ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {}"#, set.join(", "))
                 }
                 3 if !names.is_empty() => {
-                    let set = set(dice, &mut values, &names[..1]);
+                    let set = set(dice, &mut values, &names[..1], "Tab.");
                     format!(r#"ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {set}"#)
                 }
                 _ => String::new(),
@@ -143,7 +157,7 @@ fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
             if names.is_empty() {
                 names.push("A");
             }
-            let set = set(dice, &mut values, &names);
+            let set = set(dice, &mut values, &names, "");
             let sql = format!(r#"UPDATE Tab SET {set} WHERE "PartitionKey" = {partition} AND "RowKey" = {row}"#);
             let plain = format!("{sql} AND 1 = 1");
             (sql, plain, values)

@@ -10,6 +10,7 @@ mod export;
 mod failure;
 mod import;
 mod output;
+mod progress;
 mod prompt;
 mod serve;
 mod sql;

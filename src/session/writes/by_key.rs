@@ -1,6 +1,6 @@
 //! Statements that write entities of given keys, run without the query engine: nothing has to be found for them.
 //!
-//! `INSERT ... VALUES` of constants and parameters, `UPDATE ... SET` of such and `DELETE`, both `WHERE "PartitionKey" = .. AND "RowKey" = ..`,
+//! `INSERT ... VALUES` of constants and parameters, `UPDATE ... SET` of such, or of such added to the column, and `DELETE`, both `WHERE "PartitionKey" = .. AND "RowKey" = ..`,
 //! are recognised when they are prepared ([`KeyWrite::of`]) and come to the same changes as by way of a query ([`KeyWrite::changes`]).
 //! Where a value needs a cast, or the table is not what it was, the caller takes the long way.
 
@@ -10,15 +10,16 @@ use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr};
 
 use super::changes::{Before, Budget, Change};
 use super::draft::Draft;
+use super::given::{Given, assigned, sum};
 use super::run::duplicate_key;
-use super::target::{Takes, Target, TargetColumn};
-use super::values::{Cell, same_value};
+use super::target::{Target, TargetColumn};
+use super::values::same_value;
 use super::write::{Action, Conflict, Source, Write};
 use crate::model::{Entity, Key, Value};
 use crate::session::error::Result;
 use crate::session::prepared::PlanningSettings;
 use crate::session::settings::Settings;
-use crate::sql_types::{PostgresType, SqlValue, TextStyle};
+use crate::sql_types::{PostgresType, SqlValue};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFiles};
 use crate::storage::{Snapshot, Table, TableSnapshot};
 
@@ -55,16 +56,6 @@ enum Or {
     Update(Vec<(usize, Given)>),
 }
 
-/// A value that a statement gives itself.
-#[derive(Debug, Clone)]
-enum Given {
-    Constant(Option<Value>),
-    /// By its place among the parameters.
-    Parameter(usize),
-    /// That of the row which could not be inserted, by its place in the list.
-    Proposed(usize),
-}
-
 /// What a write by key comes to.
 #[derive(Debug)]
 pub struct KeyChanges {
@@ -85,7 +76,9 @@ impl KeyWrite {
             Action::Insert { columns, source: Source::Values(rows), conflict } if rows.len() <= ROWS_MAX => {
                 let row = |row: &Vec<Expr>| {
                     let cells = columns.iter().zip(row);
-                    cells.map(|(at, expr)| given(expr, &write.target.columns[*at], style)).collect::<Option<Vec<_>>>()
+                    cells
+                        .map(|(at, expr)| Given::read(expr, &write.target.columns[*at], style))
+                        .collect::<Option<Vec<_>>>()
                 };
                 let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
                 let or = match conflict {
@@ -185,8 +178,11 @@ impl KeyWrite {
                 let Some(key) = self.key(key, values) else { return Ok(None) };
                 let Some(entity) = entity(&done.table, files, key.as_ref()).await? else {
                     // A value that does not fit is an error all the same.
-                    let fit = |(at, given): &(usize, Given)| self.value(given, &self.target.columns[*at], values);
-                    return Ok(assignments.iter().all(|assignment| fit(assignment).is_some()).then_some(done));
+                    let fit = |(at, given): &(usize, Given)| {
+                        let given = if let Given::Sum { by, .. } = given { by } else { given };
+                        self.value(given, &self.target.columns[*at], values).is_some()
+                    };
+                    return Ok(assignments.iter().all(fit).then_some(done));
                 };
                 let Some(draft) = self.updated(&entity, assignments, values)? else { return Ok(None) };
                 budget.take(draft.memory_bytes())?;
@@ -208,13 +204,19 @@ impl KeyWrite {
         let mut draft = Draft::of(entity);
         for (at, given) in assignments {
             let column = &self.target.columns[*at];
-            let Some(value) = self.value(given, column, values) else { return Ok(None) };
+            let value = match given {
+                Given::Sum { by, negative } => {
+                    self.value(by, column, values).and_then(|by| sum(entity, column, by, *negative))
+                }
+                given => self.value(given, column, values),
+            };
+            let Some(value) = value else { return Ok(None) };
             draft.assign(column, value)?;
         }
         Ok(Some(draft))
     }
 
-    /// `None` if the value needs a cast; `Some(None)` is NULL.
+    /// `None` if the value needs a cast, or an entity; `Some(None)` is NULL.
     fn value(&self, given: &Given, column: &TargetColumn, values: &[SqlValue]) -> Option<Option<Value>> {
         match given {
             Given::Constant(value) => Some(value.clone()),
@@ -224,6 +226,7 @@ impl KeyWrite {
                 KeyAction::Insert { rows, .. } => self.value(rows.first()?.get(*place)?, column, values),
                 KeyAction::Update { .. } | KeyAction::Delete { .. } => None,
             },
+            Given::Sum { .. } => None,
         }
     }
 
@@ -263,51 +266,6 @@ impl KeyChanges {
 async fn entity(table: &TableSnapshot, files: &RunFiles, key: crate::model::KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
     Ok(Box::pin(table.get(files, key)).await?)
 }
-
-fn given(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Option<Given> {
-    // What is wrong with a constant is told by the long way.
-    match Cell::read(expr, column, style).ok()? {
-        Cell::Constant(value) => Some(Given::Constant(value)),
-        Cell::Parameter(number) => Some(Given::Parameter(number.checked_sub(1)?)),
-        Cell::Expression(_) => None,
-    }
-}
-
-/// The values of SET, where none changes the key. `inserted` are the columns of the row that may be named as `excluded`.
-fn assigned(
-    write: &Write,
-    assignments: &[(usize, Expr)],
-    inserted: &[usize],
-    style: &TextStyle,
-) -> Option<Vec<(usize, Given)>> {
-    if write.alias == EXCLUDED {
-        return None;
-    }
-    let of = |(at, expr): &(usize, Expr)| {
-        let column = &write.target.columns[*at];
-        // Where the type of the value decides, a query decides on that.
-        if !matches!(column.takes, Takes::Typed { .. }) {
-            return None;
-        }
-        let given = match expr {
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [relation, name] if relation.value == EXCLUDED && name.value == column.name => {
-                    match inserted.iter().position(|inserted| inserted == at) {
-                        Some(place) => Given::Proposed(place),
-                        None => Given::Constant(None),
-                    }
-                }
-                _ => return None,
-            },
-            expr => given(expr, column, style)?,
-        };
-        Some((*at, given))
-    };
-    assignments.iter().map(of).collect()
-}
-
-/// The name of the row that could not be inserted.
-const EXCLUDED: &str = "excluded";
 
 /// The one key that a condition leaves.
 fn key_of(selection: &Expr, alias: &str) -> Option<(Given, Given)> {

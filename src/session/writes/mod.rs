@@ -12,6 +12,7 @@ mod changes;
 mod draft;
 mod execute;
 mod found;
+mod given;
 mod own;
 mod prepare;
 mod rows;

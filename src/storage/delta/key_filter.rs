@@ -19,7 +19,7 @@ const PROBES: u32 = 5;
 /// A set of keys that may take others for its own, and never misses one. Readers and writers do not wait for each other.
 #[derive(Debug, Default)]
 pub struct KeyFilter {
-    /// None while nothing was added: most generations of small transactions are asked nothing.
+    /// None while nothing was added.
     blocks: OnceLock<Box<[Block]>>,
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, JoinHandle, Thread};
 
@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 
 use super::checkpoint::Checkpoints;
 use super::error::{Error, Result};
+use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue};
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES};
@@ -45,9 +46,6 @@ impl Durability {
         }
     }
 }
-
-/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets the record's sequence number.
-type OnDurable = Box<dyn FnOnce(u64) + Send>;
 
 /// The log of one data folder, open for writing. The caller owns the folder.
 pub struct Log {
@@ -227,8 +225,6 @@ impl Drop for Log {
     }
 }
 
-const PANICKED: &str = "the thread that writes the log has panicked";
-
 /// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
 #[derive(Debug)]
 pub struct Appended {
@@ -295,13 +291,8 @@ impl Lead {
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        if self.begun {
-            return;
-        }
-        let mut state = self.queue.state();
-        if state.give_to_thread() {
-            drop(state);
-            self.queue.changed.notify_one();
+        if !self.begun {
+            self.queue.give_back();
         }
     }
 }
@@ -309,22 +300,6 @@ impl Drop for Lead {
 impl fmt::Debug for Lead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lead").field("begun", &self.begun).finish_non_exhaustive()
-    }
-}
-
-/// Hands the log back, however the caller's work ends.
-struct EndOfTurn<'a>(&'a Queue);
-
-impl Drop for EndOfTurn<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.is_writing = false;
-        state.is_alone = state.waiting.is_empty();
-        let wanted = !state.waiting.is_empty() || !state.syncs.is_empty() || state.closed;
-        drop(state);
-        if wanted {
-            self.0.changed.notify_one();
-        }
     }
 }
 
@@ -345,193 +320,6 @@ struct Unpark(Thread);
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
-    }
-}
-
-struct Entry {
-    kind: u8,
-    payload: Bytes,
-    /// Answered only when synced.
-    synced: bool,
-    on_durable: Option<OnDurable>,
-    done: oneshot::Sender<Result<u64>>,
-}
-
-impl Entry {
-    fn answer(self, answer: Result<u64>) {
-        // The caller may have stopped listening; the record is durable or not all the same.
-        let _ = self.done.send(answer);
-    }
-}
-
-/// Appends on their way to the thread that writes.
-struct Queue {
-    state: Mutex<QueueState>,
-    changed: Condvar,
-}
-
-type Answer = oneshot::Sender<Result<u64>>;
-
-struct QueueState {
-    waiting: VecDeque<Entry>,
-    /// Who waits for what is written to be synced.
-    syncs: Vec<Answer>,
-    /// Whether somebody has the turn to write.
-    is_writing: bool,
-    /// Whether the last group was of one, and nobody came while it was written.
-    is_alone: bool,
-    /// What its caller is to write, until it begins.
-    claimed: Option<Entry>,
-    closed: bool,
-    poisoned: Option<Arc<str>>,
-    /// Why there is no segment for what came last, and therefore for what comes behind it.
-    stalled: Option<Arc<files::Error>>,
-    durable: u64,
-}
-
-impl QueueState {
-    /// Takes the turn from a caller that has not begun; false if there is none.
-    fn give_to_thread(&mut self) -> bool {
-        let Some(entry) = self.claimed.take() else { return false };
-        self.waiting.push_front(entry);
-        self.is_writing = false;
-        true
-    }
-}
-
-impl Queue {
-    fn new(durable: u64) -> Self {
-        let state = QueueState {
-            waiting: VecDeque::new(),
-            syncs: Vec::new(),
-            is_writing: false,
-            is_alone: false,
-            claimed: None,
-            closed: false,
-            poisoned: None,
-            stalled: None,
-            durable,
-        };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes an append for the thread; true if the caller is to write it instead.
-    fn push(&self, entry: Entry) -> bool {
-        let mut state = self.state();
-        let refused = match (&state.poisoned, &state.stalled) {
-            (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
-            (None, Some(cause)) => Some(Error::NoSegment { cause: Arc::clone(cause) }),
-            (None, None) => None,
-        };
-        match refused {
-            Some(error) => {
-                drop(state);
-                entry.answer(Err(error));
-                false
-            }
-            None if state.is_alone && !state.is_writing && state.waiting.is_empty() && state.syncs.is_empty() => {
-                state.is_writing = true;
-                state.claimed = Some(entry);
-                true
-            }
-            None => {
-                state.waiting.push_back(entry);
-                // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
-                let wake = !state.is_writing;
-                drop(state);
-                if wake {
-                    self.changed.notify_one();
-                }
-                false
-            }
-        }
-    }
-
-    fn want_sync(&self, done: Answer) {
-        let mut state = self.state();
-        let _ = match &state.poisoned {
-            Some(cause) => done.send(Err(Error::Poisoned { cause: Arc::clone(cause) })),
-            None => {
-                state.syncs.push(done);
-                self.changed.notify_one();
-                Ok(())
-            }
-        };
-    }
-
-    fn close(&self) {
-        self.state().closed = true;
-        self.changed.notify_one();
-    }
-
-    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty. `before` is how many were taken the last
-    /// time, all of which are answered.
-    fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
-        let mut state = self.state();
-        if let Some(before) = before {
-            state.is_writing = false;
-            state.is_alone = before == 1 && state.waiting.is_empty();
-        }
-        loop {
-            if state.closed {
-                state.give_to_thread();
-            }
-            if state.is_writing {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            if !state.waiting.is_empty() || !state.syncs.is_empty() {
-                state.is_writing = true;
-                return Some((std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs)));
-            }
-            if state.closed {
-                return None;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Refuses a group and all that follows, until somebody goes on.
-    fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
-        let cause = Arc::new(cause);
-        let waiting = {
-            let mut state = self.state();
-            state.stalled = Some(Arc::clone(&cause));
-            std::mem::take(&mut state.waiting)
-        };
-        for entry in group.into_iter().chain(waiting) {
-            entry.answer(Err(Error::NoSegment { cause: Arc::clone(&cause) }));
-        }
-    }
-
-    /// Refuses what waits and all that follows.
-    fn poison(&self, cause: &Arc<str>) {
-        let (refused, syncs) = {
-            let mut state = self.state();
-            state.poisoned.get_or_insert_with(|| Arc::clone(cause));
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs))
-        };
-        for entry in refused {
-            entry.answer(Err(Error::Poisoned { cause: Arc::clone(cause) }));
-        }
-        for done in syncs {
-            let _ = done.send(Err(Error::Poisoned { cause: Arc::clone(cause) }));
-        }
-    }
-}
-
-/// Refuses all further appends when the thread ends, however it ends.
-struct PoisonAtEnd<'a>(&'a Queue);
-
-impl Drop for PoisonAtEnd<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.poison(&Arc::from(PANICKED));
-        }
     }
 }
 

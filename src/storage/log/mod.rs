@@ -53,6 +53,7 @@
 mod checkpoint;
 mod commit;
 mod error;
+mod queue;
 mod record;
 mod recovery;
 mod repair;

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use super::arguments::ExportArguments;
 use super::failure::{Failure, Outcome, tell};
+use super::progress::ProgressLine;
 use super::text::{counted, grouped};
 use crate::clock::{Clock, SystemClock};
 use crate::formats::{Compression, Destination, ExportFormat, Layout, WriteError};
 use crate::frontend::embedded::{Database, ExportOptions, ExportReport, Selection};
 use crate::model::{Cut, Interval, KeyRange};
 use crate::session::Error;
-use progress::ProgressLine;
 
 pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> {
     let location = arguments.data.location()?;
@@ -32,7 +32,12 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
     // On a terminal the output itself is what is to be seen.
     let is_shown = io::stderr().is_terminal() && !(is_stream && io::stdout().is_terminal());
     let line = is_shown
-        .then(|| ProgressLine::start(Arc::clone(&options.progress), Arc::clone(&clock)))
+        .then(|| {
+            let progress = Arc::clone(&options.progress);
+            ProgressLine::start("export progress", Arc::clone(&clock), move |elapsed| {
+                progress::state(progress.entities(), progress.bytes(), elapsed)
+            })
+        })
         .transpose()
         .map_err(|error| Failure::plain(format!("cannot start a thread: {error}"), "is a limit on threads reached?"))?;
     let begun = clock.elapsed();

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use super::arguments::{DATA_MEMORY, ImportArguments, OnError};
 use super::failure::{Failure, Outcome, tell};
+use super::progress::ProgressLine;
 use super::text::counted;
 use crate::clock::{Clock, SystemClock};
 use crate::formats::{Format, KeyColumns, Manifest, PropertyTypes, RejectsFile, Source};
 use crate::frontend::embedded::{ImportOptions, ImportReport, SkippedAccount};
 use crate::model::TableName;
 use inputs::Input;
-use progress::ProgressLine;
+use progress::State;
 
 /// Rejects and skipped files that are named; of more there is a count.
 const LISTED_MAX: usize = 20;
@@ -56,7 +57,19 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let line = io::stderr()
         .is_terminal()
-        .then(|| ProgressLine::start(Arc::clone(&options.progress), inputs.bytes_total, Arc::clone(&clock)))
+        .then(|| {
+            let (progress, bytes_total) = (Arc::clone(&options.progress), inputs.bytes_total);
+            ProgressLine::start("import progress", Arc::clone(&clock), move |elapsed| {
+                let state = State {
+                    phase: progress.phase(),
+                    entities: progress.entities(),
+                    bytes: progress.bytes(),
+                    bytes_total,
+                    elapsed,
+                };
+                state.line()
+            })
+        })
         .transpose()
         .map_err(|error| Failure::plain(format!("cannot start a thread: {error}"), "is a limit on threads reached?"))?;
     let table = arguments.table.clone();

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use super::super::progress::per_second;
 use super::super::text::{counted, grouped, visible, width};
-use super::progress::per_second;
 use crate::frontend::embedded::{ImportReport, PropertyReport};
 use crate::model::EdmType;
 

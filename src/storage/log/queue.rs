@@ -1,0 +1,229 @@
+//! Appends on their way to the end of the log, and whose turn it is to write them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::error::{Error, Result};
+use crate::files;
+
+/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets the record's sequence number.
+pub(super) type OnDurable = Box<dyn FnOnce(u64) + Send>;
+
+pub(super) const PANICKED: &str = "the thread that writes the log has panicked";
+
+/// A record that is to be written, and who waits for that.
+pub(super) struct Entry {
+    pub kind: u8,
+    pub payload: Bytes,
+    /// Answered only when synced.
+    pub synced: bool,
+    pub on_durable: Option<OnDurable>,
+    pub done: oneshot::Sender<Result<u64>>,
+}
+
+impl Entry {
+    pub fn answer(self, answer: Result<u64>) {
+        // The caller may have stopped listening; the record is durable or not all the same.
+        let _ = self.done.send(answer);
+    }
+}
+
+/// Appends on their way to the thread that writes.
+pub(super) struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+pub(super) type Answer = oneshot::Sender<Result<u64>>;
+
+pub(super) struct QueueState {
+    waiting: VecDeque<Entry>,
+    /// Who waits for what is written to be synced.
+    syncs: Vec<Answer>,
+    /// Whether somebody has the turn to write.
+    is_writing: bool,
+    /// Whether the last group was of one, and nobody came while it was written.
+    is_alone: bool,
+    /// What its caller is to write, until it begins.
+    pub claimed: Option<Entry>,
+    closed: bool,
+    pub poisoned: Option<Arc<str>>,
+    /// Why there is no segment for what came last, and therefore for what comes behind it.
+    pub stalled: Option<Arc<files::Error>>,
+    pub durable: u64,
+}
+
+impl QueueState {
+    /// Takes the turn from a caller that has not begun; false if there is none.
+    fn give_to_thread(&mut self) -> bool {
+        let Some(entry) = self.claimed.take() else { return false };
+        self.waiting.push_front(entry);
+        self.is_writing = false;
+        true
+    }
+}
+
+impl Queue {
+    pub fn new(durable: u64) -> Self {
+        let state = QueueState {
+            waiting: VecDeque::new(),
+            syncs: Vec::new(),
+            is_writing: false,
+            is_alone: false,
+            claimed: None,
+            closed: false,
+            poisoned: None,
+            stalled: None,
+            durable,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an append for the thread; true if the caller is to write it instead.
+    pub fn push(&self, entry: Entry) -> bool {
+        let mut state = self.state();
+        let refused = match (&state.poisoned, &state.stalled) {
+            (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
+            (None, Some(cause)) => Some(Error::NoSegment { cause: Arc::clone(cause) }),
+            (None, None) => None,
+        };
+        match refused {
+            Some(error) => {
+                drop(state);
+                entry.answer(Err(error));
+                false
+            }
+            None if state.is_alone && !state.is_writing && state.waiting.is_empty() && state.syncs.is_empty() => {
+                state.is_writing = true;
+                state.claimed = Some(entry);
+                true
+            }
+            None => {
+                state.waiting.push_back(entry);
+                // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
+                let wake = !state.is_writing;
+                drop(state);
+                if wake {
+                    self.changed.notify_one();
+                }
+                false
+            }
+        }
+    }
+
+    /// Takes the turn from a caller that will not use it.
+    pub fn give_back(&self) {
+        let mut state = self.state();
+        if state.give_to_thread() {
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
+    pub fn want_sync(&self, done: Answer) {
+        let mut state = self.state();
+        let _ = match &state.poisoned {
+            Some(cause) => done.send(Err(Error::Poisoned { cause: Arc::clone(cause) })),
+            None => {
+                state.syncs.push(done);
+                self.changed.notify_one();
+                Ok(())
+            }
+        };
+    }
+
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty. `before` is how many were taken the last
+    /// time, all of which are answered.
+    pub fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
+        let mut state = self.state();
+        if let Some(before) = before {
+            state.is_writing = false;
+            state.is_alone = before == 1 && state.waiting.is_empty();
+        }
+        loop {
+            if state.closed {
+                state.give_to_thread();
+            }
+            if state.is_writing {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            if !state.waiting.is_empty() || !state.syncs.is_empty() {
+                state.is_writing = true;
+                return Some((std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs)));
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Refuses a group and all that follows, until somebody goes on.
+    pub fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
+        let cause = Arc::new(cause);
+        let waiting = {
+            let mut state = self.state();
+            state.stalled = Some(Arc::clone(&cause));
+            std::mem::take(&mut state.waiting)
+        };
+        for entry in group.into_iter().chain(waiting) {
+            entry.answer(Err(Error::NoSegment { cause: Arc::clone(&cause) }));
+        }
+    }
+
+    /// Refuses what waits and all that follows.
+    pub fn poison(&self, cause: &Arc<str>) {
+        let (refused, syncs) = {
+            let mut state = self.state();
+            state.poisoned.get_or_insert_with(|| Arc::clone(cause));
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs))
+        };
+        for entry in refused {
+            entry.answer(Err(Error::Poisoned { cause: Arc::clone(cause) }));
+        }
+        for done in syncs {
+            let _ = done.send(Err(Error::Poisoned { cause: Arc::clone(cause) }));
+        }
+    }
+}
+
+/// Refuses all further appends when the thread ends, however it ends.
+pub(super) struct PoisonAtEnd<'a>(pub &'a Queue);
+
+impl Drop for PoisonAtEnd<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.poison(&Arc::from(PANICKED));
+        }
+    }
+}
+
+/// Hands the log back, however the caller's work ends.
+pub(super) struct EndOfTurn<'a>(pub &'a Queue);
+
+impl Drop for EndOfTurn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.is_writing = false;
+        state.is_alone = state.waiting.is_empty();
+        let wanted = !state.waiting.is_empty() || !state.syncs.is_empty() || state.closed;
+        drop(state);
+        if wanted {
+            self.0.changed.notify_one();
+        }
+    }
+}
