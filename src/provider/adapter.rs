@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow_schema::extension::ExtensionType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::config::ConfigOptions;
@@ -10,6 +11,7 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
+use parquet::arrow::RowNumber;
 
 use super::columns::{ColumnSource, Shown, TableColumns};
 use super::shown::ShownValue;
@@ -50,6 +52,12 @@ impl PhysicalExprAdapter for EntityColumnAdapter {
 impl EntityColumnAdapter {
     fn column(&self, name: &str) -> Result<Arc<dyn PhysicalExpr>> {
         let Some((_, field)) = self.columns.schema().column_with_name(name) else {
+            // Not of the table, and not in the file either: its rows, counted by the reader.
+            if let Some((index, field)) = self.file.column_with_name(name)
+                && field.extension_type_name() == Some(RowNumber::NAME)
+            {
+                return Ok(Arc::new(Column::new(name, index)));
+            }
             return internal_err!("column {name} is not one of the table");
         };
         let wanted = field.data_type();

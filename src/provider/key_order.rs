@@ -31,6 +31,7 @@ use futures::TryStreamExt;
 use futures::stream;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
+use super::masked::live_selection;
 use super::reader::RunHandle;
 use super::scan_exec::EntityScanExec;
 use crate::storage::run::{OpenRun, PARTITION_KEY, ROW_KEY};
@@ -255,8 +256,8 @@ fn stretch(open: &OpenRun, rows: Range<u64>) -> ParquetRowSelection {
         RowSelector::select((rows.end - rows.start) as usize),
         RowSelector::skip((open.run.rows - rows.end) as usize),
     ]);
-    let live = match &open.run.mask {
-        Some(mask) => range.intersection(&super::table::live_rows(open.run.rows, mask)),
+    let live = match live_selection(&open.run) {
+        Some(live) => range.intersection(&live),
         None => range,
     };
     live.into()

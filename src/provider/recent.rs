@@ -3,14 +3,18 @@
 //! A layer of the delta has the columns of a run file, so what the Parquet scan does to a file is done to it here: the filter and the
 //! projection that were pushed into the scan are rewritten to its columns and evaluated.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::{filter_record_batch, take_record_batch};
+use arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{filter_record_batch, take};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
 use roaring::RoaringBitmap;
 
@@ -20,23 +24,66 @@ use super::scan_exec::Scan;
 use crate::model::KeySet;
 use crate::storage::delta::Layer;
 
-/// The entities of every layer that a scan wants, a batch for each; in key order within it.
-pub fn recent_batches(scan: &Scan, config: &FileScanConfig, direction: Direction) -> Result<Vec<RecordBatch>> {
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8 * 1024;
+
+/// One of several parts of about equal size.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    pub at: usize,
+    pub of: usize,
+}
+
+impl Part {
+    pub const WHOLE: Self = Self { at: 0, of: 1 };
+
+    fn range(self, rows: usize) -> Range<usize> {
+        rows * self.at / self.of..rows * (self.at + 1) / self.of
+    }
+}
+
+/// A part of the entities of every layer that a scan wants, batches for each; in key order within it.
+pub fn recent_batches(
+    scan: &Scan,
+    config: &FileScanConfig,
+    direction: Direction,
+    part: Part,
+) -> Result<Vec<Vec<RecordBatch>>> {
     let Some(layers) = &scan.layers else { return Ok(Vec::new()) };
-    let mut batches = Vec::new();
+    let mut found = Vec::new();
     for (layer, hidden) in layers.iter() {
         let stored = layer.batch(&scan.table, layers.names());
         let stored = stored.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let wanted = wanted(layer, &stored.places, hidden, &scan.access.keys, direction);
-        let rows = match wanted.len() == stored.batch.num_rows() && direction == Direction::Forward {
-            true => stored.batch.clone(),
-            false => take_record_batch(&stored.batch, &wanted)?,
-        };
-        if rows.num_rows() > 0 {
-            batches.push(shown(scan, config, rows)?);
+        let part = part.range(wanted.len());
+        if part.is_empty() {
+            continue;
         }
+        let shown = Shown::of(scan, config, &stored.batch)?;
+        let mut batches = Vec::new();
+        for rows in wanted[part].chunks(BATCH_ROWS) {
+            let (first, last) = (rows[0], rows[rows.len() - 1]);
+            let stored = if last.checked_sub(first) == Some(rows.len() as u32 - 1) {
+                shown.stored.slice(first as usize, rows.len())
+            } else {
+                taken(&shown.stored, UInt32Array::from(rows.to_vec()))?
+            };
+            let batch = shown.rows(stored)?;
+            if batch.num_rows() > 0 {
+                batches.push(batch);
+            }
+        }
+        found.push(batches);
     }
-    Ok(batches)
+    Ok(found)
+}
+
+/// Some rows of a batch, which may have no columns.
+fn taken(batch: &RecordBatch, rows: UInt32Array) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().map(|column| take(column, &rows, None));
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
 /// How many recent entities a scan looks at.
@@ -52,45 +99,65 @@ pub fn recent_rows(scan: &Scan) -> Result<u64> {
 }
 
 /// Rows of a layer's batch whose versions are not hidden and whose keys are wanted, in the wanted order.
-fn wanted(layer: &Layer, places: &[u32], hidden: &RoaringBitmap, keys: &KeySet, direction: Direction) -> UInt32Array {
+fn wanted(layer: &Layer, places: &[u32], hidden: &RoaringBitmap, keys: &KeySet, direction: Direction) -> Vec<u32> {
     let versions = layer.versions();
     let mut rows: Vec<u32> = Vec::new();
     for range in keys.ranges() {
         // Keys of a layer ascend, and so do the ranges.
         let from = places.partition_point(|&place| !range.lower().is_below(versions[place as usize].key()));
         let to = places.partition_point(|&place| !range.upper().is_below(versions[place as usize].key()));
-        rows.extend((from..to).filter(|&row| !hidden.contains(places[row])).map(|row| row as u32));
+        let all = from as u32..to as u32;
+        match hidden.is_empty() {
+            true => rows.extend(all),
+            false => rows.extend(all.filter(|&row| !hidden.contains(places[row as usize]))),
+        }
     }
     if direction == Direction::Backward {
         rows.reverse();
     }
-    UInt32Array::from(rows)
+    rows
 }
 
-/// Filter and projection of the scan.
-fn shown(scan: &Scan, config: &FileScanConfig, mut rows: RecordBatch) -> Result<RecordBatch> {
-    let factory = EntityColumnAdapterFactory { columns: scan.columns.clone() };
-    let adapter = factory.create(Arc::clone(scan.columns.schema()), rows.schema())?;
-    let source = config.file_source();
-    if let Some(filter) = source.filter() {
-        let filter = adapter.rewrite(filter)?;
-        let kept = filter.evaluate(&rows)?.into_array(rows.num_rows())?;
-        let kept: &BooleanArray = as_boolean_array(&kept)?;
-        rows = filter_record_batch(&rows, kept)?;
-    }
-    let schema = config.projected_schema()?;
-    let Some(projection) = source.projection() else {
-        return Err(DataFusionError::Internal("a scan of entities has a projection".to_owned()));
-    };
-    let columns = projection
-        .iter()
-        .map(|out| {
-            adapter
-                .rewrite(Arc::clone(&out.expr) as Arc<dyn PhysicalExpr>)?
-                .evaluate(&rows)?
-                .into_array(rows.num_rows())
+/// Filter and projection of a scan over the columns of a layer that they read.
+struct Shown {
+    stored: RecordBatch,
+    filter: Option<Arc<dyn PhysicalExpr>>,
+    projection: Vec<Arc<dyn PhysicalExpr>>,
+    schema: SchemaRef,
+}
+
+impl Shown {
+    fn of(scan: &Scan, config: &FileScanConfig, stored: &RecordBatch) -> Result<Self> {
+        let factory = EntityColumnAdapterFactory { columns: scan.columns.clone() };
+        let adapter = factory.create(Arc::clone(scan.columns.schema()), stored.schema())?;
+        let source = config.file_source();
+        let filter = source.filter().map(|filter| adapter.rewrite(filter)).transpose()?;
+        let Some(projection) = source.projection() else {
+            return Err(DataFusionError::Internal("a scan of entities has a projection".to_owned()));
+        };
+        let projection = projection.iter().map(|out| adapter.rewrite(Arc::clone(&out.expr)));
+        let projection = projection.collect::<Result<Vec<_>>>()?;
+        let read: BTreeSet<usize> =
+            filter.iter().chain(&projection).flat_map(collect_columns).map(|column| column.index()).collect();
+        let stored = stored.project(&read.into_iter().collect::<Vec<_>>())?;
+        let of = stored.schema();
+        let moved = |expr: Arc<dyn PhysicalExpr>| reassign_expr_columns(expr, &of);
+        Ok(Self {
+            filter: filter.map(moved).transpose()?,
+            projection: projection.into_iter().map(moved).collect::<Result<_>>()?,
+            schema: config.projected_schema()?,
+            stored,
         })
-        .collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+    }
+
+    fn rows(&self, mut rows: RecordBatch) -> Result<RecordBatch> {
+        if let Some(filter) = &self.filter {
+            let kept = filter.evaluate(&rows)?.into_array(rows.num_rows())?;
+            rows = filter_record_batch(&rows, as_boolean_array(&kept)?)?;
+        }
+        let columns = self.projection.iter().map(|out| out.evaluate(&rows)?.into_array(rows.num_rows()));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
 }

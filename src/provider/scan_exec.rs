@@ -28,8 +28,9 @@ use futures::{StreamExt, stream};
 
 use super::columns::TableColumns;
 use super::key_order::{Direction, reversed_scan};
+use super::masked::{has_masks, live_rows};
 use super::reader::RunHandle;
-use super::recent::{recent_batches, recent_rows};
+use super::recent::{Part, recent_batches, recent_rows};
 use crate::access::AccessPlan;
 use crate::storage::Table;
 use crate::storage::delta::Layers;
@@ -94,12 +95,14 @@ pub struct EntityScanExec {
     parquet: Arc<DataSourceExec>,
     order: Option<Direction>,
     properties: Arc<PlanProperties>,
-    /// Counts what comes from recent writes.
+    /// Counts what comes from recent writes, and what they take the place of.
     recent: ExecutionPlanMetricsSet,
 }
 
 /// The counter of rows that come from recent writes.
 pub const RECENT_ROWS: &str = "recent_rows";
+/// The counter of stored rows that were read in vain: recent writes have taken their place.
+pub const MASKED_ROWS: &str = "masked_rows";
 
 impl EntityScanExec {
     pub fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {
@@ -190,12 +193,15 @@ impl EntityScanExec {
         let mut streams: Vec<SendableRecordBatchStream> = Vec::with_capacity(lanes + 2);
         for lane in 0..lanes {
             streams.push(match direction {
-                Direction::Forward => self.parquet.execute(lane, Arc::clone(&context))?,
+                Direction::Forward => self.stored(lane, &context)?,
                 Direction::Backward => reversed_scan(self, lane, Arc::clone(&context))?,
             });
         }
-        for batch in self.recent(direction)? {
-            streams.push(self.recent_stream(vec![batch]));
+        for batches in self.recent(direction, Part::WHOLE)? {
+            streams.push(Box::pin(RecordBatchStreamAdapter::new(
+                self.schema(),
+                stream::iter(batches.into_iter().map(Ok)),
+            )));
         }
         if streams.len() == 1 {
             return Ok(streams.remove(0));
@@ -215,21 +221,27 @@ impl EntityScanExec {
             .build()
     }
 
-    /// Recent entities, counted.
-    fn recent(&self, direction: Direction) -> Result<Vec<RecordBatch>> {
-        let batches = recent_batches(&self.scan, self.config()?, direction)?;
-        let counted = MetricBuilder::new(&self.recent).counter(RECENT_ROWS, 0);
-        counted.add(batches.iter().map(RecordBatch::num_rows).sum());
-        Ok(batches)
+    /// A part of the recent entities of every layer, counted.
+    fn recent(&self, direction: Direction, part: Part) -> Result<Vec<Vec<RecordBatch>>> {
+        let layers = recent_batches(&self.scan, self.config()?, direction, part)?;
+        let counted = MetricBuilder::new(&self.recent).counter(RECENT_ROWS, part.at);
+        counted.add(layers.iter().flatten().map(RecordBatch::num_rows).sum());
+        Ok(layers)
+    }
+
+    /// The live rows of one group of files.
+    fn stored(&self, group: usize, context: &Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let config = self.config()?;
+        if !config.file_groups.get(group).is_some_and(has_masks) {
+            return self.parquet.execute(group, Arc::clone(context));
+        }
+        let masked = MetricBuilder::new(&self.recent).counter(MASKED_ROWS, group);
+        live_rows(config, group, &self.schema(), masked, context)
     }
 
     /// How many recent entities the scan looks at.
     pub fn recent_rows(&self) -> Result<u64> {
         recent_rows(&self.scan)
-    }
-
-    fn recent_stream(&self, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
-        Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream::iter(batches.into_iter().map(Ok))))
     }
 
     fn with_order_properties(mut self) -> Self {
@@ -326,14 +338,14 @@ impl ExecutionPlan for EntityScanExec {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         match self.order {
             Some(direction) => self.merged(direction, context),
-            // Recent writes come with the first partition.
-            None if partition == 0 && self.scan.layers.is_some() => {
-                let recent = self.recent(Direction::Forward)?;
-                let stored = self.parquet.execute(partition, context)?;
-                let both = stream::iter(recent.into_iter().map(Ok)).chain(stored);
+            // Every partition has its part of the recent writes.
+            None if self.scan.layers.is_some() => {
+                let part = Part { at: partition, of: self.properties.partitioning.partition_count() };
+                let recent = self.recent(Direction::Forward, part)?.into_iter().flatten();
+                let both = stream::iter(recent.map(Ok)).chain(self.stored(partition, &context)?);
                 Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), both)))
             }
-            None => self.parquet.execute(partition, context),
+            None => self.stored(partition, &context),
         }
     }
 

@@ -18,8 +18,6 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, lit};
 use datafusion::physical_plan::ExecutionPlan;
-use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
-use roaring::RoaringBitmap;
 
 use super::adapter::EntityColumnAdapterFactory;
 use super::columns::TableColumns;
@@ -108,9 +106,6 @@ impl EntityTable {
         let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
             .with_extension(RunHandle(Arc::clone(run)))
             .with_arrow_schema(run.layout().view_schema());
-        if let Some(mask) = &run.mask {
-            file = file.with_extension(parquet_row_selection(live_rows(run.rows, mask)));
-        }
         file.statistics = Some(Arc::new(self.statistics(run)));
         file
     }
@@ -268,26 +263,6 @@ fn hull(keys: &KeySet) -> Vec<Expr> {
         }
     }
     bounds
-}
-
-/// The rows of a file that its mask leaves.
-pub(super) fn live_rows(rows: u64, mask: &RoaringBitmap) -> RowSelection {
-    let mut selectors = Vec::new();
-    let mut at = 0;
-    for masked in mask.iter().map(u64::from) {
-        selectors.push(RowSelector::select((masked - at) as usize));
-        selectors.push(RowSelector::skip(1));
-        at = masked + 1;
-    }
-    selectors.push(RowSelector::select((rows - at) as usize));
-    selectors.retain(|selector| selector.row_count > 0);
-    RowSelection::from(selectors)
-}
-
-fn parquet_row_selection(
-    selection: RowSelection,
-) -> datafusion::datasource::physical_plan::parquet::ParquetRowSelection {
-    selection.into()
 }
 
 /// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both, each taking the row groups that

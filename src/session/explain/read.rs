@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
-use crate::provider::{ColumnSource, EntityScanExec, RECENT_ROWS, Scan, TableColumns};
+use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use crate::session::error::Result;
 use crate::storage::run::{OpenRun, RunFile};
 
@@ -243,10 +243,12 @@ fn page_bytes(open: &OpenRun, places: &[usize], spans: &[Range<u64>]) -> u64 {
 fn actual(exec: &EntityScanExec) -> ActualRead {
     let mut read = ActualRead::default();
     let Some(metrics) = exec.metrics() else { return read };
+    let mut masked = 0;
     for metric in metrics.iter() {
         match metric.value() {
             MetricValue::OutputRows(rows) => read.rows += rows.value() as u64,
             MetricValue::Count { name, count } if name == RECENT_ROWS => read.rows += count.value() as u64,
+            MetricValue::Count { name, count } if name == MASKED_ROWS => masked += count.value() as u64,
             MetricValue::Count { name, count } if name == "bytes_scanned" => read.bytes += count.value() as u64,
             MetricValue::PruningMetrics { name, pruning_metrics } => {
                 let slot = match name.as_ref() {
@@ -261,5 +263,6 @@ fn actual(exec: &EntityScanExec) -> ActualRead {
             _ => {}
         }
     }
+    read.rows = read.rows.saturating_sub(masked);
     read
 }

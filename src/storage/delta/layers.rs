@@ -1,6 +1,6 @@
 //! All of a table's delta that one snapshot sees.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
 
@@ -20,13 +20,14 @@ pub struct Layers {
     /// By layer: places of the versions that a newer layer hides.
     hidden: Vec<Arc<RoaringBitmap>>,
     names: Arc<PropertyNames>,
+    live_rows: OnceLock<u64>,
 }
 
 impl Layers {
     pub fn new(layers: Vec<Arc<Layer>>, names: Arc<PropertyNames>) -> Self {
         let layers: Vec<Arc<Layer>> = layers.into_iter().filter(|layer| !layer.is_empty()).collect();
         let hidden = (0..layers.len()).map(|place| Arc::new(hidden(&layers[..place], &layers[place]))).collect();
-        Self { layers, hidden, names }
+        Self { layers, hidden, names, live_rows: OnceLock::new() }
     }
 
     /// These layers under one more, which is newer than all of them.
@@ -49,13 +50,13 @@ impl Layers {
         self.layers.is_empty()
     }
 
-    /// Entities that are visible here: deletions and hidden versions do not count.
+    /// Entities that are visible here: deletions and hidden versions do not count. Every scan asks; they are counted once.
     pub fn live_rows(&self) -> u64 {
         let live = |(layer, hidden): (&Arc<Layer>, &RoaringBitmap)| {
             let versions = layer.versions().iter().enumerate();
             versions.filter(|(place, version)| !version.is_deleted() && !hidden.contains(*place as u32)).count() as u64
         };
-        self.iter().map(live).sum()
+        *self.live_rows.get_or_init(|| self.iter().map(live).sum())
     }
 
     /// Whether there are versions of keys in a range.
