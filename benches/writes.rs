@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 use rowkey::model::{EntityBuilder, Key};
 use rowkey::{Database, EntityOperation};
 
+/// As in the `rowkey` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const WRITERS: [usize; 3] = [1, 8, 32];

@@ -1,7 +1,6 @@
 //! Entity operations, alone and as entity group transactions.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::open::Engine;
 use crate::model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
@@ -73,7 +72,7 @@ impl EntityOperation {
 }
 
 fn properties(entity: &Entity) -> Properties {
-    entity.properties().map(|(name, value)| (Arc::from(name), value.clone())).collect()
+    entity.parts().to_vec()
 }
 
 impl Engine {

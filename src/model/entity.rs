@@ -37,7 +37,7 @@ impl Entity {
     }
 
     /// Properties as they are stored.
-    pub(super) fn parts(&self) -> &[(Arc<str>, Value)] {
+    pub(crate) fn parts(&self) -> &[(Arc<str>, Value)] {
         &self.properties
     }
 

@@ -17,7 +17,7 @@ mod value_ref;
 
 pub use arena::Rows;
 pub use builder::RowBuilder;
-pub use encoded_row::EncodedRow;
+pub use encoded_row::{EncodedRow, RowEncoder};
 pub use error::Error;
 pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};
 pub use row_ref::{RowRef, key_bytes};

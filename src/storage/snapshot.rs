@@ -6,7 +6,7 @@ use super::catalog::{Catalog, Edit, Table};
 use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
 use super::error::{Error, Result};
 use super::manifest::Manifest;
-use super::run::{RunFile, RunFiles};
+use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
 use crate::model::{Entity, KeyRef};
 use crate::rows::{PropertyNames, key_bytes};
@@ -157,21 +157,38 @@ impl TableSnapshot {
     }
 
     /// The entity of a key in run files, whatever has been written since, and where it lies.
-    pub async fn find_in_files(&self, files: &RunFiles, key: KeyRef<'_>) -> Result<Option<(Arc<Entity>, u64, u32)>> {
+    pub async fn find_in_files(
+        &self,
+        files: &RunFiles,
+        key: KeyRef<'_>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<(Arc<Entity>, u64, u32)>> {
         for run in self.table.manifest.files_of(key) {
-            if let Some(found) = find_in_file(files, run, key).await? {
-                return Ok(Some(found));
+            let gap = gaps.of(run.id);
+            if gap.as_ref().is_some_and(|gap| gap.holds(key)) {
+                continue;
+            }
+            let Some(row) = files.position_or_gap(run, key, gap).await? else { continue };
+            if let Some(entity) = files.get(run, key).await? {
+                return Ok(Some((entity, run.id, row)));
             }
         }
         Ok(None)
     }
 }
 
-async fn find_in_file(
-    files: &RunFiles,
-    run: &Arc<RunFile>,
-    key: KeyRef<'_>,
-) -> Result<Option<(Arc<Entity>, u64, u32)>> {
-    let Some(row) = files.position(run, key).await? else { return Ok(None) };
-    Ok(files.get(run, key).await?.map(|entity| (entity, run.id, row)))
+/// Where keys were looked for in vain: others close by need not be looked for. Those of one write often lie together, at the end of a
+/// partition.
+#[derive(Debug, Default)]
+pub struct Gaps(Vec<(u64, Option<Gap>)>);
+
+impl Gaps {
+    /// The last gap in a file, by its number.
+    fn of(&mut self, file: u64) -> &mut Option<Gap> {
+        let at = self.0.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {
+            self.0.push((file, None));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
 }

@@ -23,7 +23,7 @@ impl Draft {
         Self {
             partition: Some(entity.key.partition.clone()),
             row: Some(entity.key.row.clone()),
-            properties: entity.properties().map(|(name, value)| (Arc::from(name), value.clone())).collect(),
+            properties: entity.parts().to_vec(),
             given: Vec::new(),
         }
     }

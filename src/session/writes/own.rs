@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
 use crate::model::{DateTime, Key, validate_property_name};
-use crate::rows::{EncodedRow, PROPERTY_NAMES_MAX, PropertyId, PropertyNames, ValueRef};
+use crate::rows::{PROPERTY_NAMES_MAX, PropertyId, PropertyNames, RowEncoder, ValueRef};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::storage::delta::{Generation, Locations, Version};
 use crate::storage::{Change as Done, Condition, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
@@ -77,6 +77,7 @@ impl OwnChanges {
     pub fn add(&mut self, table: &TableSnapshot, changes: Vec<Change>, now: DateTime) -> Result<()> {
         let names = table.names();
         let mut versions = Vec::with_capacity(changes.len());
+        let mut encoder = RowEncoder::default();
         for change in changes {
             let seen = match change.before {
                 Before::Seen(seen) => seen,
@@ -93,7 +94,7 @@ impl OwnChanges {
                         _ => DateTime::from_micros(now.micros(), 0),
                     };
                     let properties = numbered(&names, properties)?;
-                    let row = EncodedRow::encode(&names, change.key.as_ref(), timestamp, properties.into_iter())?;
+                    let row = encoder.encode(&names, change.key.as_ref(), timestamp, properties.into_iter())?;
                     Version::written(row, Locations::unknown())
                 }
             };

@@ -76,6 +76,13 @@ impl TableDelta {
         self.generations().rev().find_map(|generation| generation.newest(key, sequence))
     }
 
+    /// The newest version of a key, if there is one with a sequence number above this: who has looked up to there need not look again.
+    pub fn newest_above(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
+        let later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
+        let (at, version) = later.into_iter().find_map(|generation| generation.newest(key, u64::MAX))?;
+        (at > sequence).then_some(version)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.generations().all(|generation| generation.is_empty())
     }

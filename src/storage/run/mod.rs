@@ -18,7 +18,7 @@ mod to_rows;
 mod writer;
 
 pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
-pub use open::{OpenRun, RunFileReader, RunFiles};
+pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use recount::Recount;

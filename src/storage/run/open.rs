@@ -275,19 +275,45 @@ impl KeyBlock {
         self.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX
     }
 
-    /// Where in the block a key is.
-    pub fn find(&self, key: KeyRef<'_>) -> Option<usize> {
-        let at = |i: usize| KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) };
+    /// Where in the block a key is; the error is where it would be.
+    pub fn find(&self, key: KeyRef<'_>) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.partitions.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if at(middle) < key { low = middle + 1 } else { high = middle }
+            if self.key(middle) < key { low = middle + 1 } else { high = middle }
         }
-        (low < self.partitions.len() && at(low) == key).then_some(low)
+        if low < self.partitions.len() && self.key(low) == key { Ok(low) } else { Err(low) }
+    }
+
+    fn key(&self, at: usize) -> KeyRef<'_> {
+        KeyRef { partition: self.partitions.value(at), row: self.rows.value(at) }
+    }
+
+    /// Whether the file has no key where `key` would be: it lies between the key at `at` and the one before it.
+    fn is_before(&self, at: usize, key: KeyRef<'_>) -> bool {
+        at > 0 && at < self.partitions.len() && self.key(at - 1) < key && key < self.key(at)
     }
 
     fn memory_bytes(&self) -> usize {
         self.partitions.get_array_memory_size() + self.rows.get_array_memory_size()
+    }
+}
+
+/// Two keys of a file that follow one another, so that the file has none between them.
+#[derive(Debug)]
+pub struct Gap {
+    block: Arc<KeyBlock>,
+    /// The place of the second one.
+    at: usize,
+}
+
+impl Gap {
+    pub(super) fn new(block: Arc<KeyBlock>, at: usize) -> Self {
+        Self { block, at }
+    }
+
+    pub fn holds(&self, key: KeyRef<'_>) -> bool {
+        self.block.is_before(self.at, key)
     }
 }
 

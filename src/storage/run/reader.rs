@@ -14,7 +14,7 @@ use parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
 use parquet::errors::ParquetError;
 use roaring::RoaringBitmap;
 
-use super::open::{KeyBlock, OpenRun, RunFiles, failed};
+use super::open::{Gap, KeyBlock, OpenRun, RunFiles, failed};
 use super::run_file::RunFile;
 use super::to_rows::EntityColumns;
 use crate::model::{Entity, KeyRef};
@@ -106,7 +106,7 @@ impl RunFiles {
     /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
     /// then one page of each column, of which a row is taken, or all of it where the page is asked for again and again.
     pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
-        let Some(Place { open, block, rows, keys, at }) = self.place(run, key).await? else { return Ok(None) };
+        let Some(Place { open, block, rows, keys, at }) = self.place(run, key, None).await? else { return Ok(None) };
         let row = rows.start + at as u64;
         if run.mask.as_ref().is_some_and(|mask| mask.contains(row as u32)) {
             return Ok(None);
@@ -129,10 +129,25 @@ impl RunFiles {
 
     /// Which row of the file has this key, masked or not. Decodes one page of keys, which is kept.
     pub async fn position(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<u32>> {
-        Ok(self.place(run, key).await?.map(|place| (place.rows.start + place.at as u64) as u32))
+        Ok(self.place(run, key, None).await?.map(Place::row))
     }
 
-    async fn place(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Place>> {
+    /// The same; where there is no such row, `gap` becomes the gap in which the key would lie.
+    pub async fn position_or_gap(
+        &self,
+        run: &Arc<RunFile>,
+        key: KeyRef<'_>,
+        gap: &mut Option<Gap>,
+    ) -> Result<Option<u32>> {
+        Ok(self.place(run, key, Some(gap)).await?.map(Place::row))
+    }
+
+    async fn place(
+        &self,
+        run: &Arc<RunFile>,
+        key: KeyRef<'_>,
+        mut gap: Option<&mut Option<Gap>>,
+    ) -> Result<Option<Place>> {
         if !run.spans(key) {
             return Ok(None);
         }
@@ -140,8 +155,13 @@ impl RunFiles {
         for (block, candidate) in open.blocks_of(key) {
             let rows = candidate.rows.clone();
             let keys = self.key_block(&open, block, rows.clone()).await?;
-            if let Some(at) = keys.find(key) {
-                return Ok(Some(Place { open: Arc::clone(&open), block, rows, keys, at }));
+            match keys.find(key) {
+                Ok(at) => return Ok(Some(Place { open: Arc::clone(&open), block, rows, keys, at })),
+                Err(at) => {
+                    if let Some(gap) = gap.as_deref_mut() {
+                        *gap = Some(Gap::new(keys, at));
+                    }
+                }
             }
         }
         Ok(None)
@@ -177,6 +197,13 @@ struct Place {
     keys: Arc<KeyBlock>,
     /// Its row in the block.
     at: usize,
+}
+
+impl Place {
+    /// The number of the row in the file.
+    fn row(self) -> u32 {
+        (self.rows.start + self.at as u64) as u32
+    }
 }
 
 fn select_unmasked(span: Range<u64>, mask: Option<&RoaringBitmap>, selectors: &mut Vec<RowSelector>) {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use super::operation::{Change, Condition, Operation, Properties, Refusal, Written};
 use super::payload::{TableWrites, encode};
-use crate::model::{DateTime, EdmType, Entity, Key, Rejected, Rule, Value};
-use crate::rows::{EncodedRow, PropertyId, PropertyNames, RowRef, ValueRef, key_bytes};
+use crate::model::{DateTime, EdmType, Entity, Rejected, Rule};
+use crate::rows::{PropertyId, PropertyNames, RowEncoder, ValueRef, key_bytes};
 use crate::storage::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 use crate::storage::delta::{Locations, TableDelta, Version};
 use crate::storage::error::{Error, Result};
 use crate::storage::log::PAYLOAD_BYTES_MAX;
 use crate::storage::manifest::Manifest;
+use crate::storage::snapshot::{Gaps, TableSnapshot};
 use crate::storage::store::{Head, Store};
 
 /// Log records of this kind hold entity writes, and the catalog edits that they bring along.
@@ -25,6 +26,8 @@ pub const ENTITY_WRITES: u8 = 3;
 /// What run files hold for a key, by one manifest.
 pub(super) struct Found {
     pub manifest: Manifest,
+    /// There is no recent version up to this sequence number.
+    pub sequence: u64,
     pub entity: Option<Arc<Entity>>,
     pub locations: Locations,
 }
@@ -72,22 +75,29 @@ impl Store {
     pub(super) async fn find(&self, operations: &[Operation]) -> Result<Vec<Option<Found>>> {
         let snapshot = self.snapshot();
         let mut found = Vec::with_capacity(operations.len());
+        let mut gaps = Gaps::default();
+        let mut last: Option<TableSnapshot> = None;
         for operation in operations {
             let Some(table) = snapshot.table(operation.table) else {
                 found.push(None);
                 continue;
             };
             let key = operation.key.as_ref();
-            let table = snapshot.table_snapshot(table);
+            let table = match last.take().filter(|last| last.table.id == operation.table) {
+                Some(last) => last,
+                None => snapshot.table_snapshot(table),
+            };
+            let table = last.insert(table);
             if table.recent(key).is_some() {
                 found.push(None);
                 continue;
             }
             let manifest = table.table.manifest.clone();
-            let stored = table.find_in_files(self.files(), key).await?;
+            let stored = table.find_in_files(self.files(), key, &mut gaps).await?;
             let place = stored.as_ref().map(|&(_, file, row)| (file, row));
             let locations = Locations::found(manifest.newest_file_id() + 1, place);
-            found.push(Some(Found { manifest, entity: stored.map(|(entity, ..)| entity), locations }));
+            let entity = stored.map(|(entity, ..)| entity);
+            found.push(Some(Found { manifest, sequence: snapshot.sequence, entity, locations }));
         }
         Ok(found)
     }
@@ -109,11 +119,11 @@ impl Head {
         let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
         for (operation, found) in operations.iter().zip(found) {
             let table = self.table(operation.table)?;
+            let looked_up_to = found.as_ref().map_or(0, |found| found.sequence);
             let version = self
                 .deltas
                 .get(&operation.table)
-                .and_then(|delta| delta.newest(&key_bytes(operation.key.as_ref()), u64::MAX))
-                .map(|(_, version)| version);
+                .and_then(|delta| delta.newest_above(&key_bytes(operation.key.as_ref()), looked_up_to));
             if version.is_none() && !found.as_ref().is_some_and(|found| found.manifest.is_same(&table.manifest)) {
                 return Ok(None);
             }
@@ -139,6 +149,7 @@ impl Head {
             }
         }
         let mut tables: BTreeMap<u64, TableWrites> = BTreeMap::new();
+        let mut encoding = Encoding::default();
         for (place, operation) in operations.iter().enumerate() {
             let delta = self.delta(operation.table)?;
             let names = delta.names();
@@ -147,7 +158,8 @@ impl Head {
                 (Some(version), _) => version.locations(),
                 (None, None) => Locations::unknown(),
             };
-            let version = version(names, operation, &current(place), timestamp, locations)
+            let version = encoding
+                .version(names, operation, &current(place), timestamp, locations)
                 .map_err(|rejected| Error::RejectedAt { index: place, rejected })?;
             let writes = tables.entry(operation.table).or_insert_with(|| TableWrites {
                 table: operation.table,
@@ -216,7 +228,15 @@ impl Head {
         }
         let mut columns: Option<Vec<PropertyColumn>> = None;
         let rows = writes.versions.iter().filter_map(|version| version.row());
-        for (id, edm) in rows.flat_map(|row| row.properties()).map(|(id, value)| (id, value.edm_type())) {
+        // Entities of one write are mostly alike.
+        let mut last: Vec<(PropertyId, EdmType)> = Vec::new();
+        for (nth, property) in rows.flat_map(|row| row.properties().enumerate()) {
+            let property @ (id, edm) = (property.0, property.1.edm_type());
+            match last.get_mut(nth) {
+                Some(last) if *last == property => continue,
+                Some(last) => *last = property,
+                None => last.push(property),
+            }
             if known.1.contains(&(id, edm)) {
                 continue;
             }
@@ -268,79 +288,91 @@ fn check(change: &Change, condition: Condition, current: Option<DateTime>) -> Re
     }
 }
 
-/// The version that an operation makes of the current one.
-fn version(
-    names: &PropertyNames,
-    operation: &Operation,
-    current: &Current<'_>,
-    timestamp: DateTime,
-    locations: Locations,
-) -> Result<Arc<Version>, Rejected> {
-    let Operation { key, change, .. } = operation;
-    let row = match change {
-        Change::Delete => return Version::deleted(names, key.as_ref(), locations),
-        Change::Insert(properties) | Change::Replace(properties) | Change::InsertOrReplace(properties) => {
-            written(names, key, timestamp, properties)?
-        }
-        Change::Merge(properties) | Change::InsertOrMerge(properties) => match current {
-            Current::Absent => written(names, key, timestamp, properties)?,
-            Current::Recent(version) => match version.row() {
-                Some(row) => merged(names, key, timestamp, recent_properties(row), properties)?,
-                None => written(names, key, timestamp, properties)?,
-            },
-            Current::Stored(entity) => {
-                let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
-                merged(names, key, timestamp, stored.collect(), properties)?
+/// What is used again from one version of a write to the next.
+#[derive(Default)]
+struct Encoding {
+    encoder: RowEncoder,
+    /// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
+    names: Vec<(Arc<str>, PropertyId)>,
+}
+
+impl Encoding {
+    /// The version that an operation makes of the current one.
+    fn version(
+        &mut self,
+        names: &PropertyNames,
+        operation: &Operation,
+        current: &Current<'_>,
+        timestamp: DateTime,
+        locations: Locations,
+    ) -> Result<Arc<Version>, Rejected> {
+        let Operation { key, change, .. } = operation;
+        let base = match (change, current) {
+            (Change::Delete, _) => return Version::deleted(names, key.as_ref(), locations),
+            (Change::Insert(_) | Change::Replace(_) | Change::InsertOrReplace(_), _) => None,
+            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Absent) => None,
+            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Recent(version)) => {
+                version.row().map(|row| row.properties().collect::<Vec<_>>())
             }
-        },
-    };
-    Ok(Version::written(row, locations))
-}
-
-fn recent_properties(row: RowRef<'_>) -> Vec<(PropertyId, ValueRef<'_>)> {
-    row.properties().collect()
-}
-
-fn written(
-    names: &PropertyNames,
-    key: &Key,
-    timestamp: DateTime,
-    properties: &Properties,
-) -> Result<EncodedRow, Rejected> {
-    EncodedRow::encode(names, key.as_ref(), timestamp, numbered(names, properties)?.into_iter())
-}
-
-fn merged(
-    names: &PropertyNames,
-    key: &Key,
-    timestamp: DateTime,
-    mut base: Vec<(PropertyId, ValueRef<'_>)>,
-    set: &Properties,
-) -> Result<EncodedRow, Rejected> {
-    let set = numbered(names, set)?;
-    base.retain(|(id, _)| set.iter().all(|(changed, _)| changed != id));
-    EncodedRow::encode(names, key.as_ref(), timestamp, base.into_iter().chain(set))
-}
-
-/// Properties with their numbers; names and values are checked.
-fn numbered<'v>(
-    names: &PropertyNames,
-    properties: &'v Properties,
-) -> Result<Vec<(PropertyId, ValueRef<'v>)>, Rejected> {
-    let number = |(name, value): &'v (Arc<str>, Value)| {
-        value.validate(name)?;
-        let id = match names.find(name) {
-            Some(id) => id,
-            None => {
-                crate::model::validate_property_name(name)?;
-                if names.len() >= crate::rows::PROPERTY_NAMES_MAX {
-                    let limit = format!("a table has at most {} different ones", crate::rows::PROPERTY_NAMES_MAX);
-                    return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
-                }
-                names.intern(name)
+            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Stored(entity)) => {
+                let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
+                Some(stored.collect())
             }
         };
-        Ok((id, ValueRef::from(value)))
-    };
-    properties.iter().map(number).collect()
+        let (Change::Insert(set)
+        | Change::Replace(set)
+        | Change::InsertOrReplace(set)
+        | Change::Merge(set)
+        | Change::InsertOrMerge(set)) = change
+        else {
+            return Version::deleted(names, key.as_ref(), locations);
+        };
+        let set = self.numbered(names, set)?;
+        let row = match base {
+            None => self.encoder.encode(names, key.as_ref(), timestamp, set.into_iter()),
+            Some(mut base) => {
+                base.retain(|(id, _)| set.iter().all(|(changed, _)| changed != id));
+                self.encoder.encode(names, key.as_ref(), timestamp, base.into_iter().chain(set))
+            }
+        };
+        Ok(Version::written(row?, locations))
+    }
+
+    /// Properties with their numbers; names and values are checked.
+    fn numbered<'v>(
+        &mut self,
+        names: &PropertyNames,
+        properties: &'v Properties,
+    ) -> Result<Vec<(PropertyId, ValueRef<'v>)>, Rejected> {
+        let mut numbered = Vec::with_capacity(properties.len());
+        for (nth, (name, value)) in properties.iter().enumerate() {
+            value.validate(name)?;
+            let id = match self.names.get(nth).filter(|(last, _)| last == name) {
+                Some((_, id)) => *id,
+                None => {
+                    let id = number(names, name)?;
+                    self.names.truncate(nth);
+                    if self.names.len() == nth {
+                        self.names.push((Arc::clone(name), id));
+                    }
+                    id
+                }
+            };
+            numbered.push((id, ValueRef::from(value)));
+        }
+        Ok(numbered)
+    }
+}
+
+/// The number of a property's name, which is checked if it is new.
+fn number(names: &PropertyNames, name: &str) -> Result<PropertyId, Rejected> {
+    if let Some(id) = names.find(name) {
+        return Ok(id);
+    }
+    crate::model::validate_property_name(name)?;
+    if names.len() >= crate::rows::PROPERTY_NAMES_MAX {
+        let limit = format!("a table has at most {} different ones", crate::rows::PROPERTY_NAMES_MAX);
+        return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
+    }
+    Ok(names.intern(name))
 }

@@ -118,7 +118,7 @@ impl Head {
                 let table = self.catalog.table_by_id(operation.table);
                 let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
                 let locations = Locations::found(manifest.newest_file_id() + 1, None);
-                *found = Some(Found { manifest, entity: None, locations });
+                *found = Some(Found { manifest, sequence: 0, entity: None, locations });
             }
         }
         let tables = moved.iter().map(|operation| operation.table).collect();

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::{DateTime, EdmType, KeyRef};
-use crate::rows::{EncodedRow, PropertyId, PropertyNames, ValueRef};
+use crate::rows::{PropertyId, PropertyNames, RowEncoder, ValueRef};
 use crate::storage::catalog::Edit;
 use crate::storage::delta::{Locations, Version};
 
@@ -64,11 +64,15 @@ fn encode_table(out: &mut Vec<u8>, table: &TableWrites) {
         let count_at = writes.len();
         let mut count: u16 = 0;
         writes.extend_from_slice(&count.to_le_bytes());
-        for (id, value) in row.properties() {
-            let place = *places.entry(id).or_insert_with(|| {
-                names.push(id);
-                names.len() as u32 - 1
-            });
+        for (nth, (id, value)) in row.properties().enumerate() {
+            // Entities of one write are mostly alike.
+            let place = match names.get(nth) == Some(&id) {
+                true => nth as u32,
+                false => *places.entry(id).or_insert_with(|| {
+                    names.push(id);
+                    names.len() as u32 - 1
+                }),
+            };
             writes.extend_from_slice(&place.to_le_bytes());
             put_value(&mut writes, value);
             count += 1;
@@ -134,14 +138,14 @@ impl TableRecord<'_> {
     /// The versions that these writes make, properties numbered by `names`.
     pub fn versions(&self, names: &PropertyNames) -> Result<Vec<Arc<Version>>, String> {
         let ids: Vec<PropertyId> = self.names.iter().map(|name| names.intern(name)).collect();
+        let mut encoder = RowEncoder::default();
         let version = |write: &Write<'_>| {
             let unknown = Locations::unknown();
             let Some((timestamp, properties)) = &write.content else {
                 return Version::deleted(names, write.key, unknown).map_err(|error| error.to_string());
             };
             let properties = properties.iter().filter_map(|&(place, value)| Some((*ids.get(place as usize)?, value)));
-            let row =
-                EncodedRow::encode(names, write.key, *timestamp, properties).map_err(|error| error.to_string())?;
+            let row = encoder.encode(names, write.key, *timestamp, properties).map_err(|error| error.to_string())?;
             Ok(Version::written(row, unknown))
         };
         self.writes.iter().map(version).collect()

@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::{Entity, Key, Value};
+use crate::rows::EncodedRow;
 
 fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
     let values = [
