@@ -5,9 +5,11 @@
 FOLDER is generate.py's, with all three formats. The contestants take turns, round by round, so that a machine that slows
 down slows all of them; medians are compared. Every load starts from an empty table:
 
-    rowkey ndjson, rowkey parquet    `rowkey import` of the whole process, into a new data folder
-    postgres copy                    \\copy of the CSV into a table with PRIMARY KEY (partition_key, row_key)
-    duckdb parquet                   INSERT .. SELECT into a table with that primary key, in a new database file
+    rowkey ndjson, csv, parquet      `rowkey import` of the whole process, into a new data folder; the CSV is Storage Explorer's, with a
+                                     type beside every value, as `rowkey export` writes it
+    postgres copy                    \\copy of the plain CSV into a table with PRIMARY KEY (partition_key, row_key)
+    duckdb ndjson, csv, parquet      INSERT .. SELECT from read_json, read_csv of the plain CSV, or Parquet into a table with that primary
+                                     key, in a new database file; DuckDB's own guesses of the types
 
 Rowkey and PostgreSQL sync to disk before they report success. PostgreSQL's bytes are heap and index.
 """
@@ -77,15 +79,27 @@ def postgres(conninfo, csv):
     return load
 
 
-def duckdb(parquet, work):
+def typed_csv(generated, work):
+    """The entities as Storage Explorer's typed CSV; made once, beside the other formats."""
+    out = generated / "entities-typed.csv"
+    if not out.exists():
+        data = work / "typed"
+        shutil.rmtree(data, ignore_errors=True)
+        product.rowkey("import", "--data", data, "--table", "Entities", generated / "entities.ndjson")
+        product.rowkey("export", "--data", data, "--table", "Entities", "--format", "csv", "--output", out)
+        shutil.rmtree(data)
+    return out
+
+
+def duckdb(source, keys, work):
     program = """
 import sys, duckdb
-database, files = sys.argv[1:]
+database, source, keys = sys.argv[1:]
 connection = duckdb.connect(database)
-columns = connection.sql(f"DESCRIBE SELECT * FROM '{files}'").fetchall()
+columns = connection.sql(f"DESCRIBE SELECT * FROM {source}").fetchall()
 definitions = ", ".join(f'"{name}" {type}' for name, type, *_ in columns)
-connection.execute(f'CREATE TABLE entities ({definitions}, PRIMARY KEY ("PartitionKey", "RowKey"))')
-connection.execute(f"INSERT INTO entities SELECT * FROM '{files}'")
+connection.execute(f'CREATE TABLE entities ({definitions}, PRIMARY KEY ({keys}))')
+connection.execute(f"INSERT INTO entities SELECT * FROM {source}")
 connection.close()
 """
 
@@ -93,7 +107,7 @@ connection.close()
         database = work / "duckdb.db"
         for old in work.glob("duckdb.db*"):
             old.unlink()
-        done = product.run([sys.executable, "-c", program, database, f"{parquet}/*.parquet"])
+        done = product.run([sys.executable, "-c", program, database, source, keys])
         size = database.stat().st_size
         database.unlink()
         return done.seconds, size, done.peak_mib
@@ -112,10 +126,14 @@ def main():
     meta = json.loads((options.generated / "meta.json").read_text())
     entities = int(meta["entities"])
 
+    keys = '"PartitionKey", "RowKey"'
     contestants = [
         Contestant("rowkey ndjson", rowkey(options.generated / "entities.ndjson", options.work)),
+        Contestant("rowkey csv", rowkey(typed_csv(options.generated, options.work), options.work)),
         Contestant("rowkey parquet", rowkey(options.generated / "parquet", options.work)),
-        Contestant("duckdb parquet", duckdb(options.generated / "parquet", options.work)),
+        Contestant("duckdb ndjson", duckdb(f"read_json('{options.generated}/entities.ndjson')", keys, options.work)),
+        Contestant("duckdb csv", duckdb(f"read_csv('{options.generated}/entities.csv')", keys, options.work)),
+        Contestant("duckdb parquet", duckdb(f"'{options.generated}/parquet/*.parquet'", keys, options.work)),
     ]
     if options.postgres:
         contestants.append(Contestant("postgres copy", postgres(options.postgres, options.generated / "entities.csv")))

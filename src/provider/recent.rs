@@ -106,11 +106,12 @@ fn wanted(layer: &Layer, places: &[u32], hidden: &RoaringBitmap, keys: &KeySet, 
         // Keys of a layer ascend, and so do the ranges.
         let from = places.partition_point(|&place| !range.lower().is_below(versions[place as usize].key()));
         let to = places.partition_point(|&place| !range.upper().is_below(versions[place as usize].key()));
-        let all = from as u32..to as u32;
-        match hidden.is_empty() {
-            true => rows.extend(all),
-            false => rows.extend(all.filter(|&row| !hidden.contains(places[row as usize]))),
-        }
+        // Places ascend with the rows: both lists are gone through once.
+        let mut hidden = places.get(from).map(|&first| hidden.range(first..)).into_iter().flatten().peekable();
+        rows.extend((from..to).zip(from as u32..).filter_map(|(at, row)| {
+            while hidden.next_if(|&hidden| hidden < places[at]).is_some() {}
+            (hidden.peek() != Some(&places[at])).then_some(row)
+        }));
     }
     if direction == Direction::Backward {
         rows.reverse();

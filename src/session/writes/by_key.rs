@@ -146,7 +146,7 @@ impl KeyWrite {
                         draft.assign(column, value)?;
                     }
                     budget.take(draft.memory_bytes())?;
-                    let key = draft.key(&self.target)?;
+                    let key = draft.take_key(&self.target)?;
                     let before = match or {
                         Or::Fail if commits => Before::Absent,
                         Or::Replace if commits => Before::Any,

@@ -84,6 +84,17 @@ impl Draft {
         Err(Error::new(ErrorKind::NotNull, message).with_detail(detail))
     }
 
+    /// The same, of a draft whose properties alone are still wanted.
+    pub fn take_key(&mut self, target: &Target) -> Result<Key> {
+        match (self.partition.take(), self.row.take()) {
+            (Some(partition), Some(row)) => Ok(Key::new(partition, row)),
+            (partition, row) => {
+                (self.partition, self.row) = (partition, row);
+                self.key(target)
+            }
+        }
+    }
+
     /// About how much memory it takes.
     pub fn memory_bytes(&self) -> u64 {
         properties_bytes(&self.properties) + 160
