@@ -11,6 +11,7 @@ use crate::formats::key_columns::{KeyColumns, KeyTemplate};
 use crate::formats::notes::{Notes, WarningKind};
 use crate::formats::property_types::NumberedTypes;
 use crate::formats::reading::Reading;
+use crate::formats::reject_line::REASON;
 use crate::formats::service_json::{Fault, twice};
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
@@ -33,6 +34,8 @@ pub(in crate::formats) struct ToolDecoder<'a> {
     options: Arc<ToolOptions>,
     names: NameCache,
     notes: &'a Notes,
+    /// True once it was noted that a last line has to follow.
+    awaits_end: bool,
 }
 
 /// What stands beside the properties.
@@ -57,7 +60,7 @@ enum Kind {
 
 impl<'a> ToolDecoder<'a> {
     pub(in crate::formats) fn new(options: Arc<ToolOptions>, reading: &Reading<'a>) -> Self {
-        Self { options, names: NameCache::new(reading.names), notes: reading.notes }
+        Self { options, names: NameCache::new(reading.names), notes: reading.notes, awaits_end: false }
     }
 
     /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a backup; on a fault nothing is
@@ -67,6 +70,11 @@ impl<'a> ToolDecoder<'a> {
         let tool = self.options.tool;
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);
+        }
+        // Rejects of a backup are no backup any more.
+        if tool == JsonTool::TableUtilities && !self.awaits_end && !members.iter().any(|(key, _)| key == REASON) {
+            self.awaits_end = true;
+            self.notes.await_end();
         }
         let listed = |(name, json): &(_, Json<'_>)| name == "Properties" && matches!(json, Json::Array(_));
         // A property of that name is no list.
@@ -239,7 +247,12 @@ impl<'a> ToolDecoder<'a> {
     /// The first or last line of a backup: the last one says how many entities there are.
     fn note_record(&mut self, mut members: Members<'_>) -> Result<(), Fault> {
         let record_type = take(&mut members, "RecordType");
-        if matches!(record_type, Some(Json::Text(kind)) if kind.eq_ignore_ascii_case("footer")) {
+        let is = |kind: &str| matches!(&record_type, Some(Json::Text(text)) if text.eq_ignore_ascii_case(kind));
+        if is("header") {
+            self.notes.begin_backup();
+        }
+        if is("footer") {
+            self.notes.end_backup();
             let count = match take(&mut members, "RecordCount") {
                 Some(Json::Number(count)) => count.parse().ok(),
                 Some(Json::Text(count)) => count.parse().ok(),
