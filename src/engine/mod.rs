@@ -4,6 +4,7 @@ mod entity_group;
 mod import;
 mod import_tables;
 mod maintenance;
+mod named_types;
 mod open;
 mod progress;
 mod tables;

@@ -128,6 +128,8 @@ pub struct Counts {
     pub warnings: Vec<Warning>,
     /// Types that the input does not name.
     pub assumed: Vec<AssumedType>,
+    /// Properties among those of [`DecodeOptions::types`] that the input has.
+    pub types_met: Vec<Arc<str>>,
 }
 
 /// Whether a source that is read as `format` holds nothing at all, which a table without entities is only in formats of lines. A CSV
@@ -184,6 +186,7 @@ pub fn decode<E: From<Error>>(
         }
         Format::AzuriteDatabase => azurite::decode(source, &reading, &mut counting)?,
     }
+    counts.types_met = reading.types.met(names);
     let found = counts.entities + counts.before_since + counts.rejected;
     let (warnings, assumed) = notes.finish(found, names);
     counts.warnings.extend(warnings);

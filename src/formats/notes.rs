@@ -24,6 +24,8 @@ pub enum WarningKind {
     Truncated,
     /// Something was taken in a way that may not be what was meant.
     Lenient,
+    /// Something was asked for that no input has.
+    Unused,
 }
 
 impl fmt::Display for Warning {

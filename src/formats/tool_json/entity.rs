@@ -193,6 +193,12 @@ impl<'a> ToolDecoder<'a> {
         own: Option<EdmType>,
     ) -> Result<(), Fault> {
         if json == Json::Null {
+            if !self.options.types.is_empty()
+                && let Some(id) = self.names.shared().find(property)
+            {
+                // It occurs, if only as null.
+                self.options.types.get(id);
+            }
             return Ok(());
         }
         let id = self.names.intern(property)?;
