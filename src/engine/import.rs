@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
+use super::beyond_columns::PropertiesMet;
 use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
@@ -111,6 +112,9 @@ pub struct ImportReport {
     /// Of the table afterwards, as its files have them; rows that were replaced since they were written count. Of a dry run: of
     /// the entities read, duplicates left out.
     pub properties: Vec<PropertyReport>,
+    /// Properties of the inputs for which the table has no column left. Their values are all there, in the column `(other)`; of a dry
+    /// run they are among the properties.
+    pub beyond_columns: u64,
 }
 
 /// A property and how many entities have it, by type.
@@ -157,6 +161,7 @@ impl Engine {
             names: Arc::new(PropertyNames::new()),
             options,
             counts: options.dry_run.then(RefCell::default),
+            met: RefCell::new(PropertiesMet::beside(target.columns.len())),
             spill_folder: paths::spill(&format!("import-{}", target.id)),
         };
         let mut report = ImportReport::default();
@@ -176,6 +181,7 @@ impl Engine {
         // Unless it has been dropped since.
         if let Some(table) = committed.catalog.table(&self.account, &name) {
             self.describe(&committed, table, &mut report)?;
+            report.beyond_columns = run.met.borrow().beyond(&table.columns, &run.names);
         }
         Ok(report)
     }
@@ -235,6 +241,7 @@ struct Import<'a> {
     options: &'a ImportOptions,
     /// Of a dry run: how many entities have each property, by number and type.
     counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
+    met: RefCell<PropertiesMet>,
     spill_folder: String,
 }
 
@@ -362,6 +369,7 @@ impl Import<'_> {
                 }
                 let room = REJECTS_LISTED_MAX.saturating_sub(report.rejects.len());
                 report.rejects.extend(chunk.rejects.into_iter().take(room));
+                self.met.borrow_mut().note(&chunk.rows, &self.names);
                 sink(chunk.rows)
             })?;
         types.meet(&counts.types_met, counts.entities + counts.rejected + counts.before_since > 0);

@@ -96,7 +96,8 @@ fn a_table_with_thousands_of_properties_keeps_them_all() {
         let properties: Vec<String> = (0..40).map(|p| format!("\"P{}\":{}", i * 40 + p, p)).collect();
         text.push_str(&format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{i:03}\",{}}}\n", properties.join(",")));
     }
-    import(&engine, "Wide", &text, 1 << 20).expect("imports");
+    let report = import(&engine, "Wide", &text, 1 << 20).expect("imports");
+    assert_eq!((report.properties.len(), report.beyond_columns), (500, 1_500));
     let found = entities(&engine, "Wide").expect("a table");
     for (i, entity) in found.iter().enumerate() {
         assert_eq!(entity.properties().len(), 40);
@@ -109,6 +110,9 @@ fn a_table_with_thousands_of_properties_keeps_them_all() {
         r#"SELECT other_property("(other)", 'P1999') FROM Wide WHERE "RowKey" = '049'"#,
     );
     assert_eq!(last.expect("answers"), ["39"]);
+    // Those that have columns already are not among them, nor are those without values.
+    let line = r#"{"PartitionKey":"p","RowKey":"000","P0":0,"P1999":1,"New":2,"Null":null}"#;
+    assert_eq!(import(&engine, "Wide", line, 1 << 20).expect("imports").beyond_columns, 2);
 }
 
 #[test]
