@@ -193,11 +193,19 @@ fn copy_to_files() {
         text("COPY (SELECT rowkey, lastname FROM people ORDER BY 1) TO 'FILE' (FORMAT csv, HEADER)", "a"),
         "RowKey,LastName\n\"\",\n0001,Jones\n0002,Ng\n0003,Rossi\n"
     );
-    assert_eq!(
-        text("COPY (SELECT 1, NULL) TO 'FILE'", "b.csv"),
-        "1\t\\N\n",
-        "PostgreSQL's text unless something is said"
-    );
+    // Where no format is named, the name of the file says it.
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE'", "b"), "1\t\\N\n", "PostgreSQL's text unless something is said");
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE'", "b.txt"), "1\t\\N\n");
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE' (FORMAT text)", "b.csv"), "1\t\\N\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, NULL AS t) TO 'FILE'", "b.csv"), "n,t\n1,\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, 'a' AS t) TO 'FILE' (DELIMITER ';', HEADER false)", "b.csv"), "1;a\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, 'a' AS t) TO 'FILE' DELIMITER ';'", "b.csv"), "n;t\n1;a\n");
+    let typed = text("COPY people TO 'FILE'", "b.csv");
+    assert!(typed.starts_with("PartitionKey,RowKey,Timestamp,Age,Age@type,"), "as rowkey export writes it: {typed}");
+    assert_eq!(text("COPY people (rowkey, age) TO 'FILE'", "b.csv").lines().next(), Some("RowKey,Age"));
+    assert!(written("COPY people TO 'FILE'", "b.csv.gz").starts_with(&[0x1f, 0x8b]));
+    assert!(written("COPY people TO 'FILE'", "b.jsonl.zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    assert!(text("COPY people TO 'FILE'", "b.json").starts_with("{\"odata.metadata\":"));
     assert_eq!(text("COPY (SELECT 1 AS n) TO 'FILE' (FORMAT ndjson)", "c"), "{\"n\":1}\n");
     assert_eq!(text("COPY (SELECT 2 AS n) TO 'FILE'", "c.ndjson"), "{\"n\":2}\n");
     assert_eq!(
@@ -216,6 +224,9 @@ fn copy_to_files() {
         ("COPY (SELECT 1) TO PROGRAM 'sh'", "runs no programs"),
         ("COPY people FROM 'in.csv'", "COPY reads no files"),
         ("COPY people TO 'x' (FORMAT parquet, HEADER)", "not available with FORMAT parquet"),
+        ("COPY people TO 'x.parquet' (HEADER)", "not available with FORMAT parquet"),
+        ("COPY people TO 'x.ndjson' HEADER", "not available with FORMAT ndjson"),
+        ("COPY people TO 'x.parquet.gz'", "compressed inside"),
         ("COPY people TO 'x' (FORMAT xml)", "COPY format \"xml\" not recognized"),
     ] {
         let run = copy(sql);

@@ -97,12 +97,7 @@ fn summary(report: &ExportReport, arguments: &ExportArguments, took: Duration) -
 /// What the arguments say of the format, the layout and the compression, and what the name of the output says where they do not.
 fn options(arguments: &ExportArguments) -> Result<ExportOptions, Failure> {
     let compression_of_name = Compression::of_path(&arguments.output);
-    let plain = match compression_of_name {
-        Some(_) => arguments.output.with_extension(""),
-        None => arguments.output.clone(),
-    };
-    let of_name = plain.extension().and_then(|extension| extension.to_str()).and_then(ExportFormat::of_extension);
-    let format = match (arguments.format, of_name) {
+    let format = match (arguments.format, ExportFormat::of_path(&arguments.output)) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) if arguments.pages => ExportFormat::ServiceJson,
         (None, None) if arguments.partition_by_key => ExportFormat::Parquet,
