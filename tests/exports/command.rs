@@ -178,6 +178,44 @@ fn nothing_is_replaced_or_left_half_written() {
 }
 
 #[test]
+fn properties_without_columns_are_not_exported_as_bytes() {
+    let scratch = Scratch::new("wide").expect("a folder");
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let properties = |of: std::ops::Range<u32>| of.map(|p| format!("\"P{p:03}\":{p}")).collect::<Vec<_>>().join(",");
+    let lines = (0..3).map(|row| {
+        format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\",{}}}\n", properties(row * 200..row * 200 + 200))
+    });
+    fs::write(path("in.ndjson"), lines.collect::<String>()).expect("writes");
+    let data = path("data");
+    let run = well(&["import", "--data", &data, "--table", "Wide", &path("in.ndjson")]);
+    assert!(run.out.contains("and 100 properties more, for which no column is left"), "{}", run.out);
+    for name in ["a.parquet", "a.csv", "a.json", "a.ndjson"] {
+        let run = rowkey(&["export", "--data", &data, "--query", "select * from wide", "-o", &path(name)]);
+        assert!(run.code == 1 && run.err.contains("\"(other)\"") && run.err.contains("--table"), "{name}: {}", run.err);
+        assert!(!Path::new(&path(name)).exists());
+        // Whole entities have all of them.
+        well(&["export", "--data", &data, "--table", "wide", "-o", &path(name)]);
+        let again = path(&format!("data of {name}"));
+        well(&["import", "--data", &again, "--table", "Wide", &path(name)]);
+        let asked = well(&[
+            "sql",
+            "--data",
+            &again,
+            "--output",
+            "csv",
+            "select p000, other_property(\"(other)\", 'P599') from wide order by rowkey",
+        ]);
+        assert!(asked.out.ends_with("\n0,\n,\n,599\n"), "{name}: {}", asked.out);
+    }
+    let query = "select rowkey, p000, other_property(\"(other)\", 'P599') as last from wide where rowkey = '2'";
+    well(&["export", "--data", &data, "--query", query, "-o", &path("some.ndjson")]);
+    assert_eq!(
+        fs::read_to_string(path("some.ndjson")).expect("a file"),
+        "{\"RowKey\":\"2\",\"P000\":null,\"last\":\"599\"}\n"
+    );
+}
+
+#[test]
 fn copy_to_files() {
     let scratch = Scratch::new("copy").expect("a folder");
     let data = filled(scratch.path());

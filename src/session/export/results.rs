@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
@@ -11,8 +11,10 @@ use crate::formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter,
 use crate::session::copy::{CopyOptions, CopyOut};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::portal::Rows;
+use crate::session::prepared::Column;
 use crate::session::session::{Outcome, Session};
 use crate::sql_types::{DateFormat, DateStyle, TextStyle};
+use crate::storage::run::OTHER_COLUMN;
 
 /// Rows written at a time.
 const BATCH_ROWS_MAX: usize = 1024;
@@ -52,6 +54,7 @@ pub(in crate::session) async fn write_rows(
     let progress = &options.progress;
     let target = options.target(destination, account, TABLE);
     let columns = Arc::clone(&rows.columns);
+    refuse_other(&columns)?;
     let is_entities = matches!(options.format, ExportFormat::TypedCsv | ExportFormat::ServiceJson);
     if options.layout != Layout::OneFile && !is_entities {
         return Err(Error::new(ErrorKind::Invalid, "rows of a query are written to one file"));
@@ -110,6 +113,23 @@ pub(in crate::session) async fn write_rows(
         }
     }
     Ok(progress.report(notes))
+}
+
+/// Refuses the column of properties without columns: what is in it is ours, and nobody could read it back.
+fn refuse_other(columns: &[Column]) -> Result<()> {
+    let is_other = |column: &Column| {
+        let is_bytes = matches!(column.field.data_type(), DataType::Binary | DataType::BinaryView);
+        column.field.name() == OTHER_COLUMN && is_bytes
+    };
+    if !columns.iter().any(is_other) {
+        return Ok(());
+    }
+    let message = format!(
+        "column \"{OTHER_COLUMN}\" holds all properties without a column of their own, in a form that is not for export"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message).with_hint(format!(
+        "export whole entities with --table, and --where for some of them; or select columns, and other_property(\"{OTHER_COLUMN}\", 'Name') for a property without one"
+    )))
 }
 
 /// Writes rows as lines of COPY.
