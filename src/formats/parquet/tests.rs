@@ -268,6 +268,37 @@ fn decode_with_keys(batch: &RecordBatch, partition: Option<&str>, row: Option<&s
 type Keyed = (Vec<Key>, Vec<String>, Vec<String>);
 
 #[test]
+fn keys_of_numbers_are_their_decimal_text() {
+    let column = |name: &str, array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);
+    let columns = batch(vec![
+        column("Small", Arc::new(Int16Array::from(vec![Some(-7), Some(8), None]))),
+        column("Big", Arc::new(UInt64Array::from(vec![9_007_199_254_740_993, 12, 1]))),
+        column("RowKey", Arc::new(Int64Array::from(vec![10, 9, 8]))),
+    ]);
+    let (keys, rejects, _) = decode_with_keys(&columns, Some("Small"), Some("RowKey")).unwrap();
+    assert_eq!(keys, [Key::new("-7", "10"), Key::new("8", "9")]);
+    assert_eq!(rejects, ["PartitionKey is made of \"Small\", which is null here"]);
+    let (keys, rejects, _) = decode_with_keys(&columns, Some("{Small}-x"), Some("Big")).unwrap();
+    assert_eq!(keys, [Key::new("-7-x", "9007199254740993"), Key::new("8-x", "12")]);
+    assert_eq!(rejects.len(), 1, "{rejects:?}");
+    for (partition, row, expected) in [
+        (
+            Some("Small"),
+            None,
+            "it holds Int64; --rk-column RowKey, or a text with columns in it such as --rk-column '{RowKey}'",
+        ),
+        (
+            None,
+            Some("Big"),
+            "is missing; a key is made of others with --pk-column Country, or --pk-column '{Country}-{City}'",
+        ),
+    ] {
+        let message = decode_with_keys(&columns, partition, row).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn times_between_ticks_are_told() {
     let nanos = |values: Vec<Option<i64>>| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(values)) };
     let column = |name: &str, array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::keys::{KeyCache, KeyKind};
 use super::parser::{Number, Parser};
 use crate::formats::convert;
+use crate::formats::key_columns::key_option_of_its_own;
 use crate::formats::property_types::NumberedTypes;
 use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
 use crate::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
@@ -303,13 +304,22 @@ pub(super) fn key_text<'a>(
         return Err(twice(what));
     }
     if parser.peek() != Some(b'"') {
-        return Err(Fault::Refused(format!("{what} is a string and never null")));
+        let is_number = matches!(parser.peek(), Some(b'-' | b'0'..=b'9'));
+        return Err(no_key_text(what, is_number));
     }
     *to = Some(match parser.plain_string() {
         Some(text) => Cow::Borrowed(text),
         None => Cow::Owned(parser.string(scratch)?.to_owned()),
     });
     Ok(())
+}
+
+/// The fault of a key that is no text.
+pub(in crate::formats) fn no_key_text(key: &str, is_number: bool) -> Fault {
+    Fault::Refused(match is_number {
+        true => format!("{key} is a string, and this is a number; {}", key_option_of_its_own(key)),
+        false => format!("{key} is a string and never null"),
+    })
 }
 
 pub(in crate::formats) fn twice(what: &str) -> Fault {

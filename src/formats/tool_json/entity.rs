@@ -12,7 +12,7 @@ use crate::formats::notes::{Notes, WarningKind};
 use crate::formats::property_types::NumberedTypes;
 use crate::formats::reading::Reading;
 use crate::formats::reject_line::REASON;
-use crate::formats::service_json::{Fault, twice};
+use crate::formats::service_json::{Fault, no_key_text, twice};
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
 
@@ -296,9 +296,10 @@ fn declared_types(members: &Members<'_>) -> Result<Vec<(String, EdmType)>, Fault
 }
 
 fn set_key(to: &mut Option<String>, key: &str, json: Json<'_>) -> Result<(), Fault> {
+    let is_number = matches!(json, Json::Number(_));
     let text = match value::value(JsonTool::Any, key, json, None)? {
         Some(Value::String(text)) => text,
-        _ => return Err(Fault::Refused(format!("{key} is a string and never null"))),
+        _ => return Err(no_key_text(key, is_number)),
     };
     match to.replace(text) {
         None => Ok(()),
