@@ -212,6 +212,39 @@ fn keys_are_made_of_columns_and_rejects_are_imported_again() -> Outcome<()> {
     Ok(())
 }
 
+/// What could not be taken apart is in the file of rejects as it was, and stays a reject until it is mended.
+#[test]
+fn rejected_lines_are_rejected_again() -> Outcome<()> {
+    use rowkey::formats::{KeyColumns, KeyTemplate, RejectsFile};
+    let own = KeyColumns { partition: Some(KeyTemplate::parse("PartitionKey")?), row: None };
+    for keys in [KeyColumns::default(), own] {
+        let path = std::env::temp_dir().join(format!("rowkey-lines-{}.ndjson", std::process::id()));
+        let again = path.with_extension("again.ndjson");
+        drop((std::fs::remove_file(&path), std::fs::remove_file(&again)));
+        let options = |path: &Path| -> Outcome<ImportOptions> {
+            let rejects = Some(std::sync::Arc::new(RejectsFile::new(path)?));
+            Ok(ImportOptions { keys: keys.clone(), rejects, ..ImportOptions::default() })
+        };
+        let csv = "PartitionKey,RowKey,N\na,1,5\na,2,5,6\na,\"3\"x,7\n";
+        let source = |text: String| vec![Source::stream("in", Box::new(std::io::Cursor::new(text)))];
+        let (report, entities) = import(source(csv.to_owned()), options(&path)?)?;
+        assert_eq!((report.rejected, entities.len()), (2, 1));
+        let written = std::fs::read_to_string(&path)?;
+        let (report, entities) = import(source(written.clone()), options(&again)?)?;
+        assert_eq!((report.rejected, entities.len()), (2, 0), "{written}");
+        assert!(report.rejects[0].reason.contains("\"a,2,5,6\"; write it as members"), "{}", report.rejects[0]);
+        // And from there once more; what is mended is taken.
+        let once_more = std::fs::read_to_string(&again)?;
+        assert_eq!(once_more.lines().count(), 2, "{once_more}");
+        let mended = once_more.replace(r#""odata.record":"a,2,5,6""#, r#""PartitionKey":"a","RowKey":"2""#);
+        let without = ImportOptions { keys: keys.clone(), ..ImportOptions::default() };
+        let (report, entities) = import(source(mended), without)?;
+        assert_eq!((report.rejected, entities.len()), (1, 1), "{:?}", report.rejects);
+        drop((std::fs::remove_file(&path), std::fs::remove_file(&again)));
+    }
+    Ok(())
+}
+
 /// SplitMix64.
 struct Random(u64);
 

@@ -11,7 +11,7 @@ use crate::formats::key_columns::{KeyColumns, KeyTemplate};
 use crate::formats::notes::{Notes, WarningKind};
 use crate::formats::property_types::NumberedTypes;
 use crate::formats::reading::Reading;
-use crate::formats::reject_line::REASON;
+use crate::formats::reject_line::{REASON, RECORD, refused_record};
 use crate::formats::service_json::{Fault, no_key_text, twice};
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
@@ -68,6 +68,11 @@ impl<'a> ToolDecoder<'a> {
     pub(in crate::formats) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
+        if let Some((_, Json::Text(record))) = members.iter().find(|(key, _)| key == RECORD)
+            && members.iter().all(|(key, _)| key.starts_with("odata."))
+        {
+            return Err(Fault::Refused(refused_record(record)));
+        }
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);
         }
