@@ -178,6 +178,36 @@ fn nothing_is_replaced_or_left_half_written() {
 }
 
 #[test]
+fn the_empty_key_and_what_hive_calls_it_are_two_folders() {
+    let scratch = Scratch::new("hive").expect("a folder");
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let lines = |keys: &[&str]| -> String {
+        keys.iter().map(|key| format!("{{\"PartitionKey\":\"{key}\",\"RowKey\":\"1\"}}\n")).collect()
+    };
+    fs::write(path("in.ndjson"), lines(&["", "__HIVE_DEFAULT_PARTITION__", "%5F_HIVE_DEFAULT_PARTITION__"]))
+        .expect("writes");
+    let (data, again) = (path("data"), path("again"));
+    let asked =
+        |data: &str| well(&["sql", "--data", data, "--output", "csv", "select partitionkey from keys order by 1"]).out;
+    well(&["import", "--data", &data, "--table", "Keys", &path("in.ndjson")]);
+    well(&["export", "--data", &data, "--table", "Keys", "--partition-by-key", "-o", &path("hive")]);
+    let mut folders: Vec<_> =
+        fs::read_dir(path("hive")).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    folders.sort();
+    assert_eq!(
+        folders,
+        [
+            "PartitionKey=%255F_HIVE_DEFAULT_PARTITION__",
+            "PartitionKey=%5F_HIVE_DEFAULT_PARTITION__",
+            "PartitionKey=__HIVE_DEFAULT_PARTITION__"
+        ]
+    );
+    well(&["import", "--data", &again, "--table", "Keys", &path("hive")]);
+    assert_eq!(asked(&again), asked(&data));
+    assert_eq!(asked(&again).lines().count(), 4);
+}
+
+#[test]
 fn properties_without_columns_are_not_exported_as_bytes() {
     let scratch = Scratch::new("wide").expect("a folder");
     let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
