@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::lossless::files_below;
 use crate::scratch::Scratch;
@@ -205,6 +206,37 @@ fn the_empty_key_and_what_hive_calls_it_are_two_folders() {
     well(&["import", "--data", &again, "--table", "Keys", &path("hive")]);
     assert_eq!(asked(&again), asked(&data));
     assert_eq!(asked(&again).lines().count(), 4);
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    let scratch = Scratch::new("signals").expect("a folder");
+    let data = filled(scratch.path());
+    let out = scratch.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    let listed =
+        || fs::read_dir(&out).expect("a folder").map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>();
+    for (signal, name, code) in [("-INT", "a.ndjson", 130), ("-TERM", "b.csv.gz", 143), ("-TERM", "c.parquet", 143)] {
+        let query = "select 'p' as \"PartitionKey\", n::text as \"RowKey\" from generate_series(1, 4000000000) as g(n)";
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
+        command.args(["export", "--data", &data, "--query", query, "-o"]).arg(out.join(name));
+        let mut export = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("runs");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while listed().is_empty() {
+            assert!(
+                Instant::now() < deadline && export.try_wait().expect("a state").is_none(),
+                "{name} was never begun"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let sent = Command::new("kill").args([signal, &export.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let ended = export.wait_with_output().expect("ends");
+        let err = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(code), "{name}: {err}");
+        assert!(err.contains("the export was interrupted"), "{name}: {err}");
+        assert_eq!(listed(), Vec::<std::path::PathBuf>::new(), "{name}");
+    }
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub(in crate::session) async fn write_rows(
             while let Some(batch) = rows.next(BATCH_ROWS_MAX).await? {
                 writer.write(&entities.rows(&batch)?)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             writer.finish()?;
             notes.push("times of a query are whole microseconds; --table and --where keep all seven digits".to_owned());
@@ -83,6 +84,7 @@ pub(in crate::session) async fn write_rows(
                 lines.push(&batch, &mut out)?;
                 output.put(&out)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             output.finish()?;
             notes.push("types are those of JSON; --table and --where keep those of entities".to_owned());
@@ -106,6 +108,7 @@ pub(in crate::session) async fn write_rows(
                 let (Some(batch), Some(writer)) = (batch, writer.as_mut()) else { break };
                 writer.write(&batch)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             if let Some(writer) = writer {
                 writer.finish()?;
@@ -144,6 +147,8 @@ pub(in crate::session) async fn write_lines(
         output.put(&out)?;
         out.clear();
         options.progress.add(batch.num_rows() as u64);
+        // A caller who wants it to end need not wait for the last row.
+        tokio::task::yield_now().await;
     }
     output.put(&out)?;
     Ok(output.finish()?)
