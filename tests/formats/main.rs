@@ -33,7 +33,7 @@ const fn case(path: &'static str, types: &'static str, timestamp_digits: usize) 
     Case { path, types, timestamp_digits, without: &[] }
 }
 
-const CASES: [Case; 24] = [
+const CASES: [Case; 25] = [
     case("rest-minimalmetadata.json", "", 7),
     case("rest-fullmetadata.json", "", 7),
     case("rest-nometadata.json", UNTYPED_TEXTS, 7),
@@ -42,6 +42,7 @@ const CASES: [Case; 24] = [
     case("pandas.csv", ALL_UNTYPED, 0),
     case("pandas.parquet", "Count=Int32,Ref=Guid", 0),
     case("pandas-int96.parquet", "Count=Int32,Ref=Guid", 0),
+    case("pandas-crc.parquet", "Count=Int32,Ref=Guid", 0),
     case("js.json", "At=DateTime,Big=Int64,Price=Double", 7),
     case("js-no-conversion.json", "Price=Double", 7),
     case("azure-storage.json", "Price=Double", 7),
@@ -209,6 +210,24 @@ fn keys_are_made_of_columns_and_rejects_are_imported_again() -> Outcome<()> {
         assert!(entities.contains_key(&("fr-ab".to_owned(), "3".to_owned())));
         std::fs::remove_file(&path)?;
     }
+    Ok(())
+}
+
+#[test]
+fn checksums_of_parquet_pages_are_verified() -> Outcome<()> {
+    let mut bytes = std::fs::read(data().join("pandas-crc.parquet"))?;
+    let read = |bytes: &[u8]| {
+        let source = Source::stream("crc.parquet", Box::new(std::io::Cursor::new(bytes.to_vec())));
+        import(vec![source], ImportOptions::default())
+            .map(|(report, _)| report.entities)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&bytes), Ok(5));
+    // In the page of texts; later on the text is in statistics, which are not read.
+    let at = bytes.windows(9).position(|text| text == b"only here").ok_or("the text is gone")?;
+    bytes[at] ^= 1;
+    let error = read(&bytes).expect_err("a page is damaged");
+    assert!(error.contains("crc.parquet") && error.contains("checksum mismatch"), "{error}");
     Ok(())
 }
 
