@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
+use super::beyond_columns::PropertiesMet;
+use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
 use crate::files::paths;
@@ -52,7 +54,8 @@ pub struct ImportOptions {
     pub rejects: Option<Arc<RejectsFile>>,
     /// Reads, sorts and compares everything, reports, and leaves the table as it is.
     pub dry_run: bool,
-    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]).
+    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), and types of properties that no input has
+    /// ([`WarningKind::Unused`]).
     pub strict: bool,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.
@@ -109,6 +112,9 @@ pub struct ImportReport {
     /// Of the table afterwards, as its files have them; rows that were replaced since they were written count. Of a dry run: of
     /// the entities read, duplicates left out.
     pub properties: Vec<PropertyReport>,
+    /// Properties of the inputs for which the table has no column left. Their values are all there, in the column `(other)`; of a dry
+    /// run they are among the properties.
+    pub beyond_columns: u64,
 }
 
 /// A property and how many entities have it, by type.
@@ -122,6 +128,18 @@ impl Engine {
     /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is visible at once at the end,
     /// or nothing. Of a database of Azurite the table of the same name is taken. Blocks, and uses threads of its own.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
+        self.import_as_one_of(table, sources, options, &mut NamedTypes::of(&options.types), true)
+    }
+
+    /// The same for one of several tables; the types that none of them needs are told with the last.
+    pub(super) fn import_as_one_of(
+        &self,
+        table: &str,
+        sources: Vec<Source>,
+        options: &ImportOptions,
+        types: &mut NamedTypes,
+        is_last: bool,
+    ) -> Result<ImportReport> {
         let name = TableName::parse(table)?;
         let _job = self.store.wait_for_job(self.account.as_str(), name.as_str(), Work::Import)?;
         // What is imported is merged with what was written before; what is written from now on stays on top.
@@ -143,10 +161,11 @@ impl Engine {
             names: Arc::new(PropertyNames::new()),
             options,
             counts: options.dry_run.then(RefCell::default),
+            met: RefCell::new(PropertiesMet::beside(target.columns.len())),
             spill_folder: paths::spill(&format!("import-{}", target.id)),
         };
         let mut report = ImportReport::default();
-        let merged = run.merge(sources, &target, &mut report)?;
+        let merged = run.merge(sources, &target, &mut report, types, is_last)?;
         let IngestReport { inserted, replaced, unchanged, older } = merged.report;
         (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
         if let Some(rejects) = &options.rejects {
@@ -162,6 +181,7 @@ impl Engine {
         // Unless it has been dropped since.
         if let Some(table) = committed.catalog.table(&self.account, &name) {
             self.describe(&committed, table, &mut report)?;
+            report.beyond_columns = run.met.borrow().beyond(&table.columns, &run.names);
         }
         Ok(report)
     }
@@ -221,6 +241,7 @@ struct Import<'a> {
     options: &'a ImportOptions,
     /// Of a dry run: how many entities have each property, by number and type.
     counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
+    met: RefCell<PropertiesMet>,
     spill_folder: String,
 }
 
@@ -231,7 +252,14 @@ struct Merged {
 
 impl Import<'_> {
     /// Everything up to the commit: run files are written and durable, and nothing names them.
-    fn merge(&self, sources: Vec<Source>, table: &Arc<Table>, report: &mut ImportReport) -> Result<Merged> {
+    fn merge(
+        &self,
+        sources: Vec<Source>,
+        table: &Arc<Table>,
+        report: &mut ImportReport,
+        types: &mut NamedTypes,
+        is_last: bool,
+    ) -> Result<Merged> {
         let progress = &self.options.progress;
         progress.enter("reading");
         let store = &self.engine.store;
@@ -251,15 +279,20 @@ impl Import<'_> {
         };
         let mut sorter = Sorter::new(Arc::clone(store.files().store()), &*self.spill_folder, sorting);
         for source in sources {
-            self.decode(source, report, &mut |rows| {
+            self.decode(source, report, types, &mut |rows| {
                 for batch in sorter.push(rows).map_err(storage::Error::from)? {
                     ingest.push(&batch)?;
                 }
                 Ok(())
             })?;
         }
+        types.look_for_likes(&self.names);
+        if is_last {
+            // First, as the most likely mistake of whoever imports.
+            report.warnings.splice(0..0, types.warnings());
+        }
         if self.options.strict
-            && let Some(warning) = report.warnings.iter().find(|warning| warning.kind == WarningKind::Truncated)
+            && let Some(warning) = report.warnings.iter().find(|warning| warning.kind != WarningKind::Lenient)
         {
             let error = Error::new(ErrorKind::Invalid, warning.to_string());
             return Err(error.with_hint("this is only a warning unless the import is strict"));
@@ -305,6 +338,7 @@ impl Import<'_> {
         &self,
         mut source: Source,
         report: &mut ImportReport,
+        types: &mut NamedTypes,
         sink: &mut dyn FnMut(Rows) -> Result<()>,
     ) -> Result<()> {
         let format = match self.options.format {
@@ -335,8 +369,10 @@ impl Import<'_> {
                 }
                 let room = REJECTS_LISTED_MAX.saturating_sub(report.rejects.len());
                 report.rejects.extend(chunk.rejects.into_iter().take(room));
+                self.met.borrow_mut().note(&chunk.rows, &self.names);
                 sink(chunk.rows)
             })?;
+        types.meet(&counts.types_met, counts.entities + counts.rejected + counts.before_since > 0);
         report.entities += counts.entities;
         report.rejected += counts.rejected;
         report.before_since += counts.before_since;

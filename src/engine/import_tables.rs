@@ -1,6 +1,7 @@
 //! Importing files that hold several tables.
 
 use super::import::{ImportOptions, ImportReport};
+use super::named_types::NamedTypes;
 use super::open::Engine;
 use crate::formats::{Format, Source, StoredTable};
 use crate::model::TableName;
@@ -63,8 +64,10 @@ impl Engine {
             }
         }
         let options = ImportOptions { format: None, ..options.clone() };
-        for StoredTable { table, source, .. } in chosen {
-            let report = self.import(&table, vec![source], &options)?;
+        let mut types = NamedTypes::of(&options.types);
+        let last = chosen.len().saturating_sub(1);
+        for (at, StoredTable { table, source, .. }) in chosen.into_iter().enumerate() {
+            let report = self.import_as_one_of(&table, vec![source], &options, &mut types, at == last)?;
             done(&table, report);
         }
         Ok(skipped)

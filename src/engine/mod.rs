@@ -1,9 +1,11 @@
 //! The lifetime of a data folder in a process: opening it, importing into it, keeping it in shape.
 
+mod beyond_columns;
 mod entity_group;
 mod import;
 mod import_tables;
 mod maintenance;
+mod named_types;
 mod open;
 mod progress;
 mod tables;

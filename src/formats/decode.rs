@@ -7,7 +7,7 @@ use super::assumed::AssumedType;
 use super::error::{Error, Reject};
 use super::format::Format;
 use super::key_columns::KeyColumns;
-use super::notes::{Notes, Warning};
+use super::notes::{Notes, Warning, WarningKind};
 use super::property_types::PropertyTypes;
 use super::reading::Reading;
 use super::source::Source;
@@ -128,12 +128,26 @@ pub struct Counts {
     pub warnings: Vec<Warning>,
     /// Types that the input does not name.
     pub assumed: Vec<AssumedType>,
+    /// Properties among those of [`DecodeOptions::types`] that the input has.
+    pub types_met: Vec<Arc<str>>,
+}
+
+/// Whether a source that is read as `format` holds nothing at all, which a table without entities is only in formats of lines. A CSV
+/// without its first line, and Parquet without its footer, are refused as what they are.
+fn holds_nothing(source: &mut Source, format: Format) -> Result<bool, Error> {
+    match format {
+        Format::ServiceJson | Format::Tool(_) => {
+            let first = source.first_bytes()?;
+            Ok(first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&first).iter().all(u8::is_ascii_whitespace))
+        }
+        Format::Parquet | Format::TypedCsv | Format::AzuriteDatabase => Ok(false),
+    }
 }
 
 /// Decodes a source and gives its chunks to `sink`, on the calling thread and in the order of the input. An error of
 /// the sink ends the decoding and is returned.
 pub fn decode<E: From<Error>>(
-    source: Source,
+    mut source: Source,
     format: Format,
     names: &Arc<PropertyNames>,
     options: &DecodeOptions,
@@ -141,6 +155,10 @@ pub fn decode<E: From<Error>>(
     sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
 ) -> Result<Counts, E> {
     let notes = Notes::new(Arc::clone(source.name()));
+    if holds_nothing(&mut source, format)? {
+        let reason = "it holds nothing, not even an empty array: the export may have failed";
+        notes.warn(WarningKind::Truncated, reason);
+    }
     let reading = Reading { names, options, progress, notes: &notes, types: options.types.numbered(names) };
     let mut counts = Counts { warnings: source.warnings().to_vec(), ..Counts::default() };
     let mut counting = |mut chunk: Chunk| {
@@ -168,6 +186,7 @@ pub fn decode<E: From<Error>>(
         }
         Format::AzuriteDatabase => azurite::decode(source, &reading, &mut counting)?,
     }
+    counts.types_met = reading.types.met(names);
     let found = counts.entities + counts.before_since + counts.rejected;
     let (warnings, assumed) = notes.finish(found, names);
     counts.warnings.extend(warnings);

@@ -1,5 +1,6 @@
 //! The formats and how they are told apart.
 
+use super::key_columns::key_option;
 use super::tool_json::{self, JsonTool};
 use super::typed_csv;
 
@@ -88,7 +89,11 @@ impl Format {
             Some(_) => {
                 let shown: String = String::from_utf8_lossy(text).trim_start().chars().take(20).collect();
                 let shown = shown.escape_debug();
-                Err(format!("neither JSON nor Parquet nor a CSV with PartitionKey and RowKey begins with \"{shown}\""))
+                Err(format!(
+                    "neither JSON nor Parquet nor a CSV with PartitionKey and RowKey begins with \"{shown}\"; of a CSV with other columns, keys are made with {}, and {}",
+                    key_option("PartitionKey"),
+                    key_option("RowKey")
+                ))
             }
         }
     }

@@ -26,6 +26,26 @@ impl KeyColumns {
     }
 }
 
+/// The option with which a key is made of other columns, and how it is written.
+pub(super) fn key_option(key: &str) -> &'static str {
+    match key {
+        "RowKey" => "--rk-column Id, or --rk-column '{City}-{Id}' of several columns",
+        _ => "--pk-column Country, or --pk-column '{Country}-{City}' of several columns",
+    }
+}
+
+/// The same where the column has the right name and other values than texts: their text is taken.
+pub(super) fn key_option_of_its_own(key: &str) -> &'static str {
+    match key {
+        "RowKey" => {
+            "--rk-column RowKey, or a text with columns in it such as --rk-column '{RowKey}', makes keys of their text"
+        }
+        _ => {
+            "--pk-column PartitionKey, or a text with columns in it such as --pk-column '{PartitionKey}', makes keys of their text"
+        }
+    }
+}
+
 /// A key as text with columns in it: `Country`, or `{Country}-{City}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyTemplate {

@@ -24,12 +24,23 @@ pub enum WarningKind {
     Truncated,
     /// Something was taken in a way that may not be what was meant.
     Lenient,
+    /// Something was asked for that no input has.
+    Unused,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.input, self.reason)
     }
+}
+
+/// First and last lines of backups that have such.
+#[derive(Debug, Default)]
+struct Ends {
+    begun: u64,
+    ended: u64,
+    /// Some entity is of a backup, be its first line there or not.
+    awaited: bool,
 }
 
 /// Gathers them from the threads that read one source.
@@ -44,6 +55,7 @@ struct Inner {
     warnings: Vec<Warning>,
     /// Entities that the input says it holds, rejected ones counted.
     declared_entities: Option<u64>,
+    ends: Ends,
     samples: TypeSamples,
 }
 
@@ -68,14 +80,36 @@ impl Notes {
         *declared = Some(declared.unwrap_or(0).saturating_add(entities));
     }
 
+    /// Notes the first line of a backup, which promises a last one.
+    pub(super) fn begin_backup(&self) {
+        self.lock().ends.begun += 1;
+    }
+
+    /// Notes the last line of a backup.
+    pub(super) fn end_backup(&self) {
+        self.lock().ends.ended += 1;
+    }
+
+    /// Notes an entity that a last line has to follow.
+    pub(super) fn await_end(&self) {
+        self.lock().ends.awaited = true;
+    }
+
     pub(super) fn add_samples(&self, samples: &TypeSamples) {
         self.lock().samples.add(samples);
     }
 
     /// Ends the source, of which so many entities were found.
     pub(super) fn finish(self, found: u64, names: &PropertyNames) -> (Vec<Warning>, Vec<AssumedType>) {
-        let declared = self.lock().declared_entities;
-        if let Some(declared) = declared.filter(|declared| *declared != found) {
+        let (declared, is_cut) = {
+            let inner = self.lock();
+            let Ends { begun, ended, awaited } = inner.ends;
+            (inner.declared_entities, ended < begun.max(u64::from(awaited)))
+        };
+        if is_cut {
+            let reason = "the last line is missing, which says how many entities there are: the backup is incomplete";
+            self.warn(WarningKind::Truncated, reason);
+        } else if let Some(declared) = declared.filter(|declared| *declared != found) {
             let reason = format!("the last line says that there are {declared} entities, {found} were found");
             self.warn(WarningKind::Truncated, reason);
         }

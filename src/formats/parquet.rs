@@ -34,6 +34,7 @@ pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::assumed::{TypeSamples, Typing};
 use super::decode::Chunk;
 use super::error::{Error, Reject};
+use super::notes::WarningKind;
 use super::ordered;
 use super::place::Place;
 use super::reading::Reading;
@@ -83,6 +84,12 @@ fn decode_batch(
     batch: &RecordBatch,
 ) -> Result<Chunk, Error> {
     let columns = BatchColumns::of(input, layout, batch)?;
+    for column in columns.cut() {
+        let reason = format!(
+            "column \"{column}\" has times finer than 100 ns, which is what a DateTime holds: they were rounded down"
+        );
+        reading.notes.warn(WarningKind::Lenient, reason);
+    }
     let mut chunk = Chunk { rows: Rows::with_capacity(batch.num_rows(), 0), ..Chunk::default() };
     for i in 0..batch.num_rows() {
         if let Err(reason) = columns.append(i, &mut chunk.rows, reading.names) {

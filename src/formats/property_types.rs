@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::convert;
 use crate::model::{EdmType, validate_property_name};
@@ -69,18 +70,45 @@ impl PropertyTypes {
             }
             types[at] = Some(*edm_type);
         }
-        NumberedTypes(types.into())
+        NumberedTypes(types.into_iter().map(|edm_type| Numbered { edm_type, met: AtomicBool::new(false) }).collect())
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.types.keys()
     }
 }
 
 /// Types of properties by number; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NumberedTypes(Arc<[Option<EdmType>]>);
+pub(super) struct NumberedTypes(Arc<[Numbered]>);
+
+#[derive(Debug)]
+struct Numbered {
+    edm_type: Option<EdmType>,
+    /// True once it was asked for: the property occurs.
+    met: AtomicBool,
+}
 
 impl NumberedTypes {
+    /// The type of a property that occurs.
     #[inline]
     pub(super) fn get(&self, property: PropertyId) -> Option<EdmType> {
-        self.0.get(property.index()).copied().flatten()
+        let numbered = self.0.get(property.index())?;
+        // Written once, so that threads do not take the line from each other.
+        if numbered.edm_type.is_some() && !numbered.met.load(Ordering::Relaxed) {
+            numbered.met.store(true, Ordering::Relaxed);
+        }
+        numbered.edm_type
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of those that were asked for.
+    pub(super) fn met(&self, names: &PropertyNames) -> Vec<Arc<str>> {
+        let met = (0..).map(PropertyId).zip(&*self.0).filter(|(_, numbered)| numbered.met.load(Ordering::Relaxed));
+        met.map(|(id, _)| names.name(id)).collect()
     }
 }
 

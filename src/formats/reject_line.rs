@@ -1,12 +1,32 @@
 //! Entities that were not taken, as lines of JSON that can be corrected and imported again.
 //!
 //! Each line is the entity with `odata.reject` before its members, which says where it stood and what is wrong with it; importing
-//! skips that.
+//! skips that. What had no members to be written (a line of a CSV with too many values, a text that was too long) has `odata.record`
+//! instead of them, with what there is of it: importing that is refused, since it would be lost without a word.
 
 use super::error::Reject;
 use crate::model::{EdmType, Value};
 
-const REASON: &str = "odata.reject";
+/// The member that says what was wrong.
+pub(super) const REASON: &str = "odata.reject";
+
+/// The member that stands in for an entity.
+pub(super) const RECORD: &str = "odata.record";
+/// Of a record that stands in for an entity, shown in a message.
+const SHOWN_CHARS: usize = 60;
+
+/// Why an object with such a member is refused.
+pub(super) fn refused_record(record: &str) -> String {
+    if record.is_empty() {
+        return format!("{RECORD} stands for an entity that was too long to be kept; take it from the export again");
+    }
+    let shown: String = record.chars().take(SHOWN_CHARS).collect();
+    let more = if shown.len() < record.len() { "..." } else { "" };
+    let shown = shown.escape_debug();
+    format!(
+        "{RECORD} is a line that could not be taken apart, \"{shown}{more}\"; write it as members, with PartitionKey and RowKey"
+    )
+}
 
 /// The beginning of a line: an object with the reason.
 fn begin(reject: &Reject, line: &mut Vec<u8>) {
@@ -18,8 +38,9 @@ fn begin(reject: &Reject, line: &mut Vec<u8>) {
 
 /// One whose text was not held.
 pub(super) fn without_text(reject: &Reject, line: &mut Vec<u8>) {
-    begin(reject, line);
-    line.extend_from_slice(b"}\n");
+    let mut line = LineBuilder::begin(reject, line);
+    line.record("");
+    line.end();
 }
 
 /// One that was read as JSON. What is no object at all stands on a line of its own, to be mended or taken out.
@@ -60,6 +81,11 @@ impl<'a> LineBuilder<'a> {
         push_text(name, self.line);
         self.line.push(b':');
         push_text(text, self.line);
+    }
+
+    /// What stands in for all members.
+    pub(super) fn record(&mut self, text: &str) {
+        self.member(RECORD, None, text);
     }
 
     pub(super) fn value(&mut self, name: &str, value: &Value) {

@@ -270,6 +270,7 @@ impl From<storage::Error> for Error {
             }
             storage::Error::Log(error) => log_kind(error),
             storage::Error::NoSuchTable(_) => ErrorKind::UnknownTable,
+            storage::Error::LogLost { .. } => ErrorKind::Corrupt,
             storage::Error::NoDataFolder { .. } => ErrorKind::NotFound,
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
@@ -292,7 +293,19 @@ impl From<storage::Error> for Error {
             }
             _ => None,
         };
-        Self { operation, ..Self::new(kind, error.to_string()).with_source(error) }
+        let hint = match &error {
+            storage::Error::LogLost { location, table, folder, .. } => Some(format!(
+                "the list of tables and files was in log/ and checkpoint/: put these back from a copy; without one, read the files of each \
+                 table into a new data folder, rowkey import --data NEW --table {table} {location}/{folder}: writes that were in the log \
+                 alone are lost then, and deleted entities may be back"
+            )),
+            _ => None,
+        };
+        let told = Self { operation, ..Self::new(kind, error.to_string()).with_source(error) };
+        match hint {
+            Some(hint) => told.with_hint(hint),
+            None => told,
+        }
     }
 }
 

@@ -47,6 +47,7 @@ mod writes;
 
 pub use answer::Answer;
 pub use copy::{CopyIn, CopyOut, FileAccess};
+pub(crate) use error::suggestion;
 pub use error::{Error, ErrorKind, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use guard::StatementGuard;

@@ -472,13 +472,14 @@ async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
     if !store.list(paths::LOG).await?.is_empty() || !store.list(paths::CHECKPOINT).await?.is_empty() {
         return Ok(());
     }
-    match store.list(paths::TABLES).await?.into_iter().find(|file| paths::parse_run(&file.path).is_some()) {
-        Some(file) => {
-            let reason = format!("it is empty or missing, yet there are files of tables, such as {}", file.path);
-            Err(Error::corrupt(format!("{}/{}", store.location(), paths::LOG), reason))
-        }
-        None => Ok(()),
+    for file in store.list(paths::TABLES).await? {
+        let (Some(run), Some((folder, name))) = (paths::parse_run(&file.path), file.path.rsplit_once('/')) else {
+            continue;
+        };
+        let (table, folder, file) = (run.table.to_owned(), folder.to_owned(), name.to_owned());
+        return Err(Error::LogLost { location: store.location(), table, folder, file });
     }
+    Ok(())
 }
 
 /// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name. The latter are given

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::lossless::files_below;
 use crate::scratch::Scratch;
@@ -178,6 +179,105 @@ fn nothing_is_replaced_or_left_half_written() {
 }
 
 #[test]
+fn the_empty_key_and_what_hive_calls_it_are_two_folders() {
+    let scratch = Scratch::new("hive").expect("a folder");
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let lines = |keys: &[&str]| -> String {
+        keys.iter().map(|key| format!("{{\"PartitionKey\":\"{key}\",\"RowKey\":\"1\"}}\n")).collect()
+    };
+    fs::write(path("in.ndjson"), lines(&["", "__HIVE_DEFAULT_PARTITION__", "%5F_HIVE_DEFAULT_PARTITION__"]))
+        .expect("writes");
+    let (data, again) = (path("data"), path("again"));
+    let asked =
+        |data: &str| well(&["sql", "--data", data, "--output", "csv", "select partitionkey from keys order by 1"]).out;
+    well(&["import", "--data", &data, "--table", "Keys", &path("in.ndjson")]);
+    well(&["export", "--data", &data, "--table", "Keys", "--partition-by-key", "-o", &path("hive")]);
+    let mut folders: Vec<_> =
+        fs::read_dir(path("hive")).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    folders.sort();
+    assert_eq!(
+        folders,
+        [
+            "PartitionKey=%255F_HIVE_DEFAULT_PARTITION__",
+            "PartitionKey=%5F_HIVE_DEFAULT_PARTITION__",
+            "PartitionKey=__HIVE_DEFAULT_PARTITION__"
+        ]
+    );
+    well(&["import", "--data", &again, "--table", "Keys", &path("hive")]);
+    assert_eq!(asked(&again), asked(&data));
+    assert_eq!(asked(&again).lines().count(), 4);
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    let scratch = Scratch::new("signals").expect("a folder");
+    let data = filled(scratch.path());
+    let out = scratch.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    let listed =
+        || fs::read_dir(&out).expect("a folder").map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>();
+    for (signal, name, code) in [("-INT", "a.ndjson", 130), ("-TERM", "b.csv.gz", 143), ("-TERM", "c.parquet", 143)] {
+        let query = "select 'p' as \"PartitionKey\", n::text as \"RowKey\" from generate_series(1, 4000000000) as g(n)";
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
+        command.args(["export", "--data", &data, "--query", query, "-o"]).arg(out.join(name));
+        let mut export = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("runs");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while listed().is_empty() {
+            assert!(
+                Instant::now() < deadline && export.try_wait().expect("a state").is_none(),
+                "{name} was never begun"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let sent = Command::new("kill").args([signal, &export.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let ended = export.wait_with_output().expect("ends");
+        let err = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(code), "{name}: {err}");
+        assert!(err.contains("the export was interrupted"), "{name}: {err}");
+        assert_eq!(listed(), Vec::<std::path::PathBuf>::new(), "{name}");
+    }
+}
+
+#[test]
+fn properties_without_columns_are_not_exported_as_bytes() {
+    let scratch = Scratch::new("wide").expect("a folder");
+    let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();
+    let properties = |of: std::ops::Range<u32>| of.map(|p| format!("\"P{p:03}\":{p}")).collect::<Vec<_>>().join(",");
+    let lines = (0..3).map(|row| {
+        format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\",{}}}\n", properties(row * 200..row * 200 + 200))
+    });
+    fs::write(path("in.ndjson"), lines.collect::<String>()).expect("writes");
+    let data = path("data");
+    let run = well(&["import", "--data", &data, "--table", "Wide", &path("in.ndjson")]);
+    assert!(run.out.contains("and 100 properties more, for which no column is left"), "{}", run.out);
+    for name in ["a.parquet", "a.csv", "a.json", "a.ndjson"] {
+        let run = rowkey(&["export", "--data", &data, "--query", "select * from wide", "-o", &path(name)]);
+        assert!(run.code == 1 && run.err.contains("\"(other)\"") && run.err.contains("--table"), "{name}: {}", run.err);
+        assert!(!Path::new(&path(name)).exists());
+        // Whole entities have all of them.
+        well(&["export", "--data", &data, "--table", "wide", "-o", &path(name)]);
+        let again = path(&format!("data of {name}"));
+        well(&["import", "--data", &again, "--table", "Wide", &path(name)]);
+        let asked = well(&[
+            "sql",
+            "--data",
+            &again,
+            "--output",
+            "csv",
+            "select p000, other_property(\"(other)\", 'P599') from wide order by rowkey",
+        ]);
+        assert!(asked.out.ends_with("\n0,\n,\n,599\n"), "{name}: {}", asked.out);
+    }
+    let query = "select rowkey, p000, other_property(\"(other)\", 'P599') as last from wide where rowkey = '2'";
+    well(&["export", "--data", &data, "--query", query, "-o", &path("some.ndjson")]);
+    assert_eq!(
+        fs::read_to_string(path("some.ndjson")).expect("a file"),
+        "{\"RowKey\":\"2\",\"P000\":null,\"last\":\"599\"}\n"
+    );
+}
+
+#[test]
 fn copy_to_files() {
     let scratch = Scratch::new("copy").expect("a folder");
     let data = filled(scratch.path());
@@ -193,11 +293,19 @@ fn copy_to_files() {
         text("COPY (SELECT rowkey, lastname FROM people ORDER BY 1) TO 'FILE' (FORMAT csv, HEADER)", "a"),
         "RowKey,LastName\n\"\",\n0001,Jones\n0002,Ng\n0003,Rossi\n"
     );
-    assert_eq!(
-        text("COPY (SELECT 1, NULL) TO 'FILE'", "b.csv"),
-        "1\t\\N\n",
-        "PostgreSQL's text unless something is said"
-    );
+    // Where no format is named, the name of the file says it.
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE'", "b"), "1\t\\N\n", "PostgreSQL's text unless something is said");
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE'", "b.txt"), "1\t\\N\n");
+    assert_eq!(text("COPY (SELECT 1, NULL) TO 'FILE' (FORMAT text)", "b.csv"), "1\t\\N\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, NULL AS t) TO 'FILE'", "b.csv"), "n,t\n1,\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, 'a' AS t) TO 'FILE' (DELIMITER ';', HEADER false)", "b.csv"), "1;a\n");
+    assert_eq!(text("COPY (SELECT 1 AS n, 'a' AS t) TO 'FILE' DELIMITER ';'", "b.csv"), "n;t\n1;a\n");
+    let typed = text("COPY people TO 'FILE'", "b.csv");
+    assert!(typed.starts_with("PartitionKey,RowKey,Timestamp,Age,Age@type,"), "as rowkey export writes it: {typed}");
+    assert_eq!(text("COPY people (rowkey, age) TO 'FILE'", "b.csv").lines().next(), Some("RowKey,Age"));
+    assert!(written("COPY people TO 'FILE'", "b.csv.gz").starts_with(&[0x1f, 0x8b]));
+    assert!(written("COPY people TO 'FILE'", "b.jsonl.zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    assert!(text("COPY people TO 'FILE'", "b.json").starts_with("{\"odata.metadata\":"));
     assert_eq!(text("COPY (SELECT 1 AS n) TO 'FILE' (FORMAT ndjson)", "c"), "{\"n\":1}\n");
     assert_eq!(text("COPY (SELECT 2 AS n) TO 'FILE'", "c.ndjson"), "{\"n\":2}\n");
     assert_eq!(
@@ -216,6 +324,9 @@ fn copy_to_files() {
         ("COPY (SELECT 1) TO PROGRAM 'sh'", "runs no programs"),
         ("COPY people FROM 'in.csv'", "COPY reads no files"),
         ("COPY people TO 'x' (FORMAT parquet, HEADER)", "not available with FORMAT parquet"),
+        ("COPY people TO 'x.parquet' (HEADER)", "not available with FORMAT parquet"),
+        ("COPY people TO 'x.ndjson' HEADER", "not available with FORMAT ndjson"),
+        ("COPY people TO 'x.parquet.gz'", "compressed inside"),
         ("COPY people TO 'x' (FORMAT xml)", "COPY format \"xml\" not recognized"),
     ] {
         let run = copy(sql);

@@ -209,3 +209,31 @@ fn segments_that_are_gone_or_spoilt() {
         assert!(!kept.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn a_folder_without_a_log_says_how_its_tables_come_back() {
+    let scratch = Scratch::new("damage").expect("a folder");
+    let data = filled(scratch.path());
+    for folder in ["log", "checkpoint"] {
+        drop(fs::remove_dir_all(Path::new(&data).join(folder)));
+    }
+    let folder = run_file(&data, "Broken").parent().expect("a folder").display().to_string();
+    for arguments in [
+        &["check", "--data", &data][..],
+        &["check", "--repair", "--data", &data],
+        &["sql", "--data", &data, "select 1"],
+    ] {
+        let run = rowkey(arguments);
+        assert_eq!(run.code, 1, "{arguments:?}: {}", run.out);
+        assert!(
+            run.err.contains("log is empty or missing") && !run.err.contains("--repair"),
+            "{arguments:?}: {}",
+            run.err
+        );
+        let hint = format!("rowkey import --data NEW --table Broken {folder}: ");
+        assert!(run.err.contains(&hint), "{hint}: {}", run.err);
+    }
+    let again = scratch.path().join("again").to_str().expect("text").to_owned();
+    well(&["import", "--data", &again, "--table", "Broken", &folder]);
+    assert_eq!(count(&again, "Broken"), "count\n400\n");
+}

@@ -33,7 +33,7 @@ const fn case(path: &'static str, types: &'static str, timestamp_digits: usize) 
     Case { path, types, timestamp_digits, without: &[] }
 }
 
-const CASES: [Case; 24] = [
+const CASES: [Case; 25] = [
     case("rest-minimalmetadata.json", "", 7),
     case("rest-fullmetadata.json", "", 7),
     case("rest-nometadata.json", UNTYPED_TEXTS, 7),
@@ -42,6 +42,7 @@ const CASES: [Case; 24] = [
     case("pandas.csv", ALL_UNTYPED, 0),
     case("pandas.parquet", "Count=Int32,Ref=Guid", 0),
     case("pandas-int96.parquet", "Count=Int32,Ref=Guid", 0),
+    case("pandas-crc.parquet", "Count=Int32,Ref=Guid", 0),
     case("js.json", "At=DateTime,Big=Int64,Price=Double", 7),
     case("js-no-conversion.json", "Price=Double", 7),
     case("azure-storage.json", "Price=Double", 7),
@@ -208,6 +209,57 @@ fn keys_are_made_of_columns_and_rejects_are_imported_again() -> Outcome<()> {
         assert_eq!((report.rejected, entities.len()), (0, 2), "{:?}\n{written}", report.rejects);
         assert!(entities.contains_key(&("fr-ab".to_owned(), "3".to_owned())));
         std::fs::remove_file(&path)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn checksums_of_parquet_pages_are_verified() -> Outcome<()> {
+    let mut bytes = std::fs::read(data().join("pandas-crc.parquet"))?;
+    let read = |bytes: &[u8]| {
+        let source = Source::stream("crc.parquet", Box::new(std::io::Cursor::new(bytes.to_vec())));
+        import(vec![source], ImportOptions::default())
+            .map(|(report, _)| report.entities)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&bytes), Ok(5));
+    // In the page of texts; later on the text is in statistics, which are not read.
+    let at = bytes.windows(9).position(|text| text == b"only here").ok_or("the text is gone")?;
+    bytes[at] ^= 1;
+    let error = read(&bytes).expect_err("a page is damaged");
+    assert!(error.contains("crc.parquet") && error.contains("checksum mismatch"), "{error}");
+    Ok(())
+}
+
+/// What could not be taken apart is in the file of rejects as it was, and stays a reject until it is mended.
+#[test]
+fn rejected_lines_are_rejected_again() -> Outcome<()> {
+    use rowkey::formats::{KeyColumns, KeyTemplate, RejectsFile};
+    let own = KeyColumns { partition: Some(KeyTemplate::parse("PartitionKey")?), row: None };
+    for keys in [KeyColumns::default(), own] {
+        let path = std::env::temp_dir().join(format!("rowkey-lines-{}.ndjson", std::process::id()));
+        let again = path.with_extension("again.ndjson");
+        drop((std::fs::remove_file(&path), std::fs::remove_file(&again)));
+        let options = |path: &Path| -> Outcome<ImportOptions> {
+            let rejects = Some(std::sync::Arc::new(RejectsFile::new(path)?));
+            Ok(ImportOptions { keys: keys.clone(), rejects, ..ImportOptions::default() })
+        };
+        let csv = "PartitionKey,RowKey,N\na,1,5\na,2,5,6\na,\"3\"x,7\n";
+        let source = |text: String| vec![Source::stream("in", Box::new(std::io::Cursor::new(text)))];
+        let (report, entities) = import(source(csv.to_owned()), options(&path)?)?;
+        assert_eq!((report.rejected, entities.len()), (2, 1));
+        let written = std::fs::read_to_string(&path)?;
+        let (report, entities) = import(source(written.clone()), options(&again)?)?;
+        assert_eq!((report.rejected, entities.len()), (2, 0), "{written}");
+        assert!(report.rejects[0].reason.contains("\"a,2,5,6\"; write it as members"), "{}", report.rejects[0]);
+        // And from there once more; what is mended is taken.
+        let once_more = std::fs::read_to_string(&again)?;
+        assert_eq!(once_more.lines().count(), 2, "{once_more}");
+        let mended = once_more.replace(r#""odata.record":"a,2,5,6""#, r#""PartitionKey":"a","RowKey":"2""#);
+        let without = ImportOptions { keys: keys.clone(), ..ImportOptions::default() };
+        let (report, entities) = import(source(mended), without)?;
+        assert_eq!((report.rejected, entities.len()), (1, 1), "{:?}", report.rejects);
+        drop((std::fs::remove_file(&path), std::fs::remove_file(&again)));
     }
     Ok(())
 }

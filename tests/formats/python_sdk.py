@@ -58,3 +58,4 @@ for name in ["Big", "Count"]:
 frame["Paid"] = frame["Paid"].astype("boolean")
 frame.to_parquet(f"{out}/pandas.parquet")
 frame.to_parquet(f"{out}/pandas-int96.parquet", use_deprecated_int96_timestamps=True, compression="gzip")
+frame.to_parquet(f"{out}/pandas-crc.parquet", write_page_checksum=True, compression="none")

@@ -1,12 +1,13 @@
 //! What imports do to tables.
 
 use std::collections::BTreeMap;
+use std::io::Cursor;
 use std::sync::Arc;
 
 use super::{Dice, entities, import, open, rows};
 use crate::engine::{ImportOptions, OnReject};
 use crate::files::MemoryStore;
-use crate::formats::Source;
+use crate::formats::{PropertyTypes, Source, WarningKind};
 use crate::model::Value;
 use crate::session::ErrorKind;
 
@@ -95,7 +96,8 @@ fn a_table_with_thousands_of_properties_keeps_them_all() {
         let properties: Vec<String> = (0..40).map(|p| format!("\"P{}\":{}", i * 40 + p, p)).collect();
         text.push_str(&format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{i:03}\",{}}}\n", properties.join(",")));
     }
-    import(&engine, "Wide", &text, 1 << 20).expect("imports");
+    let report = import(&engine, "Wide", &text, 1 << 20).expect("imports");
+    assert_eq!((report.properties.len(), report.beyond_columns), (500, 1_500));
     let found = entities(&engine, "Wide").expect("a table");
     for (i, entity) in found.iter().enumerate() {
         assert_eq!(entity.properties().len(), 40);
@@ -108,6 +110,9 @@ fn a_table_with_thousands_of_properties_keeps_them_all() {
         r#"SELECT other_property("(other)", 'P1999') FROM Wide WHERE "RowKey" = '049'"#,
     );
     assert_eq!(last.expect("answers"), ["39"]);
+    // Those that have columns already are not among them, nor are those without values.
+    let line = r#"{"PartitionKey":"p","RowKey":"000","P0":0,"P1999":1,"New":2,"Null":null}"#;
+    assert_eq!(import(&engine, "Wide", line, 1 << 20).expect("imports").beyond_columns, 2);
 }
 
 #[test]
@@ -122,4 +127,39 @@ fn rejects_are_skipped_and_named_or_stop_the_import() {
     assert_eq!(entities(&engine, "People"), None);
     let report = engine.import("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((report.entities, report.inserted, report.rejected, report.rejects.len()), (2, 2, 1, 1));
+}
+
+#[test]
+fn a_type_of_a_property_that_no_input_has_is_told() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let imported = |types: &str, text: &str, strict: bool| {
+        let types = PropertyTypes::parse(types).expect("types");
+        let options = ImportOptions { types, strict, ..ImportOptions::default() };
+        engine.import("People", vec![Source::stream("people", Box::new(Cursor::new(text.to_owned())))], &options)
+    };
+    let told = |types: &str, text: &str| {
+        let warnings = imported(types, text, false).expect("imports").warnings;
+        warnings.into_iter().map(|warning| (warning.kind, warning.to_string())).collect::<Vec<_>>()
+    };
+    let text =
+        r#"[{"PartitionKey":"a","RowKey":"1","Count":"1"},{"PartitionKey":"a","RowKey":"2","Count":"2","Note":null}]"#;
+    let expected = |text: &str| (WarningKind::Unused, format!("types: no input has a property {text}"));
+    let named = ", whose type is named";
+    assert_eq!(told("Count=Int64,Note=Int32", text), []);
+    assert_eq!(told("count=Int64", text), [expected(&format!("\"count\"{named}; there is \"Count\""))]);
+    assert_eq!(
+        told("Count=Int64,Other=Guid,Cuont=Int32", text),
+        [expected(&format!("\"Cuont\"{named}; there is \"Count\"")), expected(&format!("\"Other\"{named}"))]
+    );
+    // The same of other formats.
+    let csv = "PartitionKey,RowKey,Count\na,1,\n";
+    assert_eq!(told("Count=Int64", csv), [], "it is there, if empty");
+    assert_eq!(told("COUNT=Int64", csv).len(), 1);
+    let python = r#"[{"PartitionKey": "a", "RowKey": "1", "Big": [1, "Edm.Int64"], "None": null}]"#;
+    assert_eq!(told("Big=Int64,None=Int32", python), [], "it is there, if as null");
+    // A table without entities says nothing of names.
+    assert_eq!(told("Other=Guid", "[]"), []);
+    let error = imported("count=Int64", text, true).expect_err("refused");
+    assert!(error.to_string().contains("no input has a property \"count\""), "{error}");
+    assert!(imported("Count=Int64", text, true).is_ok());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{entities, open, rows};
 use crate::engine::{Engine, ImportOptions, OnReject, SkippedAccount};
 use crate::files::MemoryStore;
-use crate::formats::{Format, Source};
+use crate::formats::{Format, PropertyTypes, Source};
 use crate::model::Value;
 use crate::session::ErrorKind;
 
@@ -140,6 +140,21 @@ fn what_names_no_tables_is_refused_before_anything_is_imported() {
     let error = import_all(&engine, named.source(), &ImportOptions::default()).1.expect_err("refused");
     assert!(error.to_string().contains("table name \"no\""), "{error}");
     assert_eq!(tables(&engine), Vec::<String>::new());
+}
+
+#[test]
+fn types_that_no_table_needs_are_told_with_the_last() {
+    let told = |types: &str| {
+        let options = ImportOptions { types: PropertyTypes::parse(types).expect("types"), ..ImportOptions::default() };
+        let mut told = Vec::new();
+        let result = empty().import_tables(vec![database()], &options, &mut |table, report| {
+            told.extend(report.warnings.iter().map(|warning| format!("{table}: {warning}")));
+        });
+        result.map(|_| told).expect("imports")
+    };
+    assert_eq!(told("Big=Int64"), Vec::<String>::new(), "one of the tables has it");
+    let expected = "MixedCase: types: no input has a property \"big\", whose type is named; there is \"Big\"";
+    assert_eq!(told("big=Int64"), [expected]);
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! The formats of exports, and what each of them loses.
 
+use std::path::Path;
+
+use crate::formats::output::Compression;
+
 /// A format that entities are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
@@ -40,7 +44,7 @@ impl ExportFormat {
     }
 
     /// By the extension of a file's name, without that of a compression.
-    pub fn of_extension(extension: &str) -> Option<Self> {
+    fn of_extension(extension: &str) -> Option<Self> {
         match extension {
             "parquet" => Some(ExportFormat::Parquet),
             "csv" => Some(ExportFormat::TypedCsv),
@@ -48,6 +52,15 @@ impl ExportFormat {
             "ndjson" | "jsonl" => Some(ExportFormat::NdJson),
             _ => None,
         }
+    }
+
+    /// By the end of a file's name, before that of a compression.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let plain = match Compression::of_path(path) {
+            Some(_) => path.with_extension(""),
+            None => path.to_owned(),
+        };
+        Self::of_extension(plain.extension()?.to_str()?)
     }
 
     /// Whether the properties have to be known before the first entity is written.

@@ -88,6 +88,20 @@ impl<'a> BatchColumns<'a> {
         Ok(Self { partition: key(&layout.partition)?, row: key(&layout.row)?, timestamp, properties })
     }
 
+    /// Columns with times between ticks of 100 ns, of which the rest is cut off.
+    pub(super) fn cut(&self) -> impl Iterator<Item = &'a str> {
+        let keys = [&self.partition, &self.row].into_iter().flat_map(|key| match key {
+            Key::Texts(_) => &[],
+            Key::Template(_, columns) => columns.as_slice(),
+        });
+        let keys = keys.map(|(name, values)| (*name, values));
+        let properties = self.properties.iter().map(|column| (column.name, &column.values));
+        let is_cut = |values: &Values| matches!(values, Values::Dates(dates) if dates.is_cut);
+        let columns = properties.chain(keys).filter(move |(_, values)| is_cut(values)).map(|(name, _)| name);
+        let timestamp = self.timestamp.as_ref().filter(|dates| dates.is_cut).map(|_| "Timestamp");
+        timestamp.into_iter().chain(columns)
+    }
+
     /// Appends row `i` to `rows`, or says why not.
     pub(super) fn append(&self, i: usize, rows: &mut Rows, names: &PropertyNames) -> Result<(), String> {
         let mut builder = rows.builder(names);
@@ -239,11 +253,15 @@ impl Texts {
     }
 }
 
+const NANOS_OF_TICK: i64 = 100;
+
 /// Dates as counts of a unit.
 struct Dates {
     counts: Int64Array,
     unit: Unit,
     ticks: Option<Int32Array>,
+    /// Some are between ticks.
+    is_cut: bool,
 }
 
 enum Unit {
@@ -269,7 +287,10 @@ impl Dates {
             Some(ticks) => Some(cast(ticks, &DataType::Int32)?.as_primitive::<Int32Type>().clone()),
             None => None,
         };
-        Ok(Dates { counts: counts.as_primitive::<Int64Type>().clone(), unit, ticks })
+        let counts = counts.as_primitive::<Int64Type>().clone();
+        let is_cut =
+            matches!(unit, Unit::Nanoseconds) && counts.iter().flatten().any(|count| count % NANOS_OF_TICK != 0);
+        Ok(Dates { counts, unit, ticks, is_cut })
     }
 
     fn get(&self, i: usize) -> Result<Option<DateTime>, String> {
@@ -286,7 +307,7 @@ impl Dates {
         }
         let whole = match self.unit {
             Unit::Ticks(unit) => count.checked_mul(unit),
-            Unit::Nanoseconds => Some(count.div_euclid(100)),
+            Unit::Nanoseconds => Some(count.div_euclid(NANOS_OF_TICK)),
         };
         match whole.and_then(|whole| whole.checked_add(i64::from(tick))) {
             Some(ticks) => Ok(Some(DateTime::from_ticks(ticks))),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::formats::error::Error;
-use crate::formats::key_columns::KeyTemplate;
+use crate::formats::key_columns::{KeyTemplate, key_option, key_option_of_its_own};
 use crate::formats::reading::Reading;
 use crate::model::EdmType;
 use crate::rows::{NameCache, PropertyId};
@@ -95,10 +95,11 @@ impl Layout {
                 ("RowKey", _) if mapped.row.is_some() => {}
                 ("PartitionKey" | "RowKey", _) => {
                     if !is_text(field.data_type()) {
-                        return Err(refuse(
-                            name,
-                            format!("the column must hold strings, it holds {}", field.data_type()),
-                        ));
+                        let mut reason = format!("the column must hold strings, it holds {}", field.data_type());
+                        if edm_type(field).is_some_and(|edm_type| edm_type != EdmType::Binary) {
+                            reason.push_str(&format!("; {}", key_option_of_its_own(name)));
+                        }
+                        return Err(refuse(name, reason));
                     }
                     keys.insert(name, column);
                 }
@@ -135,7 +136,9 @@ impl Layout {
                 }
             }
         }
-        let missing = |name: &str| refuse(name, "the column is missing; keys are columns of their own".to_owned());
+        let missing = |name: &str| {
+            refuse(name, format!("the column is missing; a key is made of others with {}", key_option(name)))
+        };
         let source = |template: Option<KeyTemplate>, name: &str| match template {
             None => keys.get(name).map(|&column| KeySource::Column(column)).ok_or_else(|| missing(name)),
             Some(template) => {

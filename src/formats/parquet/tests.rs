@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field, Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use crate::formats::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use crate::formats::{DecodeOptions, Error, Format, KeyColumns, KeyTemplate, Place, Progress, Reject, Source, decode};
 use crate::model::{DateTime, Entity, Key, Value};
 use crate::rows::PropertyNames;
 use crate::rows::generated::Random;
@@ -245,6 +245,73 @@ fn columns_that_do_not_fit_are_refused_by_name() {
     )]);
     let error = decode_batch(&no_row_key).unwrap_err();
     assert!(matches!(&error, Error::Column { column, .. } if column == "RowKey"), "{error}");
+}
+
+/// Keys, rejects and warnings of a file whose keys are made of columns.
+fn decode_with_keys(batch: &RecordBatch, partition: Option<&str>, row: Option<&str>) -> Result<Keyed, Error> {
+    let file = TestFile::new();
+    write(&file, batch, 1000);
+    let names = Arc::new(PropertyNames::new());
+    let template = |text: Option<&str>| text.map(|text| KeyTemplate::parse(text).unwrap());
+    let keys = KeyColumns { partition: template(partition), row: template(row) };
+    let options = DecodeOptions { keys: Some(Arc::new(keys)), ..DecodeOptions::default() };
+    let (mut keys, mut rejects) = (Vec::new(), Vec::new());
+    let source = Source::file(&file.0)?;
+    let counts = decode::<Error>(source, Format::Parquet, &names, &options, &Progress::new(), &mut |chunk| {
+        keys.extend(chunk.rows.iter().map(|row| row.to_entity(&names).key));
+        rejects.extend(chunk.rejects.into_iter().map(|reject| reject.reason));
+        Ok(())
+    })?;
+    Ok((keys, rejects, counts.warnings.into_iter().map(|warning| warning.reason).collect()))
+}
+
+type Keyed = (Vec<Key>, Vec<String>, Vec<String>);
+
+#[test]
+fn keys_of_numbers_are_their_decimal_text() {
+    let column = |name: &str, array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);
+    let columns = batch(vec![
+        column("Small", Arc::new(Int16Array::from(vec![Some(-7), Some(8), None]))),
+        column("Big", Arc::new(UInt64Array::from(vec![9_007_199_254_740_993, 12, 1]))),
+        column("RowKey", Arc::new(Int64Array::from(vec![10, 9, 8]))),
+    ]);
+    let (keys, rejects, _) = decode_with_keys(&columns, Some("Small"), Some("RowKey")).unwrap();
+    assert_eq!(keys, [Key::new("-7", "10"), Key::new("8", "9")]);
+    assert_eq!(rejects, ["PartitionKey is made of \"Small\", which is null here"]);
+    let (keys, rejects, _) = decode_with_keys(&columns, Some("{Small}-x"), Some("Big")).unwrap();
+    assert_eq!(keys, [Key::new("-7-x", "9007199254740993"), Key::new("8-x", "12")]);
+    assert_eq!(rejects.len(), 1, "{rejects:?}");
+    for (partition, row, expected) in [
+        (
+            Some("Small"),
+            None,
+            "it holds Int64; --rk-column RowKey, or a text with columns in it such as --rk-column '{RowKey}'",
+        ),
+        (
+            None,
+            Some("Big"),
+            "is missing; a key is made of others with --pk-column Country, or --pk-column '{Country}-{City}'",
+        ),
+    ] {
+        let message = decode_with_keys(&columns, partition, row).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn times_between_ticks_are_told() {
+    let nanos = |values: Vec<Option<i64>>| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(values)) };
+    let column = |name: &str, array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);
+    let columns = with_key_columns(vec![
+        column("Fine", nanos(vec![Some(1_200), Some(1_234), None])),
+        column("Whole", nanos(vec![Some(1_200), Some(-100), None])),
+        column("Timestamp", nanos(vec![Some(0), Some(0), Some(1)])),
+        column("At", nanos(vec![Some(7), Some(8), Some(9)])),
+    ]);
+    let (_, _, warnings) = decode_with_keys(&columns, Some("At"), None).unwrap();
+    let columns: Vec<&str> = warnings.iter().filter_map(|warning| warning.split('"').nth(1)).collect();
+    assert_eq!(columns, ["Timestamp", "Fine", "At"], "{warnings:?}");
+    assert!(warnings[1].contains("finer than 100 ns"), "{}", warnings[1]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn types_are_read_from_a_line_or_a_file() {
     let other = names.intern("Other");
     let numbered = types.numbered(&names);
     assert_eq!(numbered.get(names.find("Count").unwrap()), Some(EdmType::Int64));
+    assert_eq!(numbered.met(&names), ["Count".into()], "it was asked for");
     assert_eq!((numbered.get(other), numbered.get(PropertyId(99))), (None, None));
 }
 

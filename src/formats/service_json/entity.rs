@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::keys::{KeyCache, KeyKind};
 use super::parser::{Number, Parser};
 use crate::formats::convert;
+use crate::formats::key_columns::key_option_of_its_own;
 use crate::formats::property_types::NumberedTypes;
+use crate::formats::reject_line::{RECORD, refused_record};
 use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
 use crate::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
 
@@ -190,7 +192,14 @@ impl EntityDecoder {
         let mut more = begin_object(&mut parser)?;
         let mut metadata = more;
         while more {
-            metadata &= begin_member(&mut self.keys, &mut parser)? == KeyKind::Skipped;
+            let start = parser.clone();
+            let kind = begin_member(&mut self.keys, &mut parser)?;
+            metadata &= kind == KeyKind::Skipped;
+            if kind == KeyKind::Skipped
+                && let Some(record) = record_of_reject(start, &mut self.scratch)?
+            {
+                return Err(Fault::Refused(refused_record(&record)));
+            }
             parser.skip_value(&mut self.scratch)?;
             more = end_member(&mut parser)?;
         }
@@ -230,6 +239,20 @@ impl EntityDecoder {
             more = end_member(&mut parser)?;
         }
         parser.expect_end()
+    }
+}
+
+/// The text of a member that stands in for an entity which was rejected, if this is one.
+fn record_of_reject(mut parser: Parser<'_>, scratch: &mut String) -> Result<Option<String>, Fault> {
+    if parser.string(scratch)? != RECORD {
+        return Ok(None);
+    }
+    parser.skip_space();
+    parser.expect(b':')?;
+    parser.skip_space();
+    match parser.peek() {
+        Some(b'"') => Ok(Some(parser.string(scratch)?.to_owned())),
+        _ => Ok(None),
     }
 }
 
@@ -303,13 +326,22 @@ pub(super) fn key_text<'a>(
         return Err(twice(what));
     }
     if parser.peek() != Some(b'"') {
-        return Err(Fault::Refused(format!("{what} is a string and never null")));
+        let is_number = matches!(parser.peek(), Some(b'-' | b'0'..=b'9'));
+        return Err(no_key_text(what, is_number));
     }
     *to = Some(match parser.plain_string() {
         Some(text) => Cow::Borrowed(text),
         None => Cow::Owned(parser.string(scratch)?.to_owned()),
     });
     Ok(())
+}
+
+/// The fault of a key that is no text.
+pub(in crate::formats) fn no_key_text(key: &str, is_number: bool) -> Fault {
+    Fault::Refused(match is_number {
+        true => format!("{key} is a string, and this is a number; {}", key_option_of_its_own(key)),
+        false => format!("{key} is a string and never null"),
+    })
 }
 
 pub(in crate::formats) fn twice(what: &str) -> Fault {

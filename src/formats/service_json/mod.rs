@@ -33,7 +33,7 @@ pub(super) use self::batch::ObjectDecoder;
 use self::batch::{Batch, BatchDecoder};
 use self::document::DocumentDecoder;
 use self::entity::EntityDecoder;
-pub(super) use self::entity::{Fault, twice, unannotated_number};
+pub(super) use self::entity::{Fault, no_key_text, twice, unannotated_number};
 use self::framer::Framer;
 pub(super) use self::object_scan::ObjectScan;
 pub(super) use self::parser::Parser;

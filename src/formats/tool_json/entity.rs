@@ -11,7 +11,8 @@ use crate::formats::key_columns::{KeyColumns, KeyTemplate};
 use crate::formats::notes::{Notes, WarningKind};
 use crate::formats::property_types::NumberedTypes;
 use crate::formats::reading::Reading;
-use crate::formats::service_json::{Fault, twice};
+use crate::formats::reject_line::{REASON, RECORD, refused_record};
+use crate::formats::service_json::{Fault, no_key_text, twice};
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
 
@@ -33,6 +34,8 @@ pub(in crate::formats) struct ToolDecoder<'a> {
     options: Arc<ToolOptions>,
     names: NameCache,
     notes: &'a Notes,
+    /// True once it was noted that a last line has to follow.
+    awaits_end: bool,
 }
 
 /// What stands beside the properties.
@@ -57,7 +60,7 @@ enum Kind {
 
 impl<'a> ToolDecoder<'a> {
     pub(in crate::formats) fn new(options: Arc<ToolOptions>, reading: &Reading<'a>) -> Self {
-        Self { options, names: NameCache::new(reading.names), notes: reading.notes }
+        Self { options, names: NameCache::new(reading.names), notes: reading.notes, awaits_end: false }
     }
 
     /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a backup; on a fault nothing is
@@ -65,8 +68,18 @@ impl<'a> ToolDecoder<'a> {
     pub(in crate::formats) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
+        if let Some((_, Json::Text(record))) = members.iter().find(|(key, _)| key == RECORD)
+            && members.iter().all(|(key, _)| key.starts_with("odata."))
+        {
+            return Err(Fault::Refused(refused_record(record)));
+        }
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);
+        }
+        // Rejects of a backup are no backup any more.
+        if tool == JsonTool::TableUtilities && !self.awaits_end && !members.iter().any(|(key, _)| key == REASON) {
+            self.awaits_end = true;
+            self.notes.await_end();
         }
         let listed = |(name, json): &(_, Json<'_>)| name == "Properties" && matches!(json, Json::Array(_));
         // A property of that name is no list.
@@ -185,6 +198,12 @@ impl<'a> ToolDecoder<'a> {
         own: Option<EdmType>,
     ) -> Result<(), Fault> {
         if json == Json::Null {
+            if !self.options.types.is_empty()
+                && let Some(id) = self.names.shared().find(property)
+            {
+                // It occurs, if only as null.
+                self.options.types.get(id);
+            }
             return Ok(());
         }
         let id = self.names.intern(property)?;
@@ -239,7 +258,12 @@ impl<'a> ToolDecoder<'a> {
     /// The first or last line of a backup: the last one says how many entities there are.
     fn note_record(&mut self, mut members: Members<'_>) -> Result<(), Fault> {
         let record_type = take(&mut members, "RecordType");
-        if matches!(record_type, Some(Json::Text(kind)) if kind.eq_ignore_ascii_case("footer")) {
+        let is = |kind: &str| matches!(&record_type, Some(Json::Text(text)) if text.eq_ignore_ascii_case(kind));
+        if is("header") {
+            self.notes.begin_backup();
+        }
+        if is("footer") {
+            self.notes.end_backup();
             let count = match take(&mut members, "RecordCount") {
                 Some(Json::Number(count)) => count.parse().ok(),
                 Some(Json::Text(count)) => count.parse().ok(),
@@ -277,9 +301,10 @@ fn declared_types(members: &Members<'_>) -> Result<Vec<(String, EdmType)>, Fault
 }
 
 fn set_key(to: &mut Option<String>, key: &str, json: Json<'_>) -> Result<(), Fault> {
+    let is_number = matches!(json, Json::Number(_));
     let text = match value::value(JsonTool::Any, key, json, None)? {
         Some(Value::String(text)) => text,
-        _ => return Err(Fault::Refused(format!("{key} is a string and never null"))),
+        _ => return Err(no_key_text(key, is_number)),
     };
     match to.replace(text) {
         None => Ok(()),

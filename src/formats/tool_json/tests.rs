@@ -131,6 +131,20 @@ fn backups_of_net_tools() {
     assert_eq!(entities[0].get("Qty"), Some(&Value::Int32(3)));
     assert!(read_as(None, &backup(1)).3.warnings.is_empty());
     assert_eq!(read_as(None, &backup(2)).3.warnings[0].kind, WarningKind::Truncated);
+    // Without its last line nobody knows how many there were.
+    let whole = backup(1);
+    let lines: Vec<&str> = whole.lines().collect();
+    for cut in
+        [lines[..2].join("\n"), lines[..1].join("\n"), lines[1].to_owned(), format!("{whole}{}", lines[..2].join("\n"))]
+    {
+        let warnings = read_as(Some(Format::Tool(JsonTool::TableUtilities)), &cut).3.warnings;
+        assert_eq!(warnings.iter().map(|warning| warning.kind).collect::<Vec<_>>(), [WarningKind::Truncated], "{cut}");
+        assert!(warnings[0].reason.starts_with("the last line is missing"), "{}", warnings[0]);
+    }
+    assert!(read_as(None, &format!("{whole}{whole}")).3.warnings.is_empty());
+    // Rejects are imported again without one.
+    let reject = lines[1].replacen('{', r#"{"odata.reject":"in:2: wrong","#, 1);
+    assert!(read_as(Some(Format::Tool(JsonTool::TableUtilities)), &reject).3.warnings.is_empty());
 }
 
 #[test]
@@ -168,4 +182,18 @@ fn nothing_nests_without_end() {
     let (_, entities, rejects, _) = read_as(Some(Format::Tool(JsonTool::Python)), &deep);
     assert_eq!((entities.len(), rejects.len()), (0, 1));
     assert!(rejects[0].contains("nested more than"), "{rejects:?}");
+}
+
+#[test]
+fn an_input_that_holds_nothing() {
+    let kinds = |text: &str| {
+        let warnings = read_as(None, text).3.warnings;
+        warnings.iter().map(|warning| (warning.kind, warning.reason.contains("holds nothing"))).collect::<Vec<_>>()
+    };
+    for nothing in ["", "\n", " \r\n\u{a}", "\u{feff}"] {
+        assert_eq!(kinds(nothing), [(WarningKind::Truncated, true)], "{nothing:?}");
+    }
+    for empty in ["[]", " [ ]\n", r#"{"value":[]}"#] {
+        assert_eq!(kinds(empty), [], "{empty}");
+    }
 }

@@ -105,7 +105,7 @@ impl<'a> BatchDecoder<'a> {
         let mut fields = Fields::default();
         let header = &*self.header;
         if fields.split(text.as_bytes(), header.delimiter).is_err() || fields.len() != header.columns {
-            line.member("odata.record", None, text.trim_end_matches(['\r', '\n']));
+            line.record(text.trim_end_matches(['\r', '\n']));
             line.end();
             return;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::cell::CellType;
 use super::fields::Fields;
 use crate::formats::error::Error;
-use crate::formats::key_columns::{KeyColumns, KeyTemplate};
+use crate::formats::key_columns::{KeyColumns, KeyTemplate, key_option};
 use crate::formats::place::Place;
 use crate::formats::property_types::PropertyTypes;
 use crate::formats::reading::Reading;
@@ -202,7 +202,13 @@ fn no_keys(input: &Arc<str>, line: &[u8], keys: Option<&KeyColumns>) -> Error {
         Ok(line) => {
             let shown: String = line.chars().take(60).collect();
             let wanted = wanted_columns(keys).join(" and ");
-            format!("the first line names no columns {}: \"{}\"", wanted.escape_debug(), shown.escape_debug())
+            let mut reason =
+                format!("the first line names no columns {}: \"{}\"", wanted.escape_debug(), shown.escape_debug());
+            if keys.is_none() {
+                let (partition, row) = (key_option("PartitionKey"), key_option("RowKey"));
+                reason.push_str(&format!("; keys are made of others with {partition}, and {row}"));
+            }
+            reason
         }
     };
     Error::Syntax { input: Arc::clone(input), place: Place::Line(1), reason }

@@ -155,7 +155,8 @@ pub(super) struct ImportArguments {
     #[arg(long)]
     pub(super) dry_run: bool,
 
-    /// Refuse inputs that look incomplete: pages or files are missing, or entities by the input's own count
+    /// Refuse inputs that look incomplete (pages or files are missing, or entities by the input's own count, or there is nothing at
+    /// all), and --types of properties that no input has
     #[arg(long)]
     pub(super) strict: bool,
 

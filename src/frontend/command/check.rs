@@ -27,13 +27,14 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     // Whoever checks a folder wants to find it as it was.
     let options = Options { keep_unnamed_files: true, ..super::options()? };
     let database = match super::open_as(&location, options.clone()).await {
-        Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local => {
+        // A log that is gone cannot be cut, and the error says what to do instead.
+        Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local && error.hint().is_none() => {
             if !arguments.repair {
                 let hint = "rowkey check --repair cuts the log before the damage, and keeps what it cuts";
                 return Err(Failure::Engine(error.with_hint(hint)));
             }
             let Some(repair) = Database::repair_log(&location).await.map_err(beyond_repair)? else {
-                return Err(Failure::Engine(error));
+                return Err(beyond_repair(error));
             };
             print_log_repair(&repair, &mut out)?;
             repaired = true;

@@ -30,6 +30,12 @@ pub(super) enum Failure {
         message: String,
         hint: String,
     },
+    /// A signal came; the exit status is the one that stands for it.
+    Interrupted {
+        message: String,
+        hint: String,
+        status: u8,
+    },
     /// A result that cannot be shown in the form asked for.
     Shown(output::Error),
     /// Standard output cannot be written.
@@ -57,6 +63,7 @@ impl Failure {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Usage { .. } => ExitCode::from(EXIT_USAGE),
+            Failure::Interrupted { status, .. } => ExitCode::from(*status),
             _ if self.is_broken_pipe() => ExitCode::from(EXIT_BROKEN_PIPE),
             _ => ExitCode::FAILURE,
         }
@@ -70,9 +77,9 @@ impl Failure {
         let (message, hint) = match self {
             Failure::Engine(error) => (error.to_string(), error.hint()),
             Failure::Input(error) => (error.to_string(), None),
-            Failure::Plain { message, hint } | Failure::Usage { message, hint } => {
-                (message.clone(), Some(hint.as_str()))
-            }
+            Failure::Plain { message, hint }
+            | Failure::Usage { message, hint }
+            | Failure::Interrupted { message, hint, .. } => (message.clone(), Some(hint.as_str())),
             Failure::Shown(error) => (error.to_string(), error.hint()),
             Failure::Write(error) => (format!("cannot write to standard output: {error}"), None),
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, CopyOption, CopySource};
+use datafusion::sql::sqlparser::ast::{self, CopyLegacyOption, CopyOption, CopySource, Ident};
 
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
@@ -45,7 +45,8 @@ impl Session {
         };
         let path = allowed(self.file_access(), file)?;
         let compression = Compression::of_path(&path);
-        let form = form(options, legacy_options, &path)?;
+        let is_table = matches!(source, CopySource::Table { columns, .. } if columns.is_empty());
+        let form = form(options, legacy_options, &path, is_table)?;
         let mut export = ExportOptions::new(match &form {
             Form::Lines(_) => ExportFormat::PlainCsv,
             Form::Export(format) => *format,
@@ -59,7 +60,6 @@ impl Session {
         let destination = Destination::Path(path);
         let view = self.view();
         let planner = Arc::clone(self.planner());
-        let is_table = matches!(source, CopySource::Table { columns, .. } if columns.is_empty());
         match form {
             Form::Export(_) if is_table => {
                 let (_, _, target, _) = planner.copied_table(&view, prepared, copy)?;
@@ -101,32 +101,49 @@ fn allowed(access: &FileAccess, file: &str) -> Result<PathBuf> {
     }
 }
 
-/// What the options ask for, or the name of the file where there are none.
-fn form(options: &[CopyOption], legacy: &[ast::CopyLegacyOption], path: &Path) -> Result<Form> {
+/// The format that the options name, or where they name none, the end of the file's name.
+fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_table: bool) -> Result<Form> {
     let named = options.iter().find_map(|option| match option {
-        CopyOption::Format(name) => export_format(&name.value.to_ascii_lowercase()),
+        CopyOption::Format(name) => Some(export_format(&name.value.to_ascii_lowercase())),
         _ => None,
     });
-    if let Some(format) = named {
-        if let Some(other) = options.iter().find(|option| !matches!(option, CopyOption::Format(_))) {
+    let is_named = |option: &CopyLegacyOption| matches!(option, CopyLegacyOption::Csv(_) | CopyLegacyOption::Binary);
+    let format = match named {
+        Some(format) => format,
+        None if legacy.iter().any(is_named) => None,
+        None => match ExportFormat::of_path(path) {
+            // A table is written whole. Rows of a query may have no keys, and values that entities do not have; and options of
+            // PostgreSQL's CSV mean that one.
+            Some(ExportFormat::TypedCsv) if !is_table || !options.is_empty() || !legacy.is_empty() => {
+                return Ok(Form::Lines(csv_by_name(options, legacy)?));
+            }
+            format => format,
+        },
+    };
+    let Some(format) = format else { return CopyOptions::of(options, legacy).map(Form::Lines) };
+    if let Some(other) = options.iter().find(|option| !matches!(option, CopyOption::Format(_))) {
+        let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    match legacy.first() {
+        Some(_) if named.is_some() => Err(Error::new(ErrorKind::Syntax, "conflicting or redundant options")),
+        Some(other) => {
             let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            Err(Error::new(ErrorKind::Unsupported, message))
         }
-        if !legacy.is_empty() {
-            return Err(Error::new(ErrorKind::Syntax, "conflicting or redundant options"));
-        }
-        return Ok(Form::Export(format));
+        None => Ok(Form::Export(format)),
     }
-    if options.is_empty() && legacy.is_empty() {
-        let plain = if Compression::of_path(path).is_some() { path.with_extension("") } else { path.to_owned() };
-        let extension = plain.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        // Without a format CSV is PostgreSQL's text, whatever the name.
-        match ExportFormat::of_extension(extension) {
-            Some(ExportFormat::TypedCsv) | None => {}
-            Some(format) => return Ok(Form::Export(format)),
-        }
+}
+
+/// PostgreSQL's CSV in a file whose name alone says that it is one; its first line has the names of the columns unless the options say
+/// otherwise.
+fn csv_by_name(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<CopyOptions> {
+    let mut options = options.to_vec();
+    options.push(CopyOption::Format(Ident::new("csv")));
+    if !options.iter().any(|option| matches!(option, CopyOption::Header(_))) {
+        options.push(CopyOption::Header(true));
     }
-    CopyOptions::of(options, legacy).map(Form::Lines)
+    CopyOptions::of(&options, legacy)
 }
 
 /// The formats beside PostgreSQL's own, whose CSV is another one than Storage Explorer's.

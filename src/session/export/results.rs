@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
@@ -11,8 +11,10 @@ use crate::formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter,
 use crate::session::copy::{CopyOptions, CopyOut};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::portal::Rows;
+use crate::session::prepared::Column;
 use crate::session::session::{Outcome, Session};
 use crate::sql_types::{DateFormat, DateStyle, TextStyle};
+use crate::storage::run::OTHER_COLUMN;
 
 /// Rows written at a time.
 const BATCH_ROWS_MAX: usize = 1024;
@@ -52,6 +54,7 @@ pub(in crate::session) async fn write_rows(
     let progress = &options.progress;
     let target = options.target(destination, account, TABLE);
     let columns = Arc::clone(&rows.columns);
+    refuse_other(&columns)?;
     let is_entities = matches!(options.format, ExportFormat::TypedCsv | ExportFormat::ServiceJson);
     if options.layout != Layout::OneFile && !is_entities {
         return Err(Error::new(ErrorKind::Invalid, "rows of a query are written to one file"));
@@ -64,6 +67,7 @@ pub(in crate::session) async fn write_rows(
             while let Some(batch) = rows.next(BATCH_ROWS_MAX).await? {
                 writer.write(&entities.rows(&batch)?)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             writer.finish()?;
             notes.push("times of a query are whole microseconds; --table and --where keep all seven digits".to_owned());
@@ -80,6 +84,7 @@ pub(in crate::session) async fn write_rows(
                 lines.push(&batch, &mut out)?;
                 output.put(&out)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             output.finish()?;
             notes.push("types are those of JSON; --table and --where keep those of entities".to_owned());
@@ -103,6 +108,7 @@ pub(in crate::session) async fn write_rows(
                 let (Some(batch), Some(writer)) = (batch, writer.as_mut()) else { break };
                 writer.write(&batch)?;
                 progress.add(batch.num_rows() as u64);
+                tokio::task::yield_now().await;
             }
             if let Some(writer) = writer {
                 writer.finish()?;
@@ -110,6 +116,23 @@ pub(in crate::session) async fn write_rows(
         }
     }
     Ok(progress.report(notes))
+}
+
+/// Refuses the column of properties without columns: what is in it is ours, and nobody could read it back.
+fn refuse_other(columns: &[Column]) -> Result<()> {
+    let is_other = |column: &Column| {
+        let is_bytes = matches!(column.field.data_type(), DataType::Binary | DataType::BinaryView);
+        column.field.name() == OTHER_COLUMN && is_bytes
+    };
+    if !columns.iter().any(is_other) {
+        return Ok(());
+    }
+    let message = format!(
+        "column \"{OTHER_COLUMN}\" holds all properties without a column of their own, in a form that is not for export"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message).with_hint(format!(
+        "export whole entities with --table, and --where for some of them; or select columns, and other_property(\"{OTHER_COLUMN}\", 'Name') for a property without one"
+    )))
 }
 
 /// Writes rows as lines of COPY.
@@ -124,6 +147,8 @@ pub(in crate::session) async fn write_lines(
         output.put(&out)?;
         out.clear();
         options.progress.add(batch.num_rows() as u64);
+        // A caller who wants it to end need not wait for the last row.
+        tokio::task::yield_now().await;
     }
     output.put(&out)?;
     Ok(output.finish()?)

@@ -69,14 +69,16 @@ impl PartitionFolders {
     }
 }
 
-/// What is no letter, digit or one of `-_.~` is written as a percent sign and two digits for each of its bytes.
+/// What is no letter, digit or one of `-_.~` is written as a percent sign and two digits for each of its bytes; so is the first byte of
+/// a value that is called as Hive calls the empty one, so that the two have folders of their own.
 fn folder_name(partition: &str) -> Result<String, WriteError> {
     let mut name = PREFIX.to_owned();
     if partition.is_empty() {
         name.push_str(EMPTY);
     }
-    for byte in partition.bytes() {
+    for (at, byte) in partition.bytes().enumerate() {
         match byte {
+            byte if at == 0 && partition == EMPTY => name.push_str(&format!("%{byte:02X}")),
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => name.push(char::from(byte)),
             byte => name.push_str(&format!("%{byte:02X}")),
         }

@@ -1,5 +1,6 @@
 //! `rowkey export`: a table, some of its entities, or the rows of a query, into files that others read.
 
+mod interruption;
 mod progress;
 
 use std::io::{self, IsTerminal};
@@ -41,17 +42,24 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
         .transpose()
         .map_err(|error| Failure::plain(format!("cannot start a thread: {error}"), "is a limit on threads reached?"))?;
     let begun = clock.elapsed();
+    let interrupted = interruption::watch()
+        .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "run it again"))?;
     let exported = tokio::select! {
-        exported = export(&database, &arguments, &selection, &options, destination) => Some(exported),
+        exported = export(&database, &arguments, &selection, &options, destination) => Ok(exported),
         // What was written so far goes with the future.
-        _ = tokio::signal::ctrl_c() => None,
+        Ok(status) = interrupted => Err(status),
     };
     if let Some(line) = line {
         line.end();
     }
-    let Some(exported) = exported else {
-        return Err(Failure::plain("the export was interrupted", "nothing was written; run it again"));
-    };
+    let exported = exported.map_err(|status| Failure::Interrupted {
+        message: "the export was interrupted".to_owned(),
+        hint: match is_stream {
+            true => "what was written to standard output is not all of it; run it again".to_owned(),
+            false => "nothing was written; run it again".to_owned(),
+        },
+        status,
+    })?;
     let report = exported.map_err(failure)?;
     for note in &report.notes {
         tell(format_args!("note: {note}"));
@@ -102,12 +110,7 @@ fn summary(report: &ExportReport, arguments: &ExportArguments, took: Duration) -
 /// What the arguments say of the format, the layout and the compression, and what the name of the output says where they do not.
 fn options(arguments: &ExportArguments) -> Result<ExportOptions, Failure> {
     let compression_of_name = Compression::of_path(&arguments.output);
-    let plain = match compression_of_name {
-        Some(_) => arguments.output.with_extension(""),
-        None => arguments.output.clone(),
-    };
-    let of_name = plain.extension().and_then(|extension| extension.to_str()).and_then(ExportFormat::of_extension);
-    let format = match (arguments.format, of_name) {
+    let format = match (arguments.format, ExportFormat::of_path(&arguments.output)) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) if arguments.pages => ExportFormat::ServiceJson,
         (None, None) if arguments.partition_by_key => ExportFormat::Parquet,

@@ -19,7 +19,7 @@ pub(super) fn print(
     dry_run: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_properties(&report.properties, out)?;
+    print_properties(&report.properties, report.beyond_columns, out)?;
     let mut counts = vec![
         ("entities read", report.entities),
         ("inserted", report.inserted),
@@ -74,7 +74,7 @@ pub(super) fn assumed(report: &ImportReport) -> Vec<String> {
 const ASSUMED_LISTED_MAX: usize = 18;
 
 /// A line for each property and type.
-fn print_properties(properties: &[PropertyReport], out: &mut dyn Write) -> io::Result<()> {
+fn print_properties(properties: &[PropertyReport], beyond_columns: u64, out: &mut dyn Write) -> io::Result<()> {
     if properties.is_empty() {
         return Ok(());
     }
@@ -90,6 +90,10 @@ fn print_properties(properties: &[PropertyReport], out: &mut dyn Write) -> io::R
     for [name, edm_type, count] in &rows {
         let space = " ".repeat(columns[0] - width(name));
         writeln!(out, "{name}{space}  {edm_type:<0$}  {count:>1$}", columns[1], columns[2])?;
+    }
+    if beyond_columns > 0 {
+        let more = counted(beyond_columns, "property", "properties");
+        writeln!(out, "and {more} more, for which no column is left: all their values are kept, in \"(other)\"")?;
     }
     if properties.iter().any(|property| property.types.len() > 1) {
         writeln!(out, "{MIXED_MARK} has values of several types; each is also a column of its own, \"Name:Type\"")?;

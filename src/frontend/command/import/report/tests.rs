@@ -31,6 +31,7 @@ fn report() -> ImportReport {
             property("Age", &[(EdmType::Int32, 12), (EdmType::String, 3)]),
             property("SerialNumber", &[(EdmType::Int64, 999_999)]),
         ],
+        beyond_columns: 0,
     }
 }
 
@@ -61,4 +62,11 @@ table Devices
 fn no_properties() {
     let report = ImportReport { properties: Vec::new(), ..report() };
     assert!(printed(&report).starts_with("table Devices\n  entities read  1,000,000\n"));
+}
+
+#[test]
+fn properties_without_columns_are_counted() {
+    let report = ImportReport { beyond_columns: 1_500, ..report() };
+    let line = "and 1,500 properties more, for which no column is left: all their values are kept, in \"(other)\"\n";
+    assert!(printed(&report).contains(&format!("999,999\n{line}* has values")), "{}", printed(&report));
 }
