@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow::buffer::{BooleanBuffer, MutableBuffer};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::FilterBuilder;
 use arrow::datatypes::{DataType, Field, Int64Type, SchemaRef};
 use datafusion::common::config::ConfigOptions;
@@ -29,7 +29,6 @@ use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, TryStreamExt, stream};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
-use roaring::RoaringBitmap;
 
 use super::reader::RunHandle;
 use crate::storage::run::RunFile;
@@ -47,20 +46,19 @@ pub fn live_rows(
         return scan(config, files.into_iter().map(selected).collect(), context);
     }
     let numbered = FileScanConfigBuilder::from(config.clone()).with_source(with_row_numbers(config)?).build();
-    let mut parts: Vec<(Vec<PartitionedFile>, Option<Arc<RunFile>>)> = Vec::new();
+    let mut parts: Vec<(Vec<PartitionedFile>, Option<BooleanBuffer>)> = Vec::new();
     for file in files {
-        let run = file.extension::<RunHandle>().map(|RunHandle(run)| Arc::clone(run)).filter(|run| run.mask.is_some());
-        match (parts.last_mut(), run) {
+        let live = file.extension::<RunHandle>().and_then(|RunHandle(run)| run.live_bits());
+        match (parts.last_mut(), live) {
             (Some((unmasked, None)), None) => unmasked.push(file),
-            (_, run) => parts.push((vec![file], run)),
+            (_, live) => parts.push((vec![file], live)),
         }
     }
     let (config, context) = (config.clone(), Arc::clone(context));
     let of = Arc::clone(schema);
-    let streams = stream::iter(parts).map(move |(files, run)| match run {
+    let streams = stream::iter(parts).map(move |(files, live)| match live {
         None => scan(&config, files, &context),
-        Some(run) => {
-            let live = live(&run);
+        Some(live) => {
             let (schema, masked) = (Arc::clone(&of), masked.clone());
             let taken = move |batch| without_masked(&schema, batch, &live, &masked);
             let rows = scan(&numbered, files, &context)?.map(move |batch| taken(batch?));
@@ -126,19 +124,6 @@ fn with_row_numbers(config: &FileScanConfig) -> Result<Arc<dyn FileSource>> {
         Some(source) => Ok(source),
         None => internal_err!("a scan of Parquet files tells the numbers of rows"),
     }
-}
-
-/// A bit for each row of a file, set where it is live.
-fn live(run: &RunFile) -> BooleanBuffer {
-    let rows = run.rows as usize;
-    let mut bits = MutableBuffer::new_null(rows);
-    bits.as_slice_mut().fill(0xff);
-    for masked in run.mask.iter().flat_map(|mask: &Arc<RoaringBitmap>| mask.iter()) {
-        if let Some(byte) = bits.as_slice_mut().get_mut(masked as usize / 8) {
-            *byte &= !(1 << (masked % 8));
-        }
-    }
-    BooleanBuffer::new(bits.into(), 0, rows)
 }
 
 /// Takes out masked rows, and the numbers, which are the last column.

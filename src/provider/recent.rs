@@ -16,7 +16,6 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
-use roaring::RoaringBitmap;
 
 use super::adapter::EntityColumnAdapterFactory;
 use super::key_order::Direction;
@@ -51,10 +50,10 @@ pub fn recent_batches(
 ) -> Result<Vec<Vec<RecordBatch>>> {
     let Some(layers) = &scan.layers else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for (layer, hidden) in layers.iter() {
-        let stored = layer.batch(&scan.table, layers.names());
-        let stored = stored.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let wanted = wanted(layer, &stored.places, hidden, &scan.access.keys, direction);
+    for (place, (layer, _)) in layers.iter().enumerate() {
+        let (stored, shown) =
+            layers.batch(place, &scan.table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let wanted = wanted(layer, &stored.places, shown, &scan.access.keys, direction);
         let part = part.range(wanted.len());
         if part.is_empty() {
             continue;
@@ -90,28 +89,25 @@ fn taken(batch: &RecordBatch, rows: UInt32Array) -> Result<RecordBatch> {
 pub fn recent_rows(scan: &Scan) -> Result<u64> {
     let Some(layers) = &scan.layers else { return Ok(0) };
     let mut rows = 0;
-    for (layer, hidden) in layers.iter() {
-        let stored = layer.batch(&scan.table, layers.names());
-        let stored = stored.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        rows += wanted(layer, &stored.places, hidden, &scan.access.keys, Direction::Forward).len() as u64;
+    for (place, (layer, _)) in layers.iter().enumerate() {
+        let (stored, shown) =
+            layers.batch(place, &scan.table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        rows += wanted(layer, &stored.places, shown, &scan.access.keys, Direction::Forward).len() as u64;
     }
     Ok(rows)
 }
 
-/// Rows of a layer's batch whose versions are not hidden and whose keys are wanted, in the wanted order.
-fn wanted(layer: &Layer, places: &[u32], hidden: &RoaringBitmap, keys: &KeySet, direction: Direction) -> Vec<u32> {
+/// Those of the rows of a layer's batch that are shown whose keys are wanted, in the wanted order.
+fn wanted(layer: &Layer, places: &[u32], shown: &[u32], keys: &KeySet, direction: Direction) -> Vec<u32> {
     let versions = layer.versions();
     let mut rows: Vec<u32> = Vec::new();
     for range in keys.ranges() {
         // Keys of a layer ascend, and so do the ranges.
         let from = places.partition_point(|&place| !range.lower().is_below(versions[place as usize].key()));
         let to = places.partition_point(|&place| !range.upper().is_below(versions[place as usize].key()));
-        // Places ascend with the rows: both lists are gone through once.
-        let mut hidden = places.get(from).map(|&first| hidden.range(first..)).into_iter().flatten().peekable();
-        rows.extend((from..to).zip(from as u32..).filter_map(|(at, row)| {
-            while hidden.next_if(|&hidden| hidden < places[at]).is_some() {}
-            (hidden.peek() != Some(&places[at])).then_some(row)
-        }));
+        let first = shown.partition_point(|&row| (row as usize) < from);
+        let end = shown.partition_point(|&row| (row as usize) < to);
+        rows.extend_from_slice(&shown[first..end.max(first)]);
     }
     if direction == Direction::Backward {
         rows.reverse();

@@ -1,16 +1,18 @@
 //! All of a table's delta that one snapshot sees.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use roaring::RoaringBitmap;
 
-use super::layer::Layer;
+use super::layer::{Layer, LayerBatch};
 #[cfg(test)]
 use super::version::Version;
 use crate::model::KeyRange;
 use crate::rows::PropertyNames;
+use crate::storage::catalog::Table;
 use crate::storage::error::Result;
-use crate::storage::run::{RunFile, RunFiles};
+use crate::storage::run::{LiveRows, RunFile, RunFiles};
 
 /// Layers, the newest first, and which versions of each are hidden by newer ones. What is not hidden is the newest visible version of
 /// its key, whether it is an entity or a deletion.
@@ -21,13 +23,25 @@ pub struct Layers {
     hidden: Vec<Arc<RoaringBitmap>>,
     names: Arc<PropertyNames>,
     live_rows: OnceLock<u64>,
+    /// By layer: rows of its batch that are not hidden.
+    shown: Vec<OnceLock<Arc<[u32]>>>,
+    /// By number of a file, and the description that it is of: its mask with what these layers take the place of. The file is not held.
+    masks: Arc<Mutex<HashMap<u64, FileMask>>>,
+}
+
+#[derive(Debug, Clone)]
+struct FileMask {
+    of: Weak<RunFile>,
+    mask: Arc<RoaringBitmap>,
+    live: LiveRows,
 }
 
 impl Layers {
     pub fn new(layers: Vec<Arc<Layer>>, names: Arc<PropertyNames>) -> Self {
         let layers: Vec<Arc<Layer>> = layers.into_iter().filter(|layer| !layer.is_empty()).collect();
         let hidden = (0..layers.len()).map(|place| Arc::new(hidden(&layers[..place], &layers[place]))).collect();
-        Self { layers, hidden, names, live_rows: OnceLock::new() }
+        let shown = layers.iter().map(|_| OnceLock::new()).collect();
+        Self { layers, hidden, names, live_rows: OnceLock::new(), shown, masks: Arc::default() }
     }
 
     /// These layers under one more, which is newer than all of them.
@@ -40,6 +54,21 @@ impl Layers {
     /// Each layer with the places of its hidden versions, the newest layer first.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Layer>, &RoaringBitmap)> {
         self.layers.iter().zip(self.hidden.iter().map(Arc::as_ref))
+    }
+
+    /// The batch of a layer, and those of its rows that are not hidden, ascending. Both are made once: every scan wants them.
+    pub fn batch(&self, place: usize, table: &Table) -> Result<(&LayerBatch, &[u32])> {
+        let stored = self.layers[place].batch(table, &self.names)?;
+        let shown = self.shown[place].get_or_init(|| {
+            // Places ascend with the rows: both lists are gone through once.
+            let mut hidden = self.hidden[place].iter().peekable();
+            let shown = stored.places.iter().zip(0u32..).filter_map(|(&at, row)| {
+                while hidden.next_if(|&hidden| hidden < at).is_some() {}
+                (hidden.peek() != Some(&at)).then_some(row)
+            });
+            shown.collect()
+        });
+        Ok((stored, shown))
     }
 
     pub fn names(&self) -> &Arc<PropertyNames> {
@@ -76,6 +105,10 @@ impl Layers {
     /// A file described with a mask of all its rows that are not live here: masked ones, and those whose place a version takes. `None`
     /// if no row is left.
     pub async fn masked(&self, files: &RunFiles, run: &Arc<RunFile>) -> Result<Option<Arc<RunFile>>> {
+        let known = self.masks.lock().unwrap_or_else(PoisonError::into_inner).get(&run.id).cloned();
+        if let Some(known) = known.filter(|known| std::ptr::eq(known.of.as_ptr(), Arc::as_ptr(run))) {
+            return Ok(with_mask(run, known.mask, known.live));
+        }
         let mut mask: Option<RoaringBitmap> = None;
         for layer in &self.layers {
             let replaced = layer.replaced(files, run).await?;
@@ -84,9 +117,16 @@ impl Layers {
             }
         }
         let Some(mask) = mask else { return Ok(Some(Arc::clone(run))) };
-        let left = mask.len() < run.rows;
-        Ok(left.then(|| Arc::new(RunFile { mask: Some(Arc::new(mask)), ..RunFile::clone(run) })))
+        let (mask, live) = (Arc::new(mask), LiveRows::default());
+        let known = FileMask { of: Arc::downgrade(run), mask: Arc::clone(&mask), live: live.clone() };
+        self.masks.lock().unwrap_or_else(PoisonError::into_inner).insert(run.id, known);
+        Ok(with_mask(run, mask, live))
     }
+}
+
+fn with_mask(run: &Arc<RunFile>, mask: Arc<RoaringBitmap>, live: LiveRows) -> Option<Arc<RunFile>> {
+    let left = mask.len() < run.rows;
+    left.then(|| Arc::new(RunFile { mask: Some(mask), live, ..RunFile::clone(run) }))
 }
 
 /// Places of the versions of `layer` whose keys newer layers have.

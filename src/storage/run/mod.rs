@@ -7,6 +7,7 @@
 mod checksums;
 mod column;
 mod layout;
+mod live_rows;
 mod open;
 mod other;
 mod pages;
@@ -18,6 +19,7 @@ mod to_rows;
 mod writer;
 
 pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+pub use live_rows::LiveRows;
 pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;

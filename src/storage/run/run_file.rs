@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checksums::Checksums;
 use super::layout::{RunColumn, RunLayout};
+use super::live_rows::LiveRows;
 use crate::model::{Key, KeyRef};
 
 /// Encoded bytes for one byte of a file, roughly.
@@ -49,6 +50,8 @@ pub struct RunFile {
     /// Rows that are no longer live, by position in the file.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "mask")]
     pub mask: Option<Arc<RoaringBitmap>>,
+    #[serde(skip)]
+    pub live: LiveRows,
     /// Shared by all descriptions of this file in the process.
     #[serde(skip)]
     pub holders: Holders,

@@ -40,6 +40,7 @@ use parquet::schema::types::ColumnPath;
 use super::checksums::Checksums;
 use super::column::ColumnBuilder;
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
+use super::live_rows::LiveRows;
 use super::other;
 use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
@@ -159,6 +160,7 @@ pub fn write_run(
         columns: survey.summaries(),
         other: survey.layout.other,
         mask: None,
+        live: LiveRows::default(),
         holders: Holders::default(),
     })
 }
