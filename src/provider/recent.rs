@@ -13,8 +13,8 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
 
 use super::adapter::EntityColumnAdapterFactory;
@@ -118,7 +118,8 @@ fn wanted(layer: &Layer, places: &[u32], shown: &[u32], keys: &KeySet, direction
 /// Filter and projection of a scan over the columns of a layer that they read.
 struct Shown {
     stored: RecordBatch,
-    filter: Option<Arc<dyn PhysicalExpr>>,
+    /// All of them hold; one is asked only of rows of which those before it hold, since it may fail on others.
+    filters: Vec<Arc<dyn PhysicalExpr>>,
     projection: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,
 }
@@ -128,19 +129,21 @@ impl Shown {
         let factory = EntityColumnAdapterFactory { columns: scan.columns.clone() };
         let adapter = factory.create(Arc::clone(scan.columns.schema()), stored.schema())?;
         let source = config.file_source();
-        let filter = source.filter().map(|filter| adapter.rewrite(filter)).transpose()?;
+        let filter = source.filter();
+        let filters = filter.iter().flat_map(split_conjunction).map(|filter| adapter.rewrite(Arc::clone(filter)));
+        let filters = filters.collect::<Result<Vec<_>>>()?;
         let Some(projection) = source.projection() else {
             return Err(DataFusionError::Internal("a scan of entities has a projection".to_owned()));
         };
         let projection = projection.iter().map(|out| adapter.rewrite(Arc::clone(&out.expr)));
         let projection = projection.collect::<Result<Vec<_>>>()?;
         let read: BTreeSet<usize> =
-            filter.iter().chain(&projection).flat_map(collect_columns).map(|column| column.index()).collect();
+            filters.iter().chain(&projection).flat_map(collect_columns).map(|column| column.index()).collect();
         let stored = stored.project(&read.into_iter().collect::<Vec<_>>())?;
         let of = stored.schema();
         let moved = |expr: Arc<dyn PhysicalExpr>| reassign_expr_columns(expr, &of);
         Ok(Self {
-            filter: filter.map(moved).transpose()?,
+            filters: filters.into_iter().map(moved).collect::<Result<_>>()?,
             projection: projection.into_iter().map(moved).collect::<Result<_>>()?,
             schema: config.projected_schema()?,
             stored,
@@ -148,7 +151,10 @@ impl Shown {
     }
 
     fn rows(&self, mut rows: RecordBatch) -> Result<RecordBatch> {
-        if let Some(filter) = &self.filter {
+        for filter in &self.filters {
+            if rows.num_rows() == 0 {
+                break;
+            }
             let kept = filter.evaluate(&rows)?.into_array(rows.num_rows())?;
             rows = filter_record_batch(&rows, as_boolean_array(&kept)?)?;
         }

@@ -18,6 +18,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
+use datafusion::physical_plan::limit::LimitStream;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
@@ -343,7 +344,11 @@ impl ExecutionPlan for EntityScanExec {
                 let part = Part { at: partition, of: self.properties.partitioning.partition_count() };
                 let recent = self.recent(Direction::Forward, part)?.into_iter().flatten();
                 let both = stream::iter(recent.map(Ok)).chain(self.stored(partition, &context)?);
-                Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), both)))
+                let both: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema(), both));
+                let Some(fetch) = self.fetch() else { return Ok(both) };
+                // The limit above was taken away for this one.
+                let metrics = BaselineMetrics::new(&ExecutionPlanMetricsSet::new(), partition);
+                Ok(Box::pin(LimitStream::new(both, 0, Some(fetch), metrics)))
             }
             None => self.stored(partition, &context),
         }

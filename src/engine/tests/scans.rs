@@ -189,3 +189,30 @@ fn pruned_scans_return_what_plain_ones_do_over_many_pages() {
     compare(1001, 20_000, 1 << 20, 25, false);
     compare(1002, 20_000, 1 << 20, 25, true);
 }
+
+#[test]
+fn limits_and_guards_hold_for_recent_rows_too() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let mut session = engine.own_session().expect("a session");
+    let mut ask = |sql: &str| rows(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    ask(r#"CREATE TABLE Tab (n int, s text)"#);
+    for round in 0..3 {
+        ask(&format!(
+            "INSERT INTO Tab (partitionkey, rowkey, n, s) SELECT 'p', '{round}-' || g, g, 'x' || g FROM generate_series(0, 19) g"
+        ));
+        // The first time nothing is in files, then some is.
+        let rows = 20 * (round + 1);
+        assert_eq!(ask("SELECT count(*) FROM (SELECT n FROM Tab LIMIT 3) z"), ["3"], "round {round}");
+        assert_eq!(ask("SELECT count(*) FROM (SELECT n FROM Tab WHERE n > 5 LIMIT 1) z"), ["1"], "round {round}");
+        assert_eq!(ask("SELECT count(*) FROM (SELECT n FROM Tab LIMIT 1000) z"), [rows.to_string()], "round {round}");
+        assert_eq!(ask("SELECT count(*) FROM Tab WHERE n <> 0 AND 19/n = 1"), [(10 * (round + 1)).to_string()]);
+        assert_eq!(
+            ask(
+                "SELECT count(*) FROM Tab WHERE s <> 'x1' AND s <> 'x2' AND CASE WHEN n <> 0 THEN 19/n > 18 ELSE false END"
+            ),
+            ["0"]
+        );
+        let table = engine.store().snapshot().catalog.tables().next().expect("a table").id;
+        engine.store().fold(table).expect("folds");
+    }
+}

@@ -204,3 +204,24 @@ fn a_block_does_what_its_statements_do_alone() {
         }
     }
 }
+
+#[test]
+fn tables_of_one_transaction_number_their_properties_each_for_itself() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let mut session = engine.own_session().expect("a session");
+    let mut ask = |sql: &str| rows(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    ask(r#"CREATE TABLE One ("A" int, "B" bigint, "C" float8)"#);
+    ask(r#"CREATE TABLE Two ("A" int, "B" bigint, "C" float8)"#);
+    // Their numbers are those of the order in which they first came.
+    ask(r#"INSERT INTO One ("PartitionKey", "RowKey", "A", "B", "C") VALUES ('p', '0', 0, 0, 0)"#);
+    ask(r#"INSERT INTO Two ("PartitionKey", "RowKey", "C", "B", "A") VALUES ('p', '0', 0, 0, 0)"#);
+    ask("BEGIN");
+    for table in ["One", "Two"] {
+        ask(&format!(r#"INSERT INTO {table} ("PartitionKey", "RowKey", "A", "B", "C") VALUES ('p', '1', 1, 2, 3.5)"#));
+    }
+    ask("COMMIT");
+    for table in ["One", "Two"] {
+        let found = ask(&format!(r#"SELECT "A", "B", "C" FROM {table} WHERE "RowKey" = '1'"#));
+        assert_eq!(found, ["1|2|3.5"], "{table}");
+    }
+}

@@ -80,6 +80,11 @@ impl Layout {
             if !seen.insert(name) {
                 return Err(refuse(name, "the column occurs twice".to_owned()));
             }
+            // pandas writes a column without any value so.
+            let is_key = ["PartitionKey", "RowKey"].contains(&name) || columns_of_keys.contains_key(name);
+            if field.data_type().is_null() && !is_key {
+                continue;
+            }
             let column = read.len();
             read.push(at);
             if let Some(source) = columns_of_keys.get_mut(name) {

@@ -35,6 +35,12 @@ pub(super) struct Framer {
     oversized: Vec<Reject>,
 }
 
+/// Whether what follows the last line end is the beginning of an object.
+fn ends_inside_entity(text: &[u8]) -> bool {
+    let last = text.rsplit(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    last.first() == Some(&b'{') && ObjectScan::default().advance(last).is_none()
+}
+
 enum Shape {
     /// Nothing was read.
     Unknown,
@@ -108,7 +114,13 @@ impl Framer {
                 }
             }
             let batch = match self.shape {
-                Shape::Lines { skipping } => self.cut_lines(skipping),
+                Shape::Lines { skipping } => {
+                    if self.ended && !skipping && ends_inside_entity(&self.buffer) {
+                        let reason = "the last line ends inside an entity: the export is incomplete";
+                        reading.notes.warn(WarningKind::Truncated, reason);
+                    }
+                    self.cut_lines(skipping)
+                }
                 _ => self.cut_entities()?,
             };
             if self.ended && std::mem::take(&mut self.is_continued) {

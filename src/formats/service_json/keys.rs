@@ -42,6 +42,9 @@ struct Entry {
 /// Keys kept; input with more different ones (metadata keys are not bounded otherwise) begins anew.
 const ENTRIES_MAX: usize = 1 << 16;
 
+/// What the service answers with instead of entities.
+pub(in crate::formats) const SERVICE_ERROR: &str = "odata.error";
+pub(in crate::formats) const NO_ENTITY: &str = "this is an error that the service answered with, not an entity";
 const TYPE_SUFFIX: &str = "@odata.type";
 
 impl KeyCache {
@@ -126,6 +129,7 @@ impl KeyCache {
             "PartitionKey" => KeyKind::PartitionKey,
             "RowKey" => KeyKind::RowKey,
             "Timestamp" => KeyKind::Timestamp,
+            SERVICE_ERROR => return Err(Fault::Refused(NO_ENTITY.to_owned())),
             _ if key.starts_with("odata.") => KeyKind::Skipped,
             _ => match key.strip_suffix(TYPE_SUFFIX) {
                 Some("PartitionKey" | "RowKey" | "Timestamp") => KeyKind::Skipped,

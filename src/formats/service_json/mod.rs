@@ -35,6 +35,7 @@ use self::document::DocumentDecoder;
 use self::entity::EntityDecoder;
 pub(super) use self::entity::{Fault, no_key_text, twice, unannotated_number};
 use self::framer::Framer;
+pub(super) use self::keys::{NO_ENTITY, SERVICE_ERROR};
 pub(super) use self::object_scan::ObjectScan;
 pub(super) use self::parser::Parser;
 use self::shape::PageKey;

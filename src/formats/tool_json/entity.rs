@@ -12,7 +12,7 @@ use crate::formats::notes::{Notes, WarningKind};
 use crate::formats::property_types::NumberedTypes;
 use crate::formats::reading::Reading;
 use crate::formats::reject_line::{REASON, RECORD, refused_record};
-use crate::formats::service_json::{Fault, no_key_text, twice};
+use crate::formats::service_json::{Fault, NO_ENTITY, SERVICE_ERROR, no_key_text, twice};
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
 
@@ -72,6 +72,9 @@ impl<'a> ToolDecoder<'a> {
             && members.iter().all(|(key, _)| key.starts_with("odata."))
         {
             return Err(Fault::Refused(refused_record(record)));
+        }
+        if members.iter().any(|(key, _)| key == SERVICE_ERROR) {
+            return Err(Fault::Refused(NO_ENTITY.to_owned()));
         }
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);

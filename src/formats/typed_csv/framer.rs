@@ -7,6 +7,7 @@ use super::batch::Batch;
 use super::fields::{Fields, RecordScan};
 use super::header::{self, Defaults, Header};
 use crate::formats::error::{Error, Reject};
+use crate::formats::notes::WarningKind;
 use crate::formats::place::Place;
 use crate::formats::property_types::PropertyTypes;
 use crate::formats::reading::Reading;
@@ -151,7 +152,12 @@ impl Framer {
             if partial > self.record_bytes_max {
                 self.reject_oversized(end);
             } else if self.ended && partial > 0 {
-                // The last line may lack its end.
+                // The last line may lack its end, but not its last columns.
+                let fields = &mut self.types.fields;
+                if fields.split(&self.buffer[end..], header.delimiter).is_err() || fields.len() < header.columns {
+                    let reason = "the last line ends before its last column: the export is incomplete";
+                    reading.notes.warn(WarningKind::Truncated, reason);
+                }
                 end = self.buffer.len();
                 self.ends.push(end as u32);
             }

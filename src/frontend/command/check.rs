@@ -1,10 +1,12 @@
 //! `rowkey check`: looks for damage in what is stored.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
 use super::text::counted;
+use crate::files::paths;
 use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Options, Quarantined};
 use crate::session::{Error, ErrorKind};
 
@@ -18,8 +20,15 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     }
     // Opening would make the folder, and a folder just made has nothing wrong with it.
     super::expect_folder(&location)?;
-    let mut out = io::stdout().lock();
     let is_local = !location.contains("://");
+    let parts = [paths::LOG, paths::CHECKPOINT, paths::TABLES];
+    if is_local && !parts.iter().any(|part| Path::new(&location).join(part).exists()) {
+        return Err(Failure::plain(
+            format!("{location} is no data folder: there is no log and no table in it"),
+            "name the folder with --data DIR or in ROWKEY_DATA",
+        ));
+    }
+    let mut out = io::stdout().lock();
     if arguments.repair && !is_local {
         return Err(Failure::usage("a data folder on an object store can only be read", "repair a copy of it"));
     }
@@ -80,13 +89,19 @@ fn print_log_repair(repair: &LogRepair, out: &mut dyn Write) -> io::Result<()> {
     for fault in &repair.faults {
         writeln!(out, "{fault}")?;
     }
-    writeln!(out, "repaired: the log ends with record {}", repair.kept_to)?;
-    if repair.records_lost > 0 {
-        writeln!(
-            out,
-            "  lost: the damaged record and {} behind it",
-            counted(repair.records_lost, "intact record", "intact records")
-        )?;
+    if !repair.is_cut {
+        writeln!(out, "repaired: nothing is lost, the log ends with record {}", repair.kept_to)?;
+    } else {
+        writeln!(out, "repaired: the log ends with record {}", repair.kept_to)?;
+        let first = repair.kept_to + 1;
+        match repair.last_lost {
+            0 => writeln!(out, "  lost: record {first}, and what there may have been behind it")?,
+            last => writeln!(
+                out,
+                "  lost: records {first} to {last}, {} among them and what there may have been behind",
+                counted(repair.records_lost, "intact record", "intact records")
+            )?,
+        }
     }
     for (table, writes) in &repair.writes_lost {
         writeln!(out, "  lost: {} to table {table}", counted(*writes, "write", "writes"))?;

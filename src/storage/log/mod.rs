@@ -65,7 +65,7 @@ pub use commit::{Appended, Durability, Log};
 pub use error::Error;
 pub use record::PAYLOAD_BYTES_MAX;
 pub use recovery::{Record, TornTail, replay};
-pub use repair::{checkpoint_or_log, find_fault};
+pub use repair::{checkpoint_or_log, find_faults};
 
 #[cfg(test)]
 mod tests;

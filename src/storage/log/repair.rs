@@ -24,12 +24,45 @@ pub struct Fault {
     pub reason: String,
     /// The record that belongs there.
     pub next: u64,
-    /// The segment, if its header is right.
+    /// The segment, if there is one that may hold the record.
     content: Option<Bytes>,
+    /// Whether its header is wrong as well.
+    wrong_header: bool,
 }
 
-/// Reads the log above the sequence number `from` until it cannot be read or applied any further; `None` if all of it can.
-pub async fn find_fault(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Option<Fault>> {
+/// A segment whose header or length is wrong, and whose records are all there.
+#[derive(Debug)]
+pub struct Mend {
+    segment: u64,
+    pub path: String,
+    pub offset: u64,
+    pub reason: String,
+    content: Bytes,
+    /// Where its records end.
+    end: usize,
+}
+
+/// What is wrong with a log.
+#[derive(Debug, Default)]
+pub struct Faults {
+    pub mends: Vec<Mend>,
+    /// Where it cannot be read any further.
+    pub fault: Option<Fault>,
+}
+
+/// Reads the log above the sequence number `from` until it cannot be read or applied any further.
+pub async fn find_faults(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Faults> {
+    let mut mends = Vec::new();
+    let fault = find_fault(store, from, apply, &mut mends).await?;
+    Ok(Faults { mends, fault })
+}
+
+async fn find_fault(
+    store: &dyn FileStore,
+    from: u64,
+    apply: &mut Apply<'_>,
+    mends: &mut Vec<Mend>,
+) -> Result<Option<Fault>> {
     let firsts = segments(store).await?;
     let wanted = from.saturating_add(1);
     let start = firsts.partition_point(|first| *first <= wanted).saturating_sub(1);
@@ -43,30 +76,51 @@ pub async fn find_fault(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>)
             reason,
             next,
             content,
+            wrong_header: false,
         };
         if first != expected {
             let reason = format!("record {expected} belongs here, and the segment begins with record {first}");
             return Ok(Some(fault(0, reason, expected, None)));
         }
-        let content = match segment::read(store, first).await {
-            Ok(content) => content,
+        let (content, wrong) = match segment::read(store, first).await {
+            Ok(content) => (content, None),
             Err(Error::Corrupt { offset, reason, .. }) => {
-                return Ok(Some(fault(offset as usize, reason, expected, None)));
+                let content = segment::read_unchecked(store, first).await?;
+                if content.len() <= HEADER_BYTES {
+                    return Ok(Some(fault(offset as usize, reason, expected, None)));
+                }
+                (content, Some((offset, reason)))
             }
             Err(error) => return Err(error),
         };
+        let wrong_header = wrong.is_some();
         let walked = match walk(store, first, content.clone(), from, apply, &mut records) {
             Ok(walked) => walked,
             Err(Error::Apply { offset, sequence, source, .. }) => {
                 let reason = format!("record {sequence} cannot be applied: {source}");
-                return Ok(Some(fault(offset as usize, reason, sequence, Some(content))));
+                return Ok(Some(Fault { wrong_header, ..fault(offset as usize, reason, sequence, Some(content)) }));
             }
             Err(error) => return Err(error),
         };
-        if let Some(reason) = walked.bad {
-            return Ok(Some(fault(walked.end, reason, walked.next, Some(content))));
+        if let Some(bad) = walked.bad {
+            let reason = wrong.map_or(bad.clone(), |(_, reason)| format!("{reason}; {bad}"));
+            return Ok(Some(Fault { wrong_header, ..fault(walked.end, reason, walked.next, Some(content)) }));
         }
         expected = walked.next;
+        if let Some((offset, reason)) = wrong {
+            // Zeros behind the records say that there were no more of them, and so does the segment that follows.
+            let follows = firsts.get(number + 1);
+            let ends = match follows {
+                Some(next) => *next == expected,
+                None => content.len() >= walked.end + FRAME_BYTES,
+            };
+            if !ends {
+                let reason = format!("{reason}; behind record {} there may have been more", expected - 1);
+                return Ok(Some(Fault { wrong_header, ..fault(walked.end, reason, expected, Some(content)) }));
+            }
+            let path = segment::named(store, first);
+            mends.push(Mend { segment: first, path, offset, reason, content: content.clone(), end: walked.end });
+        }
         if number + 1 == firsts.len() && expected <= from {
             let reason = format!("it ends with record {}, and a checkpoint covers record {from}", expected - 1);
             return Ok(Some(fault(walked.end, reason, expected, Some(content))));
@@ -75,7 +129,8 @@ pub async fn find_fault(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>)
     if firsts.is_empty() && from > 0 {
         let path = format!("{}/{}", store.location(), paths::LOG);
         let reason = format!("there is no segment, and record {wanted} must be in one");
-        return Ok(Some(Fault { segment: wanted, path, offset: 0, reason, next: wanted, content: None }));
+        let (content, wrong_header) = (None, false);
+        return Ok(Some(Fault { segment: wanted, path, offset: 0, reason, next: wanted, content, wrong_header }));
     }
     Ok(None)
 }
@@ -86,12 +141,10 @@ impl Fault {
         if let Some(content) = &self.content {
             intact_records(content, self.offset as usize, self.next, tell);
         }
-        for first in segments(store).await?.into_iter().filter(|first| *first > self.segment) {
-            match segment::read(store, first).await {
-                Ok(content) => intact_records(&content, HEADER_BYTES, self.next, tell),
-                Err(Error::Corrupt { .. }) => {}
-                Err(error) => return Err(error),
-            }
+        let is_behind = |first: &u64| *first > self.segment || (self.content.is_none() && *first == self.segment);
+        for first in segments(store).await?.into_iter().filter(is_behind) {
+            let content = segment::read_unchecked(store, first).await?;
+            intact_records(&content, HEADER_BYTES, self.next, tell);
         }
         Ok(())
     }
@@ -115,9 +168,14 @@ impl Fault {
         match &self.content {
             Some(content) if self.offset > HEADER_BYTES as u64 => {
                 keep(&path, Some(content))?;
+                if self.wrong_header {
+                    mend(store, self.segment, content, self.offset as usize)?;
+                }
                 let mut file = store.open_for_write(&path)?;
-                let zeros = vec![0; content.len() - self.offset as usize];
-                file.write_at(self.offset, &zeros)?;
+                if !self.wrong_header {
+                    let zeros = vec![0; content.len() - self.offset as usize];
+                    file.write_at(self.offset, &zeros)?;
+                }
                 file.sync()?;
             }
             _ => keep(&path, None)?,
@@ -133,6 +191,21 @@ impl Fault {
         store.sync_folder(paths::LOG)?;
         Ok(())
     }
+}
+
+impl Mend {
+    /// Writes the segment anew. `keep` gets it as it was.
+    pub fn apply(&self, store: &Arc<dyn FileStore>, keep: &mut Keep<'_>) -> Result<()> {
+        keep(&paths::log_segment(self.segment), Some(&self.content))?;
+        mend(store, self.segment, &self.content, self.end)
+    }
+}
+
+/// Writes a segment anew with the records that end at a byte of it.
+fn mend(store: &Arc<dyn FileStore>, first: u64, content: &Bytes, end: usize) -> Result<()> {
+    let bytes = content.len().max(end + RESERVED_BYTES + FRAME_BYTES) as u64;
+    segment::rewrite(store, first, &content[HEADER_BYTES..end], bytes)?;
+    Ok(())
 }
 
 /// The newest checkpoint, or what is wrong with it and whether the log can do without.

@@ -60,6 +60,29 @@ fn header(first_sequence: u64, bytes: u64) -> Vec<u8> {
     header
 }
 
+/// Makes a segment anew, with a right header, of so many bytes and with these records; the old one is replaced when all of it is on disk.
+pub(super) fn rewrite(
+    store: &Arc<dyn FileStore>,
+    first_sequence: u64,
+    records: &[u8],
+    bytes: u64,
+) -> Result<(), files::Error> {
+    let mut publication = Publication::start(Arc::clone(store), &paths::log_segment(first_sequence))?;
+    publication.append(&header(first_sequence, bytes))?;
+    publication.append(records)?;
+    while publication.bytes() < bytes {
+        let rest = usize::try_from(bytes - publication.bytes()).unwrap_or(usize::MAX);
+        publication.append(&ZEROS[..rest.min(ZEROS.len())])?;
+    }
+    publication.finish()
+}
+
+/// Reads a segment whole, whatever its header says.
+pub(super) async fn read_unchecked(store: &dyn FileStore, first_sequence: u64) -> Result<Bytes> {
+    let file = store.open(&paths::log_segment(first_sequence)).await?;
+    Ok(file.read(0..file.bytes()).await?)
+}
+
 /// Reads a segment whole and checks its header against its name and length.
 pub(super) async fn read(store: &dyn FileStore, first_sequence: u64) -> Result<Bytes> {
     let path = paths::log_segment(first_sequence);

@@ -1,13 +1,13 @@
 //! Repairing the log of a data folder that does not open.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::quarantine::{keep_copy, set_aside};
 use crate::files::{FileStore, paths};
-use crate::storage::catalog::{Catalog, Edit};
+use crate::storage::catalog::Edit;
 use crate::storage::error::Result;
-use crate::storage::log::{Record, checkpoint_or_log, find_fault};
+use crate::storage::log::{Record, checkpoint_or_log, find_faults};
 use crate::storage::recovery::Recovery;
 use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
 use crate::storage::write::{ENTITY_WRITES, payload};
@@ -22,8 +22,12 @@ pub struct LogRepair {
     pub faults: Vec<String>,
     /// The last record that is kept.
     pub kept_to: u64,
+    /// Whether the log was cut there; else nothing is lost.
+    pub is_cut: bool,
     /// Records behind the damage that were intact and are no longer in use.
     pub records_lost: u64,
+    /// The last one of them; 0 if there is none.
+    pub last_lost: u64,
     /// Entity writes in them, by table.
     pub writes_lost: BTreeMap<String, u64>,
     /// Whether some of them changed tables, files or views.
@@ -51,27 +55,10 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         last = record.sequence;
         Ok(())
     };
-    let fault = find_fault(store.as_ref(), from, &mut apply).await?;
-    let Some(fault) = fault else {
-        let Some(broken) = broken else { return Ok(None) };
-        // All of the log is there, so the checkpoint is not needed.
-        repair.faults.push(broken.to_string());
-        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
-        repair.kept_to = last;
-        return Ok(Some(repair));
-    };
-    if let Some(broken) = broken {
-        repair.faults.push(broken.to_string());
-        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
+    let found = find_faults(store.as_ref(), from, &mut apply).await?;
+    if found.fault.is_none() && found.mends.is_empty() && broken.is_none() {
+        return Ok(None);
     }
-    repair.faults.push(format!("{} is damaged at byte {}: {}", fault.path, fault.offset, fault.reason));
-    let known = at_checkpoint.catalog_sequence().max(from);
-    repair.kept_to = fault.next - 1;
-    let catalog = match known > repair.kept_to {
-        true => at_checkpoint.into_catalog(),
-        false => recovery.into_catalog(),
-    };
-    fault.records_behind(store.as_ref(), &mut |record| count(&record, &catalog, &mut repair)).await?;
     let kept = Arc::clone(&store);
     let mut quarantined = Vec::new();
     let mut keep = |path: &str, content: Option<&[u8]>| {
@@ -81,6 +68,33 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         }
         Ok(())
     };
+    for mend in &found.mends {
+        repair.faults.push(format!(
+            "{} is damaged at byte {}: {}; its records are all there, and it was written anew",
+            mend.path, mend.offset, mend.reason
+        ));
+        mend.apply(&store, &mut keep)?;
+    }
+    if let Some(broken) = broken {
+        repair.faults.push(broken.to_string());
+        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
+    }
+    // All of the log is there, so a broken checkpoint is not needed.
+    let Some(fault) = found.fault else {
+        repair.kept_to = last;
+        repair.quarantined.extend(quarantined);
+        return Ok(Some(repair));
+    };
+    repair.is_cut = true;
+    repair.faults.push(format!("{} is damaged at byte {}: {}", fault.path, fault.offset, fault.reason));
+    let known = at_checkpoint.catalog_sequence().max(from);
+    repair.kept_to = fault.next - 1;
+    let catalog = match known > repair.kept_to {
+        true => at_checkpoint.into_catalog(),
+        false => recovery.into_catalog(),
+    };
+    let mut names = catalog.tables().map(|table| (table.id, table.name.clone())).collect();
+    fault.records_behind(store.as_ref(), &mut |record| count(&record, &mut names, &mut repair)).await?;
     // First what opening would sweep: files of tables that the catalog will not name.
     let named: HashSet<&str> =
         catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
@@ -101,18 +115,29 @@ async fn set_aside_all(store: &dyn FileStore, folder: &str, repair: &mut LogRepa
     Ok(())
 }
 
-/// Takes note of a record that is no longer in use.
-fn count(record: &Record, catalog: &Catalog, repair: &mut LogRepair) {
+/// Takes note of a record that is no longer in use. `names` are those of tables by their numbers.
+fn count(record: &Record, names: &mut HashMap<u64, String>, repair: &mut LogRepair) {
     repair.records_lost += 1;
+    repair.last_lost = repair.last_lost.max(record.sequence);
+    let mut learn = |edits: &[Edit]| {
+        for edit in edits {
+            if let Edit::CreateTable { id, name, .. } = edit {
+                names.insert(*id, name.clone());
+            }
+        }
+    };
     match record.kind {
         CATALOG_EDITS | DEFINITION_EDITS => {
-            repair.edits_lost |= serde_json::from_slice::<Vec<Edit>>(&record.payload).is_ok()
+            let Ok(edits) = serde_json::from_slice::<Vec<Edit>>(&record.payload) else { return };
+            learn(&edits);
+            repair.edits_lost = true;
         }
         ENTITY_WRITES => {
             let Ok((edits, writes)) = payload::decode(&record.payload) else { return };
+            learn(&edits);
             repair.edits_lost |= !edits.is_empty();
             for table in writes {
-                let name = catalog.table_by_id(table.table).map(|table| table.name.clone());
+                let name = names.get(&table.table).cloned();
                 let name = name.unwrap_or_else(|| format!("number {}", table.table));
                 *repair.writes_lost.entry(name).or_default() += table.writes.len() as u64;
             }

@@ -292,6 +292,8 @@ fn check(change: &Change, condition: Condition, current: Option<DateTime>) -> Re
 #[derive(Default)]
 struct Encoding {
     encoder: RowEncoder,
+    /// The table of the last entity: every table numbers names for itself.
+    table: u64,
     /// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
     names: Vec<(Arc<str>, PropertyId)>,
 }
@@ -327,6 +329,10 @@ impl Encoding {
         else {
             return Version::deleted(names, key.as_ref(), locations);
         };
+        if self.table != operation.table {
+            self.table = operation.table;
+            self.names.clear();
+        }
         let set = self.numbered(names, set)?;
         let row = match base {
             None => self.encoder.encode(names, key.as_ref(), timestamp, set.into_iter()),
