@@ -1,6 +1,7 @@
 //! Verifying a data folder: what the manifest says against what the files hold.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::AsArray;
@@ -13,6 +14,7 @@ use super::error;
 use super::manifest::RangePartition;
 use super::run::{Columns, EntityColumns, Recount, RunFile, RunFiles};
 use super::snapshot::Snapshot;
+use crate::files::paths;
 use crate::model::{Key, KeyRef};
 
 /// Something that is not as it should be.
@@ -119,6 +121,11 @@ async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, 
         Err(error) if all_whole => report.findings.push(Finding { path: path(), problem: error.to_string() }),
         Err(_) => {}
     }
+}
+
+/// Whether a folder looks like one that data was stored in, whole or damaged.
+pub fn is_data_folder(folder: &Path) -> bool {
+    [paths::LOG, paths::CHECKPOINT, paths::TABLES].iter().any(|part| folder.join(part).exists())
 }
 
 fn damaged(table: &Table, place: usize, file: &RunFile, corrected: Option<Arc<RunFile>>) -> DamagedFile {

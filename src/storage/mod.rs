@@ -23,7 +23,7 @@ mod store;
 mod write;
 
 pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
-pub use check::{CheckReport, DamagedFile, Finding, check};
+pub use check::{CheckReport, DamagedFile, Finding, check, is_data_folder};
 pub use error::Error;
 pub use log::{Durability, Error as LogError};
 pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};

@@ -140,7 +140,7 @@ fn a_damaged_log_is_cut_and_kept() {
     let name = segment.strip_prefix(&data).expect("below").display().to_string();
     for wanted in [
         "does not match its checksum",
-        "lost: the damaged record and 2 intact records behind it",
+        "lost: records 11 to 15, 2 intact records among them",
         "lost: 2 writes to table Broken",
         &format!("kept in quarantine/{name}"),
         "803 entities",
@@ -236,4 +236,40 @@ fn a_folder_without_a_log_says_how_its_tables_come_back() {
     let again = scratch.path().join("again").to_str().expect("text").to_owned();
     well(&["import", "--data", &again, "--table", "Broken", &folder]);
     assert_eq!(count(&again, "Broken"), "count\n400\n");
+}
+
+#[test]
+fn a_log_whose_length_or_header_alone_is_wrong_loses_nothing() {
+    let damages: [fn(&mut Vec<u8>); 3] = [
+        |bytes| {
+            bytes.pop();
+        },
+        |bytes| bytes.extend([0; 100]),
+        |bytes| bytes[10] ^= 0xff,
+    ];
+    for damage in damages {
+        let scratch = Scratch::new("damage").expect("a folder");
+        let data = with_writes(scratch.path());
+        let segment = segments(&data).pop().expect("a segment");
+        let mut bytes = fs::read(&segment).expect("a segment");
+        damage(&mut bytes);
+        fs::write(&segment, &bytes).expect("writes");
+        assert_eq!(rowkey(&["check", "--data", &data]).code, 1);
+        let repaired = rowkey(&["check", "--repair", "--data", &data]);
+        assert!(repaired.out.contains("nothing is lost"), "{}{}", repaired.out, repaired.err);
+        assert!(!repaired.out.contains("  lost:"), "{}", repaired.out);
+        assert_eq!(rowkey(&["check", "--data", &data]).code, 0);
+        assert_eq!(count(&data, "Broken"), "count\n406\n");
+        well(&["sql", "--data", &data, "insert into Broken (partitionkey, rowkey, number) values ('new', '9', 9)"]);
+        assert_eq!(count(&data, "Broken"), "count\n407\n");
+    }
+}
+
+#[test]
+fn a_folder_without_data_is_not_found_well() {
+    let scratch = Scratch::new("damage").expect("a folder");
+    let folder = scratch.path().display().to_string();
+    let checked = rowkey(&["check", "--data", &folder]);
+    assert!(checked.code == 1 && checked.err.contains("is no data folder"), "{}{}", checked.out, checked.err);
+    assert!(files_below(scratch.path()).is_empty());
 }

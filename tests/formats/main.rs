@@ -178,6 +178,23 @@ fn strict_since_and_dry_runs() -> Outcome<()> {
 }
 
 #[test]
+fn cut_dumps_and_answers_that_are_errors_are_told() -> Outcome<()> {
+    let read = |text: &'static str| {
+        import(vec![Source::stream("in", Box::new(std::io::Cursor::new(text)))], ImportOptions::default())
+    };
+    let lines = "{\"PartitionKey\":\"a\",\"RowKey\":\"1\",\"x\":1}\n{\"PartitionKey\":\"a\",\"RowKey\":\"2\",\"x";
+    let csv = "PartitionKey,RowKey,Timestamp,A,A@type\na,1,,5,Edm.Int32\na,2,,";
+    for text in [lines, csv] {
+        let (report, found) = read(text)?;
+        assert_eq!((found.len(), report.rejected), (1, 1), "{text}");
+        assert!(report.warnings.iter().any(|warning| warning.kind == WarningKind::Truncated), "{text}: {report:?}");
+    }
+    let error = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en","value":"no"}}}"#;
+    assert_eq!(read(error)?.0.rejected, 1);
+    Ok(())
+}
+
+#[test]
 fn keys_are_made_of_columns_and_rejects_are_imported_again() -> Outcome<()> {
     use rowkey::formats::{KeyColumns, KeyTemplate, RejectsFile};
     let keys =

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
 use super::text::counted;
-use crate::files::paths;
 use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Options, Quarantined};
 use crate::session::{Error, ErrorKind};
+use crate::storage::is_data_folder;
 
 pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     let location = arguments.data.location()?;
@@ -21,8 +21,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     // Opening would make the folder, and a folder just made has nothing wrong with it.
     super::expect_folder(&location)?;
     let is_local = !location.contains("://");
-    let parts = [paths::LOG, paths::CHECKPOINT, paths::TABLES];
-    if is_local && !parts.iter().any(|part| Path::new(&location).join(part).exists()) {
+    if is_local && !is_data_folder(Path::new(&location)) {
         return Err(Failure::plain(
             format!("{location} is no data folder: there is no log and no table in it"),
             "name the folder with --data DIR or in ROWKEY_DATA",
