@@ -10,7 +10,7 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimeUnit, UInt64Type};
 
-use super::layout::{KeySource, Layout};
+use super::layout::{KeySource, Layout, is_text};
 use crate::formats::convert;
 use crate::formats::error::Error;
 use crate::formats::key_columns::KeyTemplate;
@@ -22,7 +22,7 @@ use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 pub(super) struct BatchColumns<'a> {
     partition: Key<'a>,
     row: Key<'a>,
-    timestamp: Option<Dates>,
+    timestamp: Option<Timestamps>,
     properties: Vec<Column<'a>>,
 }
 
@@ -65,7 +65,13 @@ impl<'a> BatchColumns<'a> {
         let dates = |at: usize, tick: Option<usize>| {
             Dates::of(batch.column(at), tick.map(|tick| batch.column(tick))).map_err(failed)
         };
-        let timestamp = layout.timestamp.map(|dated| dates(dated.column, dated.tick)).transpose()?;
+        let timestamp = match layout.timestamp {
+            Some(dated) if is_text(batch.column(dated.column).data_type()) => {
+                Some(Timestamps::Texts(texts(dated.column)?))
+            }
+            Some(dated) => Some(Timestamps::Dates(dates(dated.column, dated.tick)?)),
+            None => None,
+        };
         let mut properties = Vec::with_capacity(layout.properties.len());
         for property in &layout.properties {
             let values = match property.edm_type {
@@ -98,8 +104,8 @@ impl<'a> BatchColumns<'a> {
         let properties = self.properties.iter().map(|column| (column.name, &column.values));
         let is_cut = |values: &Values| matches!(values, Values::Dates(dates) if dates.is_cut);
         let columns = properties.chain(keys).filter(move |(_, values)| is_cut(values)).map(|(name, _)| name);
-        let timestamp = self.timestamp.as_ref().filter(|dates| dates.is_cut).map(|_| "Timestamp");
-        timestamp.into_iter().chain(columns)
+        let timestamp = matches!(&self.timestamp, Some(Timestamps::Dates(dates)) if dates.is_cut);
+        timestamp.then_some("Timestamp").into_iter().chain(columns)
     }
 
     /// Appends row `i` to `rows`, or says why not.
@@ -125,7 +131,7 @@ impl<'a> BatchColumns<'a> {
         let partition = self.partition.get(i, "PartitionKey")?;
         let row = self.row.get(i, "RowKey")?;
         let timestamp = match &self.timestamp {
-            Some(dates) => dates.get(i).map_err(|reason| format!("Timestamp: {reason}"))?,
+            Some(timestamps) => timestamps.get(i).map_err(|reason| format!("Timestamp: {reason}"))?,
             None => None,
         };
         if let Some(timestamp) = timestamp {
@@ -141,7 +147,7 @@ impl<'a> BatchColumns<'a> {
                 line.member(name, None, &text);
             }
         }
-        if let Some(Ok(Some(at))) = self.timestamp.as_ref().map(|dates| dates.get(i)) {
+        if let Some(Ok(Some(at))) = self.timestamp.as_ref().map(|timestamps| timestamps.get(i)) {
             line.member("Timestamp", None, &at.to_string());
         }
         for column in &self.properties {
@@ -249,6 +255,27 @@ impl Texts {
             Texts::Small(texts) => texts.is_valid(i).then(|| texts.value(i)),
             Texts::Large(texts) => texts.is_valid(i).then(|| texts.value(i)),
             Texts::View(texts) => texts.is_valid(i).then(|| texts.value(i)),
+        }
+    }
+}
+
+/// Timestamps as dates, or as the service writes them: pandas keeps those of its answers as texts.
+enum Timestamps {
+    Dates(Dates),
+    Texts(Texts),
+}
+
+impl Timestamps {
+    fn get(&self, i: usize) -> Result<Option<DateTime>, String> {
+        let text = match self {
+            Timestamps::Dates(dates) => return dates.get(i),
+            Timestamps::Texts(texts) => texts.get(i),
+        };
+        let Some(text) = text else { return Ok(None) };
+        match convert::convert(ValueRef::String(text), EdmType::DateTime) {
+            Ok(Value::DateTime(at)) => Ok(Some(at)),
+            Ok(_) => Err(format!("\"{}\" is no time", text.escape_debug())),
+            Err(rejected) => Err(rejected.to_string()),
         }
     }
 }

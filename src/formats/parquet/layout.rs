@@ -109,7 +109,7 @@ impl Layout {
                     keys.insert(name, column);
                 }
                 ("Timestamp", _) => {
-                    if edm_type(field) != Some(EdmType::DateTime) {
+                    if edm_type(field) != Some(EdmType::DateTime) && !is_text(field.data_type()) {
                         return Err(refuse(
                             name,
                             format!("the column must hold timestamps, it holds {}", field.data_type()),
@@ -203,7 +203,7 @@ fn edm_type(field: &Field) -> Option<EdmType> {
     })
 }
 
-fn is_text(data_type: &DataType) -> bool {
+pub(super) fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, values) => is_text(values),

@@ -424,3 +424,19 @@ fn int96_timestamps_reach_beyond_the_range_of_nanoseconds() {
     assert_eq!(rejects, []);
     assert_eq!(entities[0].get("At"), Some(&ticks(DateTime::MIN.ticks() + 10)));
 }
+
+#[test]
+fn timestamps_may_be_texts_and_columns_of_nothing_are_no_properties() {
+    let texts = vec![Some("2024-05-01T08:00:00.1234567Z"), Some("2024-05-01 08:00:00+00:00"), None, Some("yesterday")];
+    let texts: ArrayRef = Arc::new(StringArray::from(texts));
+    let nothing: ArrayRef = Arc::new(arrow::array::NullArray::new(4));
+    let columns = vec![
+        (Field::new("Timestamp", DataType::Utf8, true), texts),
+        (Field::new("Nothing", DataType::Null, true), nothing),
+    ];
+    let (entities, rejects) = decode_batch(&with_key_columns(columns)).unwrap();
+    let found: Vec<String> = entities.iter().map(|entity| entity.timestamp.to_string()).collect();
+    assert_eq!(found[..2], ["2024-05-01T08:00:00.1234567Z", "2024-05-01T08:00:00Z"]);
+    assert!(entities.len() == 3 && entities.iter().all(|entity| entity.properties().len() == 0));
+    assert!(rejects.len() == 1 && rejects[0].reason.contains("yesterday"), "{rejects:?}");
+}
