@@ -1,8 +1,8 @@
 //! Stored rows without those that recent writes take the place of.
 //!
 //! A mask of many single rows is slow as a row selection: it goes through several lists of stretches on its way to the decoder. So rows are
-//! read with their numbers, and masked ones are taken out of every batch. Where a limit counts rows, or a filter inside the reader may
-//! fail, masked rows must not get so far: there it is a selection.
+//! read with their numbers, and masked ones are taken out of every batch. Where a limit counts rows, or something evaluated inside the
+//! reader may fail, masked rows must not get so far: there it is a selection.
 
 use std::sync::Arc;
 
@@ -42,7 +42,10 @@ pub fn live_rows(
     context: &Arc<TaskContext>,
 ) -> Result<SendableRecordBatchStream> {
     let files = config.file_groups.get(group).map(|group| group.files().to_vec()).unwrap_or_default();
-    if config.limit.is_some() || !config.file_source().filter().is_none_or(|filter| cannot_fail(&filter)) {
+    let source = config.file_source();
+    let evaluates_all = source.filter().is_none_or(|filter| cannot_fail(&filter))
+        && source.projection().is_none_or(|projection| projection.iter().all(|out| cannot_fail(&out.expr)));
+    if config.limit.is_some() || !evaluates_all {
         return scan(config, files.into_iter().map(selected).collect(), context);
     }
     let numbered = FileScanConfigBuilder::from(config.clone()).with_source(with_row_numbers(config)?).build();
@@ -132,12 +135,17 @@ fn without_masked(schema: &SchemaRef, batch: RecordBatch, live: &BooleanBuffer, 
         return internal_err!("rows were read without their numbers");
     };
     let numbers = numbers.as_primitive::<Int64Type>().values();
-    let kept = match (numbers.first(), numbers.last()) {
-        // Without a filter, rows follow one another.
-        (Some(first), Some(last)) if (last - first) as usize + 1 == numbers.len() => {
-            live.slice(*first as usize, numbers.len())
-        }
-        _ => numbers.iter().map(|number| live.value(*number as usize)).collect(),
+    let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
+        return Ok(RecordBatch::new_empty(Arc::clone(schema)));
+    };
+    // They ascend.
+    if first < 0 || last >= live.len() as i64 {
+        return internal_err!("row {last} was read of a file of {} rows", live.len());
+    }
+    // Without a filter, rows follow one another.
+    let kept = match last - first + 1 == numbers.len() as i64 {
+        true => live.slice(first as usize, numbers.len()),
+        false => numbers.iter().map(|number| live.value(*number as usize)).collect(),
     };
     let rows = kept.count_set_bits();
     masked.add(numbers.len() - rows);
@@ -151,17 +159,17 @@ fn without_masked(schema: &SchemaRef, batch: RecordBatch, live: &BooleanBuffer, 
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(DataFusionError::from)
 }
 
-/// Whether a filter has an answer for every row, be it one that is not there any more.
-fn cannot_fail(filter: &Arc<dyn PhysicalExpr>) -> bool {
-    let is_known = filter.is::<Column>()
-        || filter.is::<Literal>()
-        || filter.is::<NotExpr>()
-        || filter.is::<IsNullExpr>()
-        || filter.is::<IsNotNullExpr>()
-        || filter.is::<InListExpr>()
-        || filter.is::<DynamicFilterPhysicalExpr>()
-        || filter.downcast_ref::<LikeExpr>().is_some_and(|like| like.pattern().is::<Literal>())
-        || filter.downcast_ref::<BinaryExpr>().is_some_and(|binary| {
+/// Whether an expression has a value for every row, be it one that is not there any more.
+fn cannot_fail(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    let is_known = expr.is::<Column>()
+        || expr.is::<Literal>()
+        || expr.is::<NotExpr>()
+        || expr.is::<IsNullExpr>()
+        || expr.is::<IsNotNullExpr>()
+        || expr.is::<InListExpr>()
+        || expr.is::<DynamicFilterPhysicalExpr>()
+        || expr.downcast_ref::<LikeExpr>().is_some_and(|like| like.pattern().is::<Literal>())
+        || expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| {
             matches!(
                 binary.op(),
                 Operator::Eq
@@ -176,5 +184,5 @@ fn cannot_fail(filter: &Arc<dyn PhysicalExpr>) -> bool {
                     | Operator::IsNotDistinctFrom
             )
         });
-    is_known && filter.children().into_iter().all(cannot_fail)
+    is_known && expr.children().into_iter().all(cannot_fail)
 }

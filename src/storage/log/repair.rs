@@ -170,13 +170,12 @@ impl Fault {
                 keep(&path, Some(content))?;
                 if self.wrong_header {
                     mend(store, self.segment, content, self.offset as usize)?;
-                }
-                let mut file = store.open_for_write(&path)?;
-                if !self.wrong_header {
+                } else {
+                    let mut file = store.open_for_write(&path)?;
                     let zeros = vec![0; content.len() - self.offset as usize];
                     file.write_at(self.offset, &zeros)?;
+                    file.sync()?;
                 }
-                file.sync()?;
             }
             _ => keep(&path, None)?,
         }

@@ -309,25 +309,17 @@ impl Encoding {
         locations: Locations,
     ) -> Result<Arc<Version>, Rejected> {
         let Operation { key, change, .. } = operation;
-        let base = match (change, current) {
+        let (set, base) = match (change, current) {
             (Change::Delete, _) => return Version::deleted(names, key.as_ref(), locations),
-            (Change::Insert(_) | Change::Replace(_) | Change::InsertOrReplace(_), _) => None,
-            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Absent) => None,
-            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Recent(version)) => {
-                version.row().map(|row| row.properties().collect::<Vec<_>>())
+            (Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set), _) => (set, None),
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Absent) => (set, None),
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Recent(version)) => {
+                (set, version.row().map(|row| row.properties().collect::<Vec<_>>()))
             }
-            (Change::Merge(_) | Change::InsertOrMerge(_), Current::Stored(entity)) => {
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Stored(entity)) => {
                 let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
-                Some(stored.collect())
+                (set, Some(stored.collect()))
             }
-        };
-        let (Change::Insert(set)
-        | Change::Replace(set)
-        | Change::InsertOrReplace(set)
-        | Change::Merge(set)
-        | Change::InsertOrMerge(set)) = change
-        else {
-            return Version::deleted(names, key.as_ref(), locations);
         };
         if self.table != operation.table {
             self.table = operation.table;
