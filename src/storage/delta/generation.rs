@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_skiplist::SkipMap;
 
-use super::key_filter::KeyFilter;
+use super::key_filter::{KeyFilter, KeyHash};
 use super::version::Version;
 
 /// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
@@ -50,7 +50,7 @@ impl Generation {
         let key: Box<[u8]> = Box::from(version.key_bytes());
         let bytes = (version.memory_bytes() + key.len() + ENTRY_BYTES) as u64;
         // Before the version is there, so that whoever may see it is not told that it is not.
-        self.keys.add(&key);
+        self.keys.add(KeyHash::of(&key));
         self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
         self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.first_sequence.0.fetch_min(sequence, Ordering::Release);
@@ -59,12 +59,12 @@ impl Generation {
 
     /// The newest version of a key that a snapshot at `sequence` sees.
     pub fn get(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
-        self.newest(key, sequence).map(|(_, version)| version)
+        self.newest(key, KeyHash::of(key), sequence).map(|(_, version)| version)
     }
 
-    /// The same with its sequence number.
-    pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
-        if !self.keys.may_hold(key) {
+    /// The same with its sequence number; `hash` is that of the key.
+    pub fn newest(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<(u64, Arc<Version>)> {
+        if !self.keys.may_hold(hash) {
             return None;
         }
         let from = Place { key: Box::from(key), sequence: Reverse(sequence) };

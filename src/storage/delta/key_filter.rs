@@ -28,9 +28,8 @@ pub struct KeyFilter {
 struct Block([AtomicU64; BLOCK_WORDS]);
 
 impl KeyFilter {
-    pub fn add(&self, key: &[u8]) {
+    pub fn add(&self, KeyHash(hash): KeyHash) {
         let blocks = self.blocks.get_or_init(|| (0..BLOCKS).map(|_| Block::default()).collect());
-        let hash = hash(key);
         let block = &blocks[block_of(hash)];
         for bit in bits_of(hash) {
             let word = &block.0[(bit / 64) as usize];
@@ -42,18 +41,23 @@ impl KeyFilter {
     }
 
     /// False only if the key was never added.
-    pub fn may_hold(&self, key: &[u8]) -> bool {
+    pub fn may_hold(&self, KeyHash(hash): KeyHash) -> bool {
         let Some(blocks) = self.blocks.get() else { return false };
-        let hash = hash(key);
         let block = &blocks[block_of(hash)];
         bits_of(hash).all(|bit| block.0[(bit / 64) as usize].load(Ordering::Acquire) & (1 << (bit % 64)) != 0)
     }
 }
 
-fn hash(key: &[u8]) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
+/// The hash of a key: worked out once, asked of every generation.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyHash(u64);
+
+impl KeyHash {
+    pub fn of(key: &[u8]) -> Self {
+        let mut hasher = std::hash::DefaultHasher::new();
+        key.hash(&mut hasher);
+        Self(hasher.finish())
+    }
 }
 
 fn block_of(hash: u64) -> usize {
@@ -67,28 +71,28 @@ fn bits_of(hash: u64) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::KeyFilter;
+    use super::{KeyFilter, KeyHash};
 
-    fn key(number: u32) -> Vec<u8> {
-        format!("partition {}\0row {number}", number % 7).into_bytes()
+    fn key(number: u32) -> KeyHash {
+        KeyHash::of(format!("partition {}\0row {number}", number % 7).as_bytes())
     }
 
     #[test]
     fn what_was_added_is_never_denied() {
         let filter = KeyFilter::default();
-        assert!(!filter.may_hold(&key(0)));
+        assert!(!filter.may_hold(key(0)));
         for number in 0..16 * 1024 {
-            filter.add(&key(number));
-            assert!(filter.may_hold(&key(number)), "{number}");
+            filter.add(key(number));
+            assert!(filter.may_hold(key(number)), "{number}");
         }
-        assert!((0..16 * 1024).all(|number| filter.may_hold(&key(number))));
+        assert!((0..16 * 1024).all(|number| filter.may_hold(key(number))));
     }
 
     #[test]
     fn a_full_generation_knows_most_keys_that_it_lacks() {
         let filter = KeyFilter::default();
-        (0..16 * 1024).for_each(|number| filter.add(&key(number)));
-        let taken = (20_000..120_000).filter(|number| filter.may_hold(&key(*number))).count();
+        (0..16 * 1024).for_each(|number| filter.add(key(number)));
+        let taken = (20_000..120_000).filter(|number| filter.may_hold(key(*number))).count();
         assert!(taken < 3_000, "{taken} of 100,000");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::generation::{Generation, visible_of};
+use super::key_filter::KeyHash;
 use super::layer::Layer;
 use super::layers::Layers;
 use super::version::Version;
@@ -73,13 +74,15 @@ impl TableDelta {
 
     /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number.
     pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
-        self.generations().rev().find_map(|generation| generation.newest(key, sequence))
+        let hash = KeyHash::of(key);
+        self.generations().rev().find_map(|generation| generation.newest(key, hash, sequence))
     }
 
     /// The newest version of a key, if there is one with a sequence number above this: who has looked up to there need not look again.
     pub fn newest_above(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
-        let later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
-        let (at, version) = later.into_iter().find_map(|generation| generation.newest(key, u64::MAX))?;
+        let hash = KeyHash::of(key);
+        let mut later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
+        let (at, version) = later.find_map(|generation| generation.newest(key, hash, u64::MAX))?;
         (at > sequence).then_some(version)
     }
 

@@ -18,53 +18,76 @@ const BATCH_ROWS: usize = 4096;
 /// A cursor over the live rows of files that may overlap, in key order. A batch of each is in memory.
 pub struct Existing {
     files: Vec<FileCursor>,
-    /// Place of the file with the least key.
-    least: usize,
+    /// Places of the files that are not at their end: a heap, the one with the least key on top.
+    heap: Vec<usize>,
+    /// The key before the one the cursor stands on, as bytes that compare like it.
+    before: Vec<u8>,
 }
 
 impl Existing {
     /// A cursor over nothing.
     pub fn none() -> Self {
-        Self { files: Vec::new(), least: 0 }
+        Self { files: Vec::new(), heap: Vec::new(), before: Vec::new() }
     }
 
     /// Stands before the first live row. Blocks while it reads, which local files answer at once.
     pub fn open(files: &RunFiles, runs: &[Arc<RunFile>], names: &Arc<PropertyNames>) -> Result<Self> {
         let files = runs.iter().map(|run| FileCursor::open(files, run, names)).collect::<Result<Vec<_>>>()?;
-        let mut cursor = Self { files, least: 0 };
-        cursor.find_least()?;
+        let heap = (0..files.len()).filter(|&place| files[place].peek().is_some()).collect();
+        let mut cursor = Self { files, heap, before: Vec::new() };
+        for at in (0..cursor.heap.len() / 2).rev() {
+            cursor.sift_down(at);
+        }
         Ok(cursor)
     }
 
     /// The row the cursor stands on.
     pub fn peek(&self) -> Option<RowRef<'_>> {
-        self.files.get(self.least)?.peek()
+        self.files[*self.heap.first()?].peek()
     }
 
     /// Moves to the next row.
     pub fn advance(&mut self) -> Result<()> {
-        if let Some(file) = self.files.get_mut(self.least) {
-            file.advance()?;
+        let Some(&top) = self.heap.first() else { return Ok(()) };
+        self.before.clear();
+        if let Some(row) = self.files[top].peek() {
+            self.before.extend_from_slice(row.key_bytes());
         }
-        self.find_least()
+        self.files[top].advance()?;
+        if self.files[top].peek().is_none() {
+            self.heap.swap_remove(0);
+        }
+        self.sift_down(0);
+        let next = self.heap.first().copied().filter(|&next| next != top);
+        match next.and_then(|next| Some((next, self.files[next].peek()?))) {
+            Some((next, row)) if row.key_bytes() == self.before => {
+                let (key, other) = (row.key().to_key(), &self.files[top].path);
+                let reason = format!("entity ({:?}, {:?}) is live here and in {other}", key.partition, key.row);
+                Err(Error::corrupt(&self.files[next].path, reason))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn find_least(&mut self) -> Result<()> {
-        self.files.retain(|file| file.peek().is_some());
-        self.least = 0;
-        for place in 1..self.files.len() {
-            let (Some(row), Some(least)) = (self.files[place].peek(), self.files[self.least].peek()) else { continue };
-            match row.key_bytes().cmp(least.key_bytes()) {
-                std::cmp::Ordering::Less => self.least = place,
-                std::cmp::Ordering::Greater => {}
-                std::cmp::Ordering::Equal => {
-                    let (key, other) = (row.key().to_key(), &self.files[self.least].path);
-                    let reason = format!("entity ({:?}, {:?}) is live here and in {other}", key.partition, key.row);
-                    return Err(Error::corrupt(&self.files[place].path, reason));
-                }
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let left = 2 * at + 1;
+            if left >= self.heap.len() {
+                return;
             }
+            let right = left + 1;
+            let least = if right < self.heap.len() && self.precedes(right, left) { right } else { left };
+            if !self.precedes(least, at) {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
         }
-        Ok(())
+    }
+
+    fn precedes(&self, a: usize, b: usize) -> bool {
+        let key = |at: usize| self.files[self.heap[at]].peek().map(|row| row.key_bytes());
+        key(a) < key(b)
     }
 }
 

@@ -151,7 +151,8 @@ impl ColumnBook {
 
     /// Gives columns to properties of these rows that have none yet, the most frequent first, while there is room.
     fn admit(&mut self, rows: &[Rows]) {
-        if self.columns.len() >= COLUMNS_MAX {
+        let all_known = self.names.len() <= self.ranks.len() && self.ranks.iter().all(Option::is_some);
+        if all_known || self.columns.len() >= COLUMNS_MAX {
             return;
         }
         let mut counts: Vec<u64> = Vec::new();

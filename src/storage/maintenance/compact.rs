@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::plan::{Rewrite, next_rewrite};
+use super::plan::{Compaction, Rewrite, next_rewrite};
 use crate::model::DateTime;
 use crate::rows::PropertyNames;
 use crate::storage::catalog::{Edit, Table};
@@ -43,9 +43,9 @@ impl CompactReport {
 impl Store {
     /// Takes the next step of a compaction, if one is due: files are cut at `file_bytes` encoded bytes. Blocks; the caller holds
     /// the table's job.
-    pub fn compact_step(&self, table: u64, file_bytes: usize) -> Result<Option<CompactReport>> {
+    pub fn compact_step(&self, table: u64, file_bytes: usize, compaction: Compaction) -> Result<Option<CompactReport>> {
         let base = self.table_of_job(table)?;
-        let Some(rewrite) = next_rewrite(&base.manifest, file_bytes as u64) else { return Ok(None) };
+        let Some(rewrite) = next_rewrite(&base.manifest, file_bytes as u64, compaction) else { return Ok(None) };
         Ok(Some(self.rewrite(&base, &rewrite, file_bytes)?.0))
     }
 

@@ -4,6 +4,9 @@
 //! together, become one. So those that stay grow threefold from one to the next, and a range partition has few of them. A file of which
 //! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions; small neighbours become
 //! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
+//!
+//! While writes come about as fast as they are folded, every rewrite is taken from them. Then range partitions are left alone until they
+//! have three times as many files: rows are written anew a third as often.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +16,19 @@ use crate::storage::run::RunFile;
 
 /// Files that are merged at least.
 const TIER_FILES_MIN: usize = 4;
+/// While writes press, a range partition is left alone if it has fewer.
+const PRESSED_FILES_MIN: usize = 12;
 /// Files below this part of a full one count as equally small.
 const SMALL_PART: u64 = 512;
+
+/// What compactions are there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compaction {
+    /// Whatever is worth it.
+    Thorough,
+    /// What cannot wait until writes press no more.
+    Pressed,
+}
 
 /// Files that become others.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,13 +50,17 @@ impl Rewrite {
 }
 
 /// The next thing worth doing, if there is one; `file_bytes` is the size of a full file.
-pub fn next_rewrite(manifest: &Manifest, file_bytes: u64) -> Option<Rewrite> {
+pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction) -> Option<Rewrite> {
     let ranges = manifest.ranges();
-    let within = ranges.iter().enumerate().find_map(|(place, range)| {
+    let waits = |range: &RangePartition| compaction == Compaction::Pressed && range.files.len() < PRESSED_FILES_MIN;
+    let within = ranges.iter().enumerate().filter(|(_, range)| !waits(range)).find_map(|(place, range)| {
         let (files, cut) = within(range, file_bytes)?;
         Some(Rewrite { ranges: place..place + 1, files: vec![files], cut })
     });
-    within.or_else(|| neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, false)))
+    if within.is_some() || compaction == Compaction::Pressed {
+        return within;
+    }
+    neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, false))
 }
 
 /// The files of a range partition that should be written anew, and whether they are cut.

@@ -25,6 +25,11 @@ pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
     !delta.sealed_generations().is_empty() && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
 }
 
+/// Whether so much has come while a fold was at work that the next one is near.
+pub(super) fn presses(delta: &Arc<TableDelta>) -> bool {
+    delta.len() >= FOLD_VERSIONS / 4 || delta.memory_bytes() >= FOLD_BYTES / 4
+}
+
 /// Who waits for what: writers for room, the maintenance thread for work.
 #[derive(Debug)]
 pub struct MaintenanceSignals {

@@ -17,6 +17,7 @@ use crate::clock::ManualClock;
 use crate::files::{FileStore, MemoryStore};
 use crate::model::{DateTime, Entity, Key, KeyRange, Value};
 use crate::storage::error::Result;
+use crate::storage::maintenance::plan::Compaction;
 use crate::storage::{
     Change, Condition, Durability, Edit, Manifest, Operation, Snapshot, Store, StoreOptions, Table, check,
 };

@@ -3,7 +3,7 @@
 use super::compact::CompactReport;
 use super::fold::FoldReport;
 use super::jobs::Work;
-use super::plan::Rewrite;
+use super::plan::{Compaction, Rewrite};
 use crate::storage::error::Result;
 use crate::storage::store::Store;
 
@@ -29,7 +29,7 @@ impl Store {
         if full {
             self.write_table_anew(table, file_bytes, &mut report)?;
         } else {
-            while let Some(step) = self.compact_step(table, file_bytes)? {
+            while let Some(step) = self.compact_step(table, file_bytes, Compaction::Thorough)? {
                 report.compaction.add(step);
                 self.fold_between(table, &mut report)?;
             }

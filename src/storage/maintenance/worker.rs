@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use super::compact::FILE_BYTES;
 use super::jobs::Work;
-use super::signals::is_due;
+use super::plan::{Compaction, next_rewrite};
+use super::signals::{is_due, presses};
 use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
 
 /// How often tables are looked at that nobody asks a look for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often tables are looked at whose compaction was put off.
+const PUT_OFF: Duration = Duration::from_secs(1);
 /// A table to which nothing was written for so long is folded.
 const QUIET: Duration = Duration::from_secs(60);
 /// A log of so many bytes is shortened: the tables that hold it back are folded.
@@ -33,6 +36,8 @@ pub struct Maintainer {
     seen: BTreeMap<u64, (u64, Duration)>,
     /// By table: when to try again, and the pause after the failure behind that.
     again: BTreeMap<u64, (Duration, Duration)>,
+    /// Tables whose compaction waits until writes press no more.
+    put_off: BTreeSet<u64>,
 }
 
 impl Maintainer {
@@ -41,7 +46,14 @@ impl Maintainer {
     }
 
     pub(super) fn with_sizes(store: Arc<Store>, file_bytes: usize, log_bytes_max: u64) -> Self {
-        Self { store, file_bytes, log_bytes_max, seen: BTreeMap::new(), again: BTreeMap::new() }
+        Self {
+            store,
+            file_bytes,
+            log_bytes_max,
+            seen: BTreeMap::new(),
+            again: BTreeMap::new(),
+            put_off: BTreeSet::new(),
+        }
     }
 
     /// Works until [`Store::stop_maintenance`]. Blocks.
@@ -54,7 +66,8 @@ impl Maintainer {
     fn patience(&self) -> Duration {
         let now = self.store.clock().elapsed();
         let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
-        next.map_or(LOOK_EVERY, |next| next.clamp(Duration::from_millis(10), LOOK_EVERY))
+        let longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
+        next.map_or(longest, |next| next.clamp(Duration::from_millis(10), longest))
     }
 
     /// Sees to the tables that somebody wants a look at, and to those that are due by themselves.
@@ -64,12 +77,14 @@ impl Maintainer {
         let exists = |table: u64| snapshot.table(table).is_some();
         self.seen.retain(|table, _| exists(*table));
         self.again.retain(|table, _| exists(*table));
+        self.put_off.retain(|table| exists(*table));
         self.store.maintenance.retain(exists);
         let held_back = self.holding_back_the_log(&snapshot.deltas);
         let mut due = Vec::new();
         for (&table, delta) in snapshot.deltas.iter() {
             let quiet = self.is_quiet(table, delta, now);
-            let wanted = is_due(delta) || wanted.contains(&table) || quiet || held_back == Some(table);
+            let waits = self.put_off.contains(&table) && !presses(delta);
+            let wanted = is_due(delta) || wanted.contains(&table) || quiet || waits || held_back == Some(table);
             // After a failure there is a pause, and then it is tried again without being asked.
             if self.again.get(&table).map_or(wanted, |(at, _)| *at <= now) {
                 due.push(table);
@@ -127,8 +142,8 @@ impl Maintainer {
         }
     }
 
-    fn fold_and_compact(&self, table: u64) -> Result<()> {
-        let store = &self.store;
+    fn fold_and_compact(&mut self, table: u64) -> Result<()> {
+        let store = Arc::clone(&self.store);
         let job = {
             let named = store.table_of_job(table)?;
             store.begin_work(&named.account, &named.name, Work::Fold)?
@@ -136,8 +151,11 @@ impl Maintainer {
         self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());
-            let step = store.compact_step(table, self.file_bytes);
+            let pressed = store.snapshot().deltas.get(&table).is_some_and(presses);
+            let compaction = if pressed { Compaction::Pressed } else { Compaction::Thorough };
+            let step = store.compact_step(table, self.file_bytes, compaction);
             if let Ok(None) = &step {
+                self.note_put_off(table, pressed)?;
                 return Ok(());
             }
             store.maintenance.compacted(table, outcome(&step), store.clock().now());
@@ -148,6 +166,17 @@ impl Maintainer {
                 self.fold(table)?;
             }
         }
+    }
+
+    /// Remembers whether there is something left to do once writes press no more.
+    fn note_put_off(&mut self, table: u64, pressed: bool) -> Result<()> {
+        let manifest = &self.store.table_of_job(table)?.manifest;
+        if pressed && next_rewrite(manifest, self.file_bytes as u64, Compaction::Thorough).is_some() {
+            self.put_off.insert(table);
+        } else {
+            self.put_off.remove(&table);
+        }
+        Ok(())
     }
 
     fn fold(&self, table: u64) -> Result<()> {

@@ -84,3 +84,20 @@ fn small_neighbours_become_one_and_partitions_keep_to_themselves() {
     let shared = [first(10), range(partition("b"), 10), range(inside("b", "5"), 10), range(partition("c"), 10)];
     assert_eq!(merged(&shared), Some(0..4), "all of it becomes one");
 }
+
+#[test]
+fn while_writes_press_only_very_many_files_are_written_anew() {
+    let manifest = |files: u64| {
+        let files = (1..=files).map(|id| file(id, 9000, 50)).collect();
+        let ranges = [RangePartition { start: RangeStart::Unbounded, files }, range(partition("b"), 0)];
+        Manifest::default().with_ranges_replaced(0, 1, &ranges).expect("a manifest")
+    };
+    let files = |manifest: &Manifest, compaction| {
+        next_rewrite(manifest, FULL, compaction).map(|rewrite| rewrite.files.concat().len())
+    };
+    assert_eq!(files(&manifest(11), Compaction::Thorough), Some(11));
+    assert_eq!(files(&manifest(11), Compaction::Pressed), None);
+    assert_eq!(files(&manifest(12), Compaction::Pressed), Some(12));
+    assert_eq!(files(&manifest(0), Compaction::Thorough), Some(0), "small neighbours become one");
+    assert_eq!(files(&manifest(0), Compaction::Pressed), None);
+}

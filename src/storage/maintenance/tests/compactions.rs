@@ -11,7 +11,7 @@ const FILES_MAX: usize = 8;
 
 /// Nothing is left to do, and what is left is in shape.
 pub(super) fn expect_compact(manifest: &Manifest, what: &str) {
-    assert_eq!(next_rewrite(manifest, FILE_BYTES as u64), None, "{what}");
+    assert_eq!(next_rewrite(manifest, FILE_BYTES as u64, Compaction::Thorough), None, "{what}");
     for range in manifest.ranges() {
         assert!(range.files.len() <= FILES_MAX, "{what}: {} files", range.files.len());
         assert!(range.files.iter().all(|file| file.masked_rows() * 3 <= file.rows), "{what}: masked rows");
@@ -32,7 +32,7 @@ fn many_folds_end_in_few_files_of_sensible_sizes() {
             .collect();
         write(&store, &mut model, &puts);
         fold(&store).expect("folds");
-        while store.compact_step(ID, FILE_BYTES).expect("compacts").is_some() {}
+        while store.compact_step(ID, FILE_BYTES, Compaction::Thorough).expect("compacts").is_some() {}
         expect_compact(&manifest(&store), &format!("round {round}"));
         expect(&store, &model, &format!("round {round}"));
     }

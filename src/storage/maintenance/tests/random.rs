@@ -60,7 +60,8 @@ fn run(seed: u64, steps: usize) {
             }
             11..13 => {
                 let _job = store.begin_job(ACCOUNT, TABLE).expect("the job");
-                let step = store.compact_step(ID, FILE_BYTES);
+                let compaction = [Compaction::Thorough, Compaction::Pressed][dice.below(2)];
+                let step = store.compact_step(ID, FILE_BYTES, compaction);
                 step.unwrap_or_else(|error| panic!("{what}: {error}"));
             }
             13..15 => {
