@@ -1,8 +1,9 @@
 //! Durable writes: in process, over the wire, and of PostgreSQL.
 //!
 //! ```sh
-//! cargo bench --bench writes -- FOLDER [--seconds 5] [--rowkey URL] [--postgres URL]
+//! cargo bench --bench writes -- FOLDER [--seconds 5] [--rowkey URL] [--postgres URL] [--work NAME] [--writers 1,8,32]
 //! ```
+//! NAME is one of `inserts`, `updates`, `groups` and `rows`; without it there are all of them.
 //! FOLDER is made anew for the writes in process. At each URL a table is made, filled and dropped: `postgresql://rowkey@127.0.0.1:5433/devstoreaccount1`.
 //! Every write is answered when it is durable; PostgreSQL's `synchronous_commit` should be `on`.
 
@@ -19,7 +20,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const WRITERS: [usize; 3] = [1, 8, 32];
 const GROUP: usize = 100;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -33,6 +33,15 @@ enum Work {
 impl Work {
     const ALL: [Work; 4] = [Work::Insert, Work::Update, Work::Group, Work::Rows];
 
+    fn option(self) -> &'static str {
+        match self {
+            Work::Insert => "inserts",
+            Work::Update => "updates",
+            Work::Group => "groups",
+            Work::Rows => "rows",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Work::Insert => "inserts",
@@ -41,6 +50,13 @@ impl Work {
             Work::Rows => "one INSERT of 100 rows",
         }
     }
+}
+
+/// What is measured, each for so long.
+struct Run {
+    time: Duration,
+    works: Vec<Work>,
+    writers: Vec<usize>,
 }
 
 /// Numbers of entities, each given once.
@@ -69,25 +85,29 @@ fn entity(number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let mut folder = None;
-    let mut seconds = 5;
+    let mut run = Run { time: Duration::from_secs(5), works: Work::ALL.to_vec(), writers: vec![1, 8, 32] };
     let mut servers = Vec::new();
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or("an option lacks its value");
         match argument.as_str() {
-            "--seconds" => seconds = value()?.parse()?,
+            "--seconds" => run.time = Duration::from_secs(value()?.parse()?),
+            "--work" => {
+                let name = value()?;
+                run.works.retain(|work| work.option() == name);
+            }
+            "--writers" => run.writers = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--rowkey" => servers.push(("rowkey, wire", value()?)),
             "--postgres" => servers.push(("postgresql", value()?)),
             _ => folder = Some(argument),
         }
     }
-    let time = Duration::from_secs(seconds);
     println!("{:<16} {:<28} {:>8} {:>12} {:>10} {:>10}", "engine", "work", "writers", "a second", "p50 us", "p99 us");
     if let Some(folder) = folder {
-        in_process(&folder, time).await?;
+        in_process(&folder, &run).await?;
     }
     for (name, url) in servers {
-        server(name, &url, time).await?;
+        server(name, &url, &run).await?;
     }
     Ok(())
 }
@@ -99,7 +119,7 @@ fn report(engine: &str, work: Work, writers: usize, time: Duration, mut latencie
     println!("{engine:<16} {:<28} {writers:>8} {rate:>12.0} {:>10} {:>10}", work.name(), at(0.5), at(0.99));
 }
 
-async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
+async fn in_process(folder: &str, run: &Run) -> Result<(), Failure> {
     if std::path::Path::new(folder).exists() {
         return Err(format!("{folder} exists already").into());
     }
@@ -107,10 +127,10 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
     let table = db.create_table("Bench").await?;
     let numbers = Numbers::default();
     // Over the wire, a transaction is several statements or one; in process there is one way.
-    for work in [Work::Insert, Work::Update, Work::Group] {
-        for writers in WRITERS {
+    for work in run.works.iter().copied().filter(|work| *work != Work::Rows) {
+        for writers in run.writers.iter().copied() {
             let inserted = numbers.0.load(Ordering::Relaxed).max(1);
-            let end = Instant::now() + time;
+            let end = Instant::now() + run.time;
             let mut tasks = Vec::new();
             for writer in 0..writers {
                 let (table, numbers) = (table.clone(), numbers.clone());
@@ -143,7 +163,7 @@ async fn in_process(folder: &str, time: Duration) -> Result<(), Failure> {
             for task in tasks {
                 latencies.extend(task.await??);
             }
-            report("rowkey, process", work, writers, time, latencies);
+            report("rowkey, process", work, writers, run.time, latencies);
         }
     }
     Ok(())
@@ -155,21 +175,21 @@ async fn connect(url: &str) -> Result<tokio_postgres::Client, Failure> {
     Ok(client)
 }
 
-async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Failure> {
+async fn server(name: &'static str, url: &str, run: &Run) -> Result<(), Failure> {
     let owner = connect(url).await?;
     owner.batch_execute("DROP TABLE IF EXISTS BenchWrites").await.or_else(|_| Ok::<_, Failure>(()))?;
     let create = "CREATE TABLE BenchWrites (\"PartitionKey\" text, \"RowKey\" text, \"Amount\" int4, \"Status\" text, \
                   \"Score\" float8, PRIMARY KEY (\"PartitionKey\", \"RowKey\"))";
     owner.batch_execute(create).await?;
     let numbers = Numbers::default();
-    for work in Work::ALL {
-        for writers in WRITERS {
+    for work in run.works.iter().copied() {
+        for writers in run.writers.iter().copied() {
             let inserted = numbers.0.load(Ordering::Relaxed).max(1);
             let mut clients = Vec::new();
             for _ in 0..writers {
                 clients.push(connect(url).await?);
             }
-            let end = Instant::now() + time;
+            let end = Instant::now() + run.time;
             let mut tasks = Vec::new();
             for (writer, mut client) in clients.into_iter().enumerate() {
                 let numbers = numbers.clone();
@@ -228,7 +248,7 @@ async fn server(name: &'static str, url: &str, time: Duration) -> Result<(), Fai
             for task in tasks {
                 latencies.extend(task.await??);
             }
-            report(name, work, writers, time, latencies);
+            report(name, work, writers, run.time, latencies);
         }
     }
     owner.batch_execute("DROP TABLE BenchWrites").await?;

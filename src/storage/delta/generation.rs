@@ -1,9 +1,12 @@
 //! A stretch of writes of one table.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam_skiplist::SkipMap;
 
@@ -52,9 +55,9 @@ impl Generation {
         // Before the version is there, so that whoever may see it is not told that it is not.
         self.keys.add(KeyHash::of(&key));
         self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
-        self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.first_sequence.0.fetch_min(sequence, Ordering::Release);
-        self.last_sequence.fetch_max(sequence, Ordering::Release);
+        self.memory_bytes.fetch_add(bytes, Relaxed);
+        self.first_sequence.0.fetch_min(sequence, Release);
+        self.last_sequence.fetch_max(sequence, Release);
     }
 
     /// The newest version of a key that a snapshot at `sequence` sees.
@@ -93,13 +96,13 @@ impl Generation {
         for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
             let bytes = entry.value().memory_bytes() + entry.key().key.len() + ENTRY_BYTES;
             if entry.remove() {
-                self.memory_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+                self.memory_bytes.fetch_sub(bytes as u64, Relaxed);
             }
         }
-        self.last_sequence.fetch_min(sequence, Ordering::Release);
+        self.last_sequence.fetch_min(sequence, Release);
         if self.versions.is_empty() {
-            self.first_sequence.0.store(u64::MAX, Ordering::Release);
-            self.last_sequence.store(0, Ordering::Release);
+            self.first_sequence.0.store(u64::MAX, Release);
+            self.last_sequence.store(0, Release);
         }
     }
 
@@ -113,7 +116,7 @@ impl Generation {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes.load(Ordering::Relaxed)
+        self.memory_bytes.load(Relaxed)
     }
 
     /// Whether it is time for another one.
@@ -132,34 +135,62 @@ impl Generation {
 
     /// Sequence number of the oldest version, if there is one.
     pub fn first_sequence(&self) -> Option<u64> {
-        let first = self.first_sequence.0.load(Ordering::Acquire);
+        let first = self.first_sequence.0.load(Acquire);
         (first != u64::MAX).then_some(first)
     }
 
     /// Sequence number of the newest version; 0 while there is none.
     pub fn last_sequence(&self) -> u64 {
-        self.last_sequence.load(Ordering::Acquire)
+        self.last_sequence.load(Acquire)
     }
 }
 
 /// The newest visible version of every key of several generations, the newest of them last, in key order.
 pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
-    match generations {
-        [] => Vec::new(),
-        [one] => one.visible(sequence).collect(),
-        several => {
-            let versions = several.iter().flat_map(|generation| generation.visible(sequence));
-            let mut versions: Vec<Arc<Version>> = versions.collect();
-            // Stable, so that of one key the newest comes last, and quick, since every generation is in order already.
-            versions.sort_by(|a, b| a.key_bytes().cmp(b.key_bytes()));
-            versions.dedup_by(|later, earlier| {
-                let same = later.key_bytes() == earlier.key_bytes();
-                if same {
-                    std::mem::swap(later, earlier);
-                }
-                same
-            });
-            versions
+    let mut versions: Vec<Arc<Version>> = Vec::with_capacity(generations.iter().map(|g| g.len()).sum());
+    if let [one] = generations {
+        versions.extend(one.visible(sequence));
+        return versions;
+    }
+    let mut rest: Vec<_> = generations.iter().map(|generation| generation.visible(sequence)).collect();
+    let head = |(age, rest): (usize, &mut _)| Iterator::next(rest).map(|version| Head { version, age });
+    let mut heads: BinaryHeap<Head> = rest.iter_mut().enumerate().filter_map(head).collect();
+    while let Some(mut head) = heads.peek_mut() {
+        let next = rest[head.age].next();
+        let version = match next {
+            Some(next) => std::mem::replace(&mut head.version, next),
+            None => PeekMut::pop(head).version,
+        };
+        // Of one key the newest comes first.
+        if versions.last().is_none_or(|last| last.key_bytes() != version.key_bytes()) {
+            versions.push(version);
         }
     }
+    versions
 }
+
+/// The next version of a generation, by its place among the others. The greatest has the least key, and of one key it is the newest.
+struct Head {
+    version: Arc<Version>,
+    age: usize,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.version.key_bytes().cmp(self.version.key_bytes()).then(self.age.cmp(&other.age))
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head {}

@@ -8,7 +8,7 @@ use arrow::record_batch::RecordBatch;
 use roaring::RoaringBitmap;
 
 use super::version::Version;
-use crate::rows::{PropertyNames, Rows};
+use crate::rows::PropertyNames;
 use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
 use crate::storage::run::{RunFile, RunFiles, batch_of, column_ranks};
@@ -54,14 +54,10 @@ impl Layer {
         if let Some(batch) = self.batch.get() {
             return Ok(batch);
         }
-        let (mut rows, mut places) = (Rows::new(), Vec::new());
-        for (place, version) in self.versions.iter().enumerate() {
-            if let Some(row) = version.row() {
-                rows.push_ref(row);
-                places.push(place as u32);
-            }
-        }
-        let (layout, batch) = batch_of(&[rows], names, &column_ranks(table, names))?;
+        let live = self.versions.iter().zip(0u32..).filter(|(version, _)| !version.is_deleted());
+        let places: Vec<u32> = live.map(|(_, place)| place).collect();
+        let rows = self.versions.iter().filter_map(|version| version.row());
+        let (layout, batch) = batch_of(rows, names, &column_ranks(table, names))?;
         let schema = layout.view_schema();
         let views = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
         let batch = views.collect::<std::result::Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new(schema, c));

@@ -110,7 +110,7 @@ fn write_all(options: WriterOptions, queue: Receiver<Job>) -> Result<Written> {
         let (table, id) = (&options.table, options.ids.next());
         let path = paths::run(&table.account, &table.name, table.id, id);
         let write = WriteOptions { names: &options.names, column_ranks: &columns.ranks, timestamp: options.timestamp };
-        match write_run(&options.store, &path, id, &cut.rows, write) {
+        match write_run(&options.store, &path, id, cut.rows.iter().flat_map(Rows::iter), write) {
             Ok(run) => {
                 columns.note_types(&run);
                 ranges.entry(slot).or_default().push(RangePartition { start: cut.start, files: vec![Arc::new(run)] });

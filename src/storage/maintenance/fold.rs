@@ -11,9 +11,9 @@ use futures::executor::block_on;
 
 use crate::files::paths;
 use crate::model::DateTime;
-use crate::rows::{PropertyNames, Rows};
+use crate::rows::PropertyNames;
 use crate::storage::catalog::{Edit, Table};
-use crate::storage::delta::{Layer, TableDelta, visible_of};
+use crate::storage::delta::{Layer, TableDelta, Version, visible_of};
 use crate::storage::error::{Error, Result};
 use crate::storage::manifest::RangePartition;
 use crate::storage::run::{RunFile, WriteOptions, column_ranks, write_run};
@@ -66,9 +66,10 @@ impl Fold<'_> {
         let layer = Layer::new(visible_of(delta.sealed_generations(), u64::MAX));
         let table = Arc::clone(&self.table);
         let ranks = column_ranks(&table, delta.names());
-        let mut rows = self.rows_by_range(&layer);
+        let mut rest = layer.versions();
         let mut edits = Vec::new();
-        for (place, range) in table.manifest.ranges().iter().enumerate() {
+        let ranges = table.manifest.ranges();
+        for (place, range) in ranges.iter().enumerate() {
             if self.store.maintenance.is_stopped() {
                 return Err(Error::Closing);
             }
@@ -76,9 +77,13 @@ impl Fold<'_> {
             for file in &range.files {
                 files.extend(self.masked(&layer, file)?);
             }
-            let rows = std::mem::take(&mut rows[place]);
-            if !rows.is_empty() {
-                files.push(self.write(&rows, delta.names(), &ranks)?);
+            // Keys ascend, and so do the range partitions.
+            let next = ranges.get(place + 1);
+            let end = next.map_or(rest.len(), |next| rest.partition_point(|version| !next.start.admits(version.key())));
+            let (versions, behind) = rest.split_at(end);
+            rest = behind;
+            if versions.iter().any(|version| !version.is_deleted()) {
+                files.push(self.write(versions, delta.names(), &ranks)?);
             }
             if files != range.files {
                 let range = RangePartition { start: range.start.clone(), files };
@@ -88,22 +93,6 @@ impl Fold<'_> {
         let sequence = delta.sealed_generations().iter().map(|generation| generation.last_sequence()).max();
         edits.push(Edit::SetFolded { table: table.id, sequence: sequence.unwrap_or(0) });
         Ok(edits)
-    }
-
-    /// The entities of a layer by place of their range partition.
-    fn rows_by_range(&self, layer: &Layer) -> Vec<Rows> {
-        let manifest = &self.table.manifest;
-        let mut rows: Vec<Rows> = Vec::new();
-        rows.resize_with(manifest.ranges().len(), Rows::new);
-        let mut place = 0;
-        for row in layer.versions().iter().filter_map(|version| version.row()) {
-            // Keys ascend, and so do the range partitions.
-            while manifest.ranges().get(place + 1).is_some_and(|next| next.start.admits(row.key())) {
-                place += 1;
-            }
-            rows[place].push_ref(row);
-        }
-        rows
     }
 
     /// A file with the rows masked that the layer takes the place of; none if no row is left.
@@ -122,11 +111,17 @@ impl Fold<'_> {
         Ok(Some(Arc::new(RunFile { mask: Some(mask), ..RunFile::clone(file) })))
     }
 
-    fn write(&mut self, rows: &Rows, names: &PropertyNames, ranks: &[Option<u32>]) -> Result<Arc<RunFile>> {
+    fn write(
+        &mut self,
+        versions: &[Arc<Version>],
+        names: &PropertyNames,
+        ranks: &[Option<u32>],
+    ) -> Result<Arc<RunFile>> {
         let id = self.store.file_ids().next();
         let path = paths::run(&self.table.account, &self.table.name, self.table.id, id);
         let options = WriteOptions { names, column_ranks: ranks, timestamp: DateTime::MIN };
-        let file = Arc::new(write_run(self.store.files().store(), &path, id, std::slice::from_ref(rows), options)?);
+        let rows = versions.iter().filter_map(|version| version.row());
+        let file = Arc::new(write_run(self.store.files().store(), &path, id, rows, options)?);
         self.report.written += file.rows;
         self.report.files += 1;
         self.written.push(Arc::clone(&file));

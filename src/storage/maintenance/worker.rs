@@ -63,7 +63,7 @@ impl Maintainer {
         }
     }
 
-    fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         let now = self.store.clock().elapsed();
         let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
         let longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
@@ -169,7 +169,7 @@ impl Maintainer {
     }
 
     /// Remembers whether there is something left to do once writes press no more.
-    fn note_put_off(&mut self, table: u64, pressed: bool) -> Result<()> {
+    pub(super) fn note_put_off(&mut self, table: u64, pressed: bool) -> Result<()> {
         let manifest = &self.store.table_of_job(table)?.manifest;
         if pressed && next_rewrite(manifest, self.file_bytes as u64, Compaction::Thorough).is_some() {
             self.put_off.insert(table);

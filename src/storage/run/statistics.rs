@@ -11,6 +11,8 @@ pub(super) type ValueHasher = BuildHasherDefault<DefaultHasher>;
 
 /// Rows looked at to guess how many different values a column has.
 const SAMPLE_ROWS_MAX: u64 = 16 * 1024;
+/// Most different values of a column with a dictionary.
+const SAMPLE_VALUES_MAX: usize = 4096;
 /// Longest minimum or maximum text kept, in bytes.
 const BOUND_BYTES_MAX: usize = 64;
 
@@ -93,7 +95,8 @@ impl ColumnStatistics {
                 }
             }
         }
-        if self.sampled < SAMPLE_ROWS_MAX {
+        // Once there are too many different ones, more of them change nothing.
+        if self.sampled < SAMPLE_ROWS_MAX && self.sample.len() <= SAMPLE_VALUES_MAX {
             self.sampled += 1;
             self.sample.insert(hash(value, hasher));
         }
@@ -108,7 +111,7 @@ impl ColumnStatistics {
 
     /// Values repeat often enough for a dictionary to be worth its page, which every point read has to decode.
     pub fn repeats(&self) -> bool {
-        self.sampled > 0 && (self.sample.len() as u64) * 4 <= self.sampled && self.sample.len() <= 4096
+        self.sampled > 0 && (self.sample.len() as u64) * 4 <= self.sampled && self.sample.len() <= SAMPLE_VALUES_MAX
     }
 
     /// Average bytes of a string or binary.

@@ -46,7 +46,7 @@ use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::files::{self, FileStore, Publication};
 use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
-use crate::rows::{PropertyId, PropertyNames, RowRef, Rows};
+use crate::rows::{PropertyId, PropertyNames, RowRef};
 use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
 
@@ -73,17 +73,17 @@ pub struct WriteOptions<'a> {
     pub timestamp: DateTime,
 }
 
-/// Writes `rows`, which are in strictly ascending key order across all batches and not empty, as the file `id` at `path`,
-/// and publishes it: when this returns the file is durable. Nothing names it yet.
-pub fn write_run(
+/// Writes `rows`, which are in strictly ascending key order and not none, as the file `id` at `path`, and publishes it: when this
+/// returns the file is durable. Nothing names it yet. The rows are gone through twice.
+pub fn write_run<'r>(
     store: &Arc<dyn FileStore>,
     path: &str,
     id: u64,
-    rows: &[Rows],
+    rows: impl Iterator<Item = RowRef<'r>> + Clone,
     options: WriteOptions<'_>,
 ) -> Result<RunFile> {
-    let survey = Survey::take(rows, options);
-    let (Some(first), Some(last)) = (rows.iter().find_map(Rows::first), rows.iter().rev().find_map(Rows::last)) else {
+    let survey = Survey::take(rows.clone(), options);
+    let Some((first, last)) = survey.bounds else {
         return Err(Error::corrupt(path, "a run file without rows"));
     };
     let schema = survey.layout.schema();
@@ -101,7 +101,7 @@ pub fn write_run(
             ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
         let mut batch = BatchBuilder::new(&survey, schema, options);
         let mut groups = survey.row_group_ends.iter().peekable();
-        for (position, row) in rows.iter().flat_map(Rows::iter).enumerate() {
+        for (position, row) in rows.enumerate() {
             batch.push(row);
             let group_ends = groups.next_if(|&&end| end == position + 1).is_some();
             if group_ends || batch.rows == BATCH_ROWS {
@@ -166,15 +166,15 @@ pub fn write_run(
 }
 
 /// Rows as they would lie in a run file, and its layout; the rows are in key order and bring their Timestamps.
-pub fn batch_of(
-    rows: &[Rows],
+pub fn batch_of<'r>(
+    rows: impl Iterator<Item = RowRef<'r>> + Clone,
     names: &PropertyNames,
     column_ranks: &[Option<u32>],
 ) -> Result<(RunLayout, RecordBatch)> {
     let options = WriteOptions { names, column_ranks, timestamp: DateTime::MIN };
-    let survey = Survey::take(rows, options);
+    let survey = Survey::take(rows.clone(), options);
     let mut batch = BatchBuilder::new(&survey, survey.layout.schema(), options);
-    rows.iter().flat_map(Rows::iter).for_each(|row| batch.push(row));
+    rows.for_each(|row| batch.push(row));
     let batch = batch.finish().map_err(|error| Error::corrupt("recent writes", error))?;
     Ok((survey.layout, batch))
 }
@@ -227,7 +227,9 @@ fn take(failure: &Mutex<Option<files::Error>>) -> Option<files::Error> {
 }
 
 /// What the rows of a file are like.
-struct Survey {
+struct Survey<'r> {
+    /// The first and the last one.
+    bounds: Option<(RowRef<'r>, RowRef<'r>)>,
     encoded_bytes: u64,
     rows: u64,
     partitions: u64,
@@ -239,15 +241,17 @@ struct Survey {
     row_group_ends: Vec<usize>,
 }
 
-impl Survey {
-    fn take(rows: &[Rows], options: WriteOptions<'_>) -> Self {
+impl<'r> Survey<'r> {
+    fn take(rows: impl Iterator<Item = RowRef<'r>>, options: WriteOptions<'_>) -> Self {
         let hasher = ValueHasher::default();
         let mut found: Vec<[Option<Box<ColumnStatistics>>; 8]> = Vec::new();
         let mut other = false;
         let mut partition_rows: Vec<usize> = Vec::new();
         let mut partition: &[u8] = &[];
         let mut encoded_bytes = 0;
-        for row in rows.iter().flat_map(Rows::iter) {
+        let mut bounds: Option<(RowRef<'r>, RowRef<'r>)> = None;
+        for row in rows {
+            bounds = Some((bounds.map_or(row, |(first, _)| first), row));
             encoded_bytes += row.encoded_bytes().len() as u64;
             match partition_rows.last_mut() {
                 Some(count) if row.partition_bytes() == partition => *count += 1,
@@ -289,6 +293,7 @@ impl Survey {
             statistics.push(column);
         }
         Self {
+            bounds,
             encoded_bytes,
             rows: partition_rows.iter().sum::<usize>() as u64,
             partitions: partition_rows.len() as u64,
@@ -395,7 +400,7 @@ fn row_group_ends(partition_rows: &[usize]) -> Vec<usize> {
 
 /// Rows on their way into a batch.
 struct BatchBuilder<'a> {
-    survey: &'a Survey,
+    survey: &'a Survey<'a>,
     schema: SchemaRef,
     options: WriteOptions<'a>,
     rows: usize,
@@ -409,7 +414,7 @@ struct BatchBuilder<'a> {
 }
 
 impl<'a> BatchBuilder<'a> {
-    fn new(survey: &'a Survey, schema: SchemaRef, options: WriteOptions<'a>) -> Self {
+    fn new(survey: &'a Survey<'a>, schema: SchemaRef, options: WriteOptions<'a>) -> Self {
         Self {
             survey,
             schema,

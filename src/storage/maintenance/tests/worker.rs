@@ -103,6 +103,25 @@ fn a_wanted_table_is_folded_and_compacted() {
 }
 
 #[test]
+fn what_was_put_off_is_compacted_when_writes_press_no_more() {
+    let mut bench = Bench::over(Arc::new(MemoryStore::new()));
+    for row in 0..8 {
+        bench.put(row);
+        fold(&bench.store).expect("folds");
+    }
+    bench.round();
+    assert_eq!(manifest(&bench.store).files().count(), 8, "nobody asked");
+    bench.maintainer.note_put_off(ID, true).expect("noted");
+    assert_eq!(bench.maintainer.patience(), Duration::from_secs(1));
+    bench.round();
+    super::compactions::expect_compact(&manifest(&bench.store), "made up for");
+    assert_eq!(bench.maintainer.patience(), Duration::from_secs(5));
+    bench.maintainer.note_put_off(ID, true).expect("noted");
+    assert_eq!(bench.maintainer.patience(), Duration::from_secs(5), "there is nothing to do");
+    expect(&bench.store, &bench.model, "compacted");
+}
+
+#[test]
 fn a_table_that_an_import_has_is_tried_again() {
     let mut bench = Bench::over(Arc::new(MemoryStore::new()));
     bench.put(1);
