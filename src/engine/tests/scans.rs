@@ -8,7 +8,7 @@ use super::{Dice, import, open, rows};
 use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::provider::ScanOptions;
-use crate::session::{Activity, Planner, Session, SessionOptions, Settings};
+use crate::session::{Activity, ErrorKind, Planner, Session, SessionOptions, Settings};
 use crate::storage::Edit;
 use crate::storage::run::RunFile;
 
@@ -212,6 +212,32 @@ fn limits_and_guards_hold_for_recent_rows_too() {
             ),
             ["0"]
         );
+        let table = engine.store().snapshot().catalog.tables().next().expect("a table").id;
+        engine.store().fold(table).expect("folds");
+    }
+}
+
+#[test]
+fn what_fails_inside_a_scan_keeps_its_kind() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let mut session = engine.own_session().expect("a session");
+    for statement in [
+        "CREATE TABLE Tab (n int, s text)",
+        "INSERT INTO Tab (partitionkey, rowkey, n, s) SELECT 'p', g::text, g, 'x' || g FROM generate_series(0, 19) g",
+    ] {
+        rows(&mut session, statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    for folded in [false, true] {
+        for (condition, kind) in [
+            ("1/n > 0", ErrorKind::DivisionByZero),
+            ("ln(n) > 0", ErrorKind::InvalidLogarithm),
+            ("sqrt(n - 1) > 0", ErrorKind::InvalidPower),
+            ("substring(s, 1, n - 1) = 'x'", ErrorKind::InvalidSubstring),
+            ("n + 2147483647 > 0", ErrorKind::OutOfRange),
+        ] {
+            let failed = rows(&mut session, &format!("SELECT s FROM Tab WHERE {condition}")).expect_err(condition);
+            assert_eq!(failed.kind(), kind, "{condition}, folded: {folded}");
+        }
         let table = engine.store().snapshot().catalog.tables().next().expect("a table").id;
         engine.store().fold(table).expect("folds");
     }

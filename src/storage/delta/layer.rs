@@ -11,7 +11,7 @@ use super::version::Version;
 use crate::rows::PropertyNames;
 use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
-use crate::storage::run::{RunFile, RunFiles, batch_of, column_ranks};
+use crate::storage::run::{Gap, RunFile, RunFiles, batch_of, column_ranks};
 
 /// One version of each key, in key order. Immutable.
 #[derive(Debug, Default)]
@@ -73,11 +73,14 @@ impl Layer {
         let from = self.versions.partition_point(|version| version.key() < run.first.as_ref());
         let to = self.versions.partition_point(|version| version.key() <= run.last.as_ref());
         let mut rows = RoaringBitmap::new();
+        // Many new keys often lie between two old ones.
+        let mut gap: Option<Gap> = None;
         for version in &self.versions[from..to.max(from)] {
             let row = match version.with_locations(|locations| locations.row_in(run.id)) {
                 Some(row) => row,
+                None if gap.as_ref().is_some_and(|gap| gap.holds(version.key())) => None,
                 None => {
-                    let found = files.position(run, version.key()).await?;
+                    let found = files.position_or_gap(run, version.key(), &mut gap).await?;
                     version.with_locations(|locations| locations.add(run.id, found));
                     found
                 }

@@ -127,12 +127,8 @@ impl RunFiles {
         Ok(Some(entity))
     }
 
-    /// Which row of the file has this key, masked or not. Decodes one page of keys, which is kept.
-    pub async fn position(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<u32>> {
-        Ok(self.place(run, key, None).await?.map(Place::row))
-    }
-
-    /// The same; where there is no such row, `gap` becomes the gap in which the key would lie.
+    /// Which row of the file has this key, masked or not. Where there is no such row, `gap` becomes the gap in which the key would lie.
+    /// Decodes one page of keys, which is kept.
     pub async fn position_or_gap(
         &self,
         run: &Arc<RunFile>,
