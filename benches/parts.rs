@@ -100,8 +100,14 @@ fn import_parts(criterion: &mut Criterion) {
         bench.iter_batched(
             || Arc::new(MemoryStore::new()) as Arc<dyn FileStore>,
             |store| {
-                write_run(&store, "tables/devstoreaccount1/Orders.1/000000000001.parquet", 1, &rows, options)
-                    .expect("it is written")
+                write_run(
+                    &store,
+                    "tables/devstoreaccount1/Orders.1/000000000001.parquet",
+                    1,
+                    rows.iter().flat_map(Rows::iter),
+                    options,
+                )
+                .expect("it is written")
             },
             BatchSize::PerIteration,
         );
