@@ -527,6 +527,11 @@ fn kind_of(error: &DataFusionError) -> ErrorKind {
 /// A filter that fails inside a scan comes back as the debug form of its error, in a text.
 fn of_filter(message: &str) -> Option<Error> {
     let (_, debug) = message.split_once("Error evaluating filter predicate: ")?;
+    if let Some(text) = debug.strip_prefix("Execution(\"") {
+        // One of the query engine's own.
+        let text = text.rsplit_once("\")").map_or(text, |(text, _)| text).replace("\\\"", "\"");
+        return Some(Error::new(ErrorKind::Invalid, text));
+    }
     let (_, debug) = debug.split_once("kind: ")?;
     let (kind, debug) = debug.split_once(", message: \"")?;
     let text = debug.rsplit_once("\" }").map_or(debug, |(text, _)| text).replace("\\\"", "\"");

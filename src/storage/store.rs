@@ -48,7 +48,7 @@ impl Default for StoreOptions {
             cache_bytes: 256 << 20,
             segment_bytes: 1 << 20,
             checkpoint_after_bytes: 1 << 20,
-            delta_bytes_max: 256 << 20,
+            delta_bytes_max: 128 << 20,
             durability: Durability::Sync,
             read_only: false,
             keep_unnamed: false,

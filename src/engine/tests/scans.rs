@@ -234,6 +234,8 @@ fn what_fails_inside_a_scan_keeps_its_kind() {
             ("sqrt(n - 1) > 0", ErrorKind::InvalidPower),
             ("substring(s, 1, n - 1) = 'x'", ErrorKind::InvalidSubstring),
             ("n + 2147483647 > 0", ErrorKind::OutOfRange),
+            ("lpad(s, 1073741824 + n) = 'x'", ErrorKind::TooLarge),
+            ("overlay(s placing 'x' from -n) = 'x'", ErrorKind::Invalid),
         ] {
             let failed = rows(&mut session, &format!("SELECT s FROM Tab WHERE {condition}")).expect_err(condition);
             assert_eq!(failed.kind(), kind, "{condition}, folded: {folded}");

@@ -1,17 +1,26 @@
 //! Versions of one stretch of sequence numbers, as scans read them.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arrow::array::AsArray;
 use arrow::compute::cast;
 use arrow::record_batch::RecordBatch;
+use futures::TryStreamExt;
 use roaring::RoaringBitmap;
 
 use super::version::Version;
+use crate::model::KeyRef;
 use crate::rows::PropertyNames;
 use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
-use crate::storage::run::{Gap, RunFile, RunFiles, batch_of, column_ranks};
+use crate::storage::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_ranks};
+
+/// Reading the keys of so many rows takes about as long as looking one of them up.
+const ROWS_PER_LOOKUP: u64 = 30;
+/// Keys decoded at a time.
+const KEYS_AT_ONCE: usize = 8192;
 
 /// One version of each key, in key order. Immutable.
 #[derive(Debug, Default)]
@@ -72,20 +81,19 @@ impl Layer {
         }
         let from = self.versions.partition_point(|version| version.key() < run.first.as_ref());
         let to = self.versions.partition_point(|version| version.key() <= run.last.as_ref());
+        let versions = &self.versions[from..to.max(from)];
         let mut rows = RoaringBitmap::new();
-        // Many new keys often lie between two old ones.
-        let mut gap: Option<Gap> = None;
-        for version in &self.versions[from..to.max(from)] {
-            let row = match version.with_locations(|locations| locations.row_in(run.id)) {
-                Some(row) => row,
-                None if gap.as_ref().is_some_and(|gap| gap.holds(version.key())) => None,
-                None => {
-                    let found = files.position_or_gap(run, version.key(), &mut gap).await?;
-                    version.with_locations(|locations| locations.add(run.id, found));
-                    found
-                }
-            };
-            rows.extend(row);
+        let mut unknown = Vec::new();
+        for version in versions {
+            match version.with_locations(|locations| locations.row_in(run.id)) {
+                Some(row) => rows.extend(row),
+                None => unknown.push(version),
+            }
+        }
+        if unknown.len() as u64 * ROWS_PER_LOOKUP > run.rows {
+            find_among_all_keys(files, run, &unknown, &mut rows).await?;
+        } else {
+            look_up(files, run, &unknown, &mut rows).await?;
         }
         let rows = Arc::new(rows);
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).insert(run.id, Arc::clone(&rows));
@@ -95,4 +103,66 @@ impl Layer {
     fn known(&self, file: u64) -> Option<Arc<RoaringBitmap>> {
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).get(&file).cloned()
     }
+}
+
+/// Finds the rows of some versions, which ascend, one by one.
+async fn look_up(
+    files: &RunFiles,
+    run: &Arc<RunFile>,
+    versions: &[&Arc<Version>],
+    rows: &mut RoaringBitmap,
+) -> Result<()> {
+    // Many new keys often lie between two old ones.
+    let mut gap: Option<Gap> = None;
+    for version in versions {
+        if gap.as_ref().is_some_and(|gap| gap.holds(version.key())) {
+            continue;
+        }
+        let found = files.position_or_gap(run, version.key(), &mut gap).await?;
+        version.with_locations(|locations| locations.add(run.id, found));
+        rows.extend(found);
+    }
+    Ok(())
+}
+
+/// The same by going through all keys of the file once.
+async fn find_among_all_keys(
+    files: &RunFiles,
+    run: &Arc<RunFile>,
+    versions: &[&Arc<Version>],
+    rows: &mut RoaringBitmap,
+) -> Result<()> {
+    let mut batches = files.open(run).await?.read(0..run.rows, Columns::Keys, KEYS_AT_ONCE)?;
+    let mut rest = versions.iter().peekable();
+    let mut first_row: u32 = 0;
+    while let (Some(wanted), Some(batch)) = (rest.peek(), batches.try_next().await?) {
+        let mut wanted = wanted.key();
+        let (partitions, row_keys) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
+        let key = |at: usize| KeyRef { partition: partitions.value(at), row: row_keys.value(at) };
+        let count = batch.num_rows();
+        let mut at = if count > 0 && key(count - 1) < wanted { count } else { 0 };
+        while at < count {
+            match key(at).cmp(&wanted) {
+                Ordering::Less => {
+                    at += 1;
+                    continue;
+                }
+                Ordering::Equal => {
+                    let row = first_row + at as u32;
+                    rows.insert(row);
+                    if let Some(version) = rest.peek() {
+                        version.with_locations(|locations| locations.add(run.id, Some(row)));
+                    }
+                }
+                Ordering::Greater => {}
+            }
+            rest.next();
+            match rest.peek() {
+                Some(next) => wanted = next.key(),
+                None => return Ok(()),
+            }
+        }
+        first_row += count as u32;
+    }
+    Ok(())
 }
