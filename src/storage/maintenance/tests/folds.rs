@@ -122,3 +122,30 @@ fn opening_with_a_large_delta_is_quick() {
     // Far above what it takes, for slow machines and builds without optimisation.
     assert!(took < std::time::Duration::from_secs(20), "{took:?}");
 }
+
+#[test]
+fn rows_that_replayed_writes_replace_are_found_one_by_one_and_in_one_walk() {
+    let mut dice = Dice(7);
+    for changed in [1, 5, 30, 60, 900] {
+        let what = format!("{changed} changes");
+        let (files, store) = with_table();
+        let mut model = Model::new();
+        let puts: Vec<Operation> =
+            (0..1500).map(|i| put(key(["a", "b", "c"][i % 3], 2 * (i / 3)), &content(i as i32))).collect();
+        write(&store, &mut model, &puts);
+        fold(&store).expect("folds");
+        for _ in 0..changed {
+            // Half of the keys are new.
+            let key = key(["a", "b", "c"][dice.below(3)], dice.below(1010));
+            let operation =
+                if model.contains_key(&key) && dice.below(3) == 0 { delete(key) } else { put(key, &content(-1)) };
+            write(&store, &mut model, &[operation]);
+        }
+        drop(store);
+        // What is read from the log knows nothing of run files.
+        let store = open(&MemoryStore::with_files(files.files()));
+        expect(&store, &model, &what);
+        fold(&store).expect("folds");
+        expect(&store, &model, &what);
+    }
+}
