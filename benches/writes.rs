@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo bench --bench writes -- FOLDER [--seconds 5] [--rowkey URL] [--postgres URL] [--work NAME] [--writers 1,8,32]
 //! ```
-//! NAME is one of `inserts`, `updates`, `groups` and `rows`; without it there are all of them.
+//! NAME is one of `inserts`, `updates` (behind inserts), `groups` and `rows`; without it there are all of them.
 //! FOLDER is made anew for the writes in process. At each URL a table is made, filled and dropped: `postgresql://rowkey@127.0.0.1:5433/devstoreaccount1`.
 //! Every write is answered when it is durable; PostgreSQL's `synchronous_commit` should be `on`.
 
@@ -94,7 +94,12 @@ async fn main() -> Result<(), Failure> {
             "--seconds" => run.time = Duration::from_secs(value()?.parse()?),
             "--work" => {
                 let name = value()?;
-                run.works.retain(|work| work.option() == name);
+                // What is updated has to be there.
+                let fills = |work: Work| work == Work::Insert && name == Work::Update.option();
+                run.works.retain(|work| work.option() == name || fills(*work));
+                if run.works.is_empty() {
+                    return Err(format!("there is no work called {name}").into());
+                }
             }
             "--writers" => run.writers = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--rowkey" => servers.push(("rowkey, wire", value()?)),

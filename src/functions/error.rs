@@ -54,6 +54,37 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    const ALL: [ErrorKind; 23] = [
+        ErrorKind::InvalidText,
+        ErrorKind::InvalidDateTime,
+        ErrorKind::DateTimeOutOfRange,
+        ErrorKind::IntervalOverflow,
+        ErrorKind::OutOfRange,
+        ErrorKind::DivisionByZero,
+        ErrorKind::InvalidParameter,
+        ErrorKind::InvalidRegex,
+        ErrorKind::InvalidLogarithm,
+        ErrorKind::InvalidPower,
+        ErrorKind::InvalidSubstring,
+        ErrorKind::InvalidEncoding,
+        ErrorKind::Untranslatable,
+        ErrorKind::SubscriptOutOfRange,
+        ErrorKind::NullNotAllowed,
+        ErrorKind::Syntax,
+        ErrorKind::TooLarge,
+        ErrorKind::BatchTooLarge,
+        ErrorKind::CannotCoerce,
+        ErrorKind::UndefinedFunction,
+        ErrorKind::DatatypeMismatch,
+        ErrorKind::UndefinedType,
+        ErrorKind::Unsupported,
+    ];
+
+    /// The kind that goes by this name in the debug form of an error.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| format!("{kind:?}") == name)
+    }
+
     /// The code that clients read, as in PostgreSQL's table of error codes.
     pub fn sqlstate(self) -> &'static str {
         match self {

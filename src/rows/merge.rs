@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::arena::{Rows, common_beginning, key_prefix};
+use super::cursor_heap::CursorHeap;
 use super::error::Result;
 use super::row_ref::RowRef;
 use super::spill::RunReader;
@@ -12,9 +13,8 @@ use super::spill::RunReader;
 #[derive(Debug)]
 pub(super) struct Merge {
     cursors: Vec<Cursor>,
-    /// Indexes of the cursors that are not at their end; the one with the least key, among equal ones the earliest, on
-    /// top.
-    heap: Vec<usize>,
+    /// The one with the least key, among equal ones the earliest, is next.
+    heap: CursorHeap,
     batch: Rows,
     batch_bytes: usize,
     duplicates: u64,
@@ -28,12 +28,8 @@ impl Merge {
         for sequence in sequences {
             cursors.extend(Cursor::start(sequence, common_bytes)?);
         }
-        let heap = (0..cursors.len()).collect();
-        let mut merge = Self { cursors, heap, batch: Rows::new(), batch_bytes, duplicates: 0 };
-        for at in (0..merge.heap.len() / 2).rev() {
-            merge.sift_down(at);
-        }
-        Ok(merge)
+        let heap = CursorHeap::new(0..cursors.len(), |a, b| precedes(&cursors, a, b));
+        Ok(Self { cursors, heap, batch: Rows::new(), batch_bytes, duplicates: 0 })
     }
 
     /// Rows dropped so far because another one of their key replaced them.
@@ -43,11 +39,11 @@ impl Merge {
 
     /// The least key of all.
     pub(super) fn peek_key(&self) -> Option<&[u8]> {
-        self.heap.first().map(|&top| self.cursors[top].key_bytes())
+        self.heap.top().map(|top| self.cursors[top].key_bytes())
     }
 
     pub(super) fn next_batch(&mut self) -> Result<Option<Rows>> {
-        while let Some(&top) = self.heap.first() {
+        while let Some(top) = self.heap.top() {
             if self.top_block_is_next(top) {
                 // Sorted stretches of the input pass without being copied.
                 if !self.batch.is_empty() {
@@ -90,42 +86,22 @@ impl Merge {
         if self.batch.last().is_some_and(|merged| merged.key_bytes() >= first.key_bytes()) {
             return false;
         }
-        let others = self.heap.iter().skip(1).take(2);
-        others.into_iter().all(|&other| last.key_bytes() < self.cursors[other].key_bytes())
+        self.heap.below_top().iter().all(|&other| last.key_bytes() < self.cursors[other].key_bytes())
     }
 
     /// Restores the heap after the top cursor moved, or ended.
     fn settle(&mut self, more: bool) {
-        if !more {
-            self.heap.swap_remove(0);
-        }
-        self.sift_down(0);
+        let cursors = &self.cursors;
+        self.heap.settle(!more, |a, b| precedes(cursors, a, b));
     }
+}
 
-    fn sift_down(&mut self, mut at: usize) {
-        loop {
-            let left = 2 * at + 1;
-            if left >= self.heap.len() {
-                return;
-            }
-            let right = left + 1;
-            let least = if right < self.heap.len() && self.precedes(right, left) { right } else { left };
-            if !self.precedes(least, at) {
-                return;
-            }
-            self.heap.swap(at, least);
-            at = least;
-        }
-    }
-
-    fn precedes(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.heap[a], self.heap[b]);
-        let (first, second) = (&self.cursors[a], &self.cursors[b]);
-        match first.prefix.cmp(&second.prefix) {
-            Ordering::Less => true,
-            Ordering::Greater => false,
-            Ordering::Equal => (first.key_bytes(), a) < (second.key_bytes(), b),
-        }
+fn precedes(cursors: &[Cursor], a: usize, b: usize) -> bool {
+    let (first, second) = (&cursors[a], &cursors[b]);
+    match first.prefix.cmp(&second.prefix) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => (first.key_bytes(), a) < (second.key_bytes(), b),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod arena;
 mod builder;
+mod cursor_heap;
 mod encoded_row;
 mod error;
 mod merge;
@@ -17,6 +18,7 @@ mod value_ref;
 
 pub use arena::Rows;
 pub use builder::RowBuilder;
+pub use cursor_heap::CursorHeap;
 pub use encoded_row::{EncodedRow, RowEncoder};
 pub use error::Error;
 pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};

@@ -535,24 +535,12 @@ fn of_filter(message: &str) -> Option<Error> {
     let (_, debug) = debug.split_once("kind: ")?;
     let (kind, debug) = debug.split_once(", message: \"")?;
     let text = debug.rsplit_once("\" }").map_or(debug, |(text, _)| text).replace("\\\"", "\"");
+    if let Some(kind) = functions::ErrorKind::named(kind) {
+        return Some(Error::new(of_function(kind), text));
+    }
     let kind = match kind {
-        "InvalidText" => ErrorKind::InvalidText,
-        "InvalidDateTime" => ErrorKind::InvalidDateTime,
-        "DateTimeOutOfRange" | "DateTimeOverflow" => ErrorKind::DateTimeOutOfRange,
-        "OutOfRange" => ErrorKind::OutOfRange,
-        "DivisionByZero" => ErrorKind::DivisionByZero,
-        "IntervalOverflow" => ErrorKind::IntervalOutOfRange,
-        "InvalidLogarithm" => ErrorKind::InvalidLogarithm,
-        "InvalidPower" => ErrorKind::InvalidPower,
-        "InvalidSubstring" => ErrorKind::InvalidSubstring,
-        "InvalidEncoding" => ErrorKind::InvalidEncoding,
-        "Untranslatable" => ErrorKind::Untranslatable,
-        "SubscriptOutOfRange" => ErrorKind::SubscriptOutOfRange,
-        "NullNotAllowed" => ErrorKind::NullNotAllowed,
-        "Syntax" => ErrorKind::Syntax,
-        "TooLarge" | "BatchTooLarge" => ErrorKind::TooLarge,
-        "Unsupported" => ErrorKind::Unsupported,
-        "InvalidRegex" | "InvalidRegularExpression" => ErrorKind::InvalidRegex,
+        "DateTimeOverflow" => ErrorKind::DateTimeOutOfRange,
+        "InvalidRegularExpression" => ErrorKind::InvalidRegex,
         "InvalidEscape" => ErrorKind::InvalidEscape,
         "Cancelled" => ErrorKind::Cancelled,
         "ShuttingDown" => ErrorKind::ShuttingDown,

@@ -8,7 +8,7 @@ use futures::stream::BoxStream;
 
 use arrow::record_batch::RecordBatch;
 
-use crate::rows::{PropertyNames, RowRef, Rows};
+use crate::rows::{CursorHeap, PropertyNames, RowRef, Rows};
 use crate::storage::error::{Error, Result};
 use crate::storage::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
 
@@ -18,8 +18,8 @@ const BATCH_ROWS: usize = 4096;
 /// A cursor over the live rows of files that may overlap, in key order. A batch of each is in memory.
 pub struct Existing {
     files: Vec<FileCursor>,
-    /// Places of the files that are not at their end: a heap, the one with the least key on top.
-    heap: Vec<usize>,
+    /// The one with the least key is next.
+    heap: CursorHeap,
     /// The key before the one the cursor stands on, as bytes that compare like it.
     before: Vec<u8>,
 }
@@ -27,38 +27,33 @@ pub struct Existing {
 impl Existing {
     /// A cursor over nothing.
     pub fn none() -> Self {
-        Self { files: Vec::new(), heap: Vec::new(), before: Vec::new() }
+        Self { files: Vec::new(), heap: CursorHeap::default(), before: Vec::new() }
     }
 
     /// Stands before the first live row. Blocks while it reads, which local files answer at once.
     pub fn open(files: &RunFiles, runs: &[Arc<RunFile>], names: &Arc<PropertyNames>) -> Result<Self> {
         let files = runs.iter().map(|run| FileCursor::open(files, run, names)).collect::<Result<Vec<_>>>()?;
-        let heap = (0..files.len()).filter(|&place| files[place].peek().is_some()).collect();
-        let mut cursor = Self { files, heap, before: Vec::new() };
-        for at in (0..cursor.heap.len() / 2).rev() {
-            cursor.sift_down(at);
-        }
-        Ok(cursor)
+        let filled = (0..files.len()).filter(|&place| files[place].peek().is_some());
+        let heap = CursorHeap::new(filled, |a, b| precedes(&files, a, b));
+        Ok(Self { files, heap, before: Vec::new() })
     }
 
     /// The row the cursor stands on.
     pub fn peek(&self) -> Option<RowRef<'_>> {
-        self.files[*self.heap.first()?].peek()
+        self.files[self.heap.top()?].peek()
     }
 
     /// Moves to the next row.
     pub fn advance(&mut self) -> Result<()> {
-        let Some(&top) = self.heap.first() else { return Ok(()) };
+        let Some(top) = self.heap.top() else { return Ok(()) };
         self.before.clear();
         if let Some(row) = self.files[top].peek() {
             self.before.extend_from_slice(row.key_bytes());
         }
         self.files[top].advance()?;
-        if self.files[top].peek().is_none() {
-            self.heap.swap_remove(0);
-        }
-        self.sift_down(0);
-        let next = self.heap.first().copied().filter(|&next| next != top);
+        let files = &self.files;
+        self.heap.settle(files[top].peek().is_none(), |a, b| precedes(files, a, b));
+        let next = self.heap.top().filter(|&next| next != top);
         match next.and_then(|next| Some((next, self.files[next].peek()?))) {
             Some((next, row)) if row.key_bytes() == self.before => {
                 let (key, other) = (row.key().to_key(), &self.files[top].path);
@@ -68,27 +63,11 @@ impl Existing {
             _ => Ok(()),
         }
     }
+}
 
-    fn sift_down(&mut self, mut at: usize) {
-        loop {
-            let left = 2 * at + 1;
-            if left >= self.heap.len() {
-                return;
-            }
-            let right = left + 1;
-            let least = if right < self.heap.len() && self.precedes(right, left) { right } else { left };
-            if !self.precedes(least, at) {
-                return;
-            }
-            self.heap.swap(at, least);
-            at = least;
-        }
-    }
-
-    fn precedes(&self, a: usize, b: usize) -> bool {
-        let key = |at: usize| self.files[self.heap[at]].peek().map(|row| row.key_bytes());
-        key(a) < key(b)
-    }
+fn precedes(files: &[FileCursor], a: usize, b: usize) -> bool {
+    let key = |place: usize| files[place].peek().map(|row| row.key_bytes());
+    key(a) < key(b)
 }
 
 /// A cursor over the live rows of one file.

@@ -6,7 +6,7 @@
 //! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
 //!
 //! While writes come about as fast as they are folded, every rewrite is taken from them. Then range partitions are left alone until they
-//! have three times as many files: rows are written anew a third as often.
+//! have many files, so that a row is written anew less often.
 
 use std::ops::Range;
 use std::sync::Arc;
