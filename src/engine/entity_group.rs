@@ -1,11 +1,12 @@
 //! Entity operations, alone and as entity group transactions.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::open::Engine;
 use crate::model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
 use crate::session::{Error, ErrorKind, Result};
-use crate::storage::{Change, Condition, Operation, Properties};
+use crate::storage::{Change, Condition, Content, Operation};
 
 /// Which version of an entity an operation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,25 +55,25 @@ impl EntityOperation {
         }
     }
 
-    fn to_storage(&self, table: u64) -> Operation {
+    fn to_storage(&self, table: u64) -> Operation<'_> {
         let (change, if_match) = match self {
-            EntityOperation::Insert(entity) => (Change::Insert(properties(entity)), IfMatch::Any),
-            EntityOperation::Replace(entity, if_match) => (Change::Replace(properties(entity)), *if_match),
-            EntityOperation::Merge(entity, if_match) => (Change::Merge(properties(entity)), *if_match),
-            EntityOperation::InsertOrReplace(entity) => (Change::InsertOrReplace(properties(entity)), IfMatch::Any),
-            EntityOperation::InsertOrMerge(entity) => (Change::InsertOrMerge(properties(entity)), IfMatch::Any),
+            EntityOperation::Insert(entity) => (Change::Insert(content(entity)), IfMatch::Any),
+            EntityOperation::Replace(entity, if_match) => (Change::Replace(content(entity)), *if_match),
+            EntityOperation::Merge(entity, if_match) => (Change::Merge(content(entity)), *if_match),
+            EntityOperation::InsertOrReplace(entity) => (Change::InsertOrReplace(content(entity)), IfMatch::Any),
+            EntityOperation::InsertOrMerge(entity) => (Change::InsertOrMerge(content(entity)), IfMatch::Any),
             EntityOperation::Delete(_, if_match) => (Change::Delete, *if_match),
         };
         let condition = match if_match {
             IfMatch::Any => Condition::Any,
             IfMatch::Timestamp(at) => Condition::Etag(at),
         };
-        Operation { table, key: self.key().clone(), change, condition }
+        Operation { table, key: Cow::Borrowed(self.key()), change, condition }
     }
 }
 
-fn properties(entity: &Entity) -> Properties {
-    entity.parts().to_vec()
+fn content(entity: &Entity) -> Content<'_> {
+    Cow::Borrowed(entity.parts())
 }
 
 impl Engine {
@@ -84,7 +85,7 @@ impl Engine {
     /// Applies an entity group transaction, all of it or nothing. The error tells which operation failed.
     pub async fn operate_group(&self, table: u64, operations: &[EntityOperation]) -> Result<DateTime> {
         check_group(operations)?;
-        let operations: Vec<Operation> = operations.iter().map(|operation| operation.to_storage(table)).collect();
+        let operations: Vec<Operation<'_>> = operations.iter().map(|operation| operation.to_storage(table)).collect();
         Ok(self.store.write(&operations).await?.timestamp)
     }
 }

@@ -50,22 +50,29 @@ pub fn recent_batches(
 ) -> Result<Vec<Vec<RecordBatch>>> {
     let Some(layers) = &scan.layers else { return Ok(Vec::new()) };
     let mut found = Vec::new();
+    let mut shown: Option<Shown> = None;
     for (place, (layer, _)) in layers.iter().enumerate() {
-        let (stored, shown) =
+        let (stored, not_hidden) =
             layers.batch(place, &scan.table).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let wanted = wanted(layer, &stored.places, shown, &scan.access.keys, direction);
+        let wanted = wanted(layer, &stored.places, not_hidden, &scan.access.keys, direction);
         let part = part.range(wanted.len());
         if part.is_empty() {
             continue;
         }
-        let shown = Shown::of(scan, config, &stored.batch)?;
+        let stored = &stored.batch;
+        // Most layers have the same columns.
+        let shown = match shown.take().filter(|last| last.of == stored.schema()) {
+            Some(last) => shown.insert(last),
+            None => shown.insert(Shown::of(scan, config, stored.schema())?),
+        };
+        let stored = stored.project(&shown.read)?;
         let mut batches = Vec::new();
         for rows in wanted[part].chunks(BATCH_ROWS) {
             let (first, last) = (rows[0], rows[rows.len() - 1]);
             let stored = if last.checked_sub(first) == Some(rows.len() as u32 - 1) {
-                shown.stored.slice(first as usize, rows.len())
+                stored.slice(first as usize, rows.len())
             } else {
-                taken(&shown.stored, UInt32Array::from(rows.to_vec()))?
+                taken(&stored, UInt32Array::from(rows.to_vec()))?
             };
             let batch = shown.rows(stored)?;
             if batch.num_rows() > 0 {
@@ -117,7 +124,8 @@ fn wanted(layer: &Layer, places: &[u32], shown: &[u32], keys: &KeySet, direction
 
 /// Filter and projection of a scan over the columns of a layer that they read.
 struct Shown {
-    stored: RecordBatch,
+    of: SchemaRef,
+    read: Vec<usize>,
     /// All of them hold; one is asked only of rows of which those before it hold, since it may fail on others.
     filters: Vec<Arc<dyn PhysicalExpr>>,
     projection: Vec<Arc<dyn PhysicalExpr>>,
@@ -125,9 +133,9 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(scan: &Scan, config: &FileScanConfig, stored: &RecordBatch) -> Result<Self> {
+    fn of(scan: &Scan, config: &FileScanConfig, of: SchemaRef) -> Result<Self> {
         let factory = EntityColumnAdapterFactory { columns: scan.columns.clone() };
-        let adapter = factory.create(Arc::clone(scan.columns.schema()), stored.schema())?;
+        let adapter = factory.create(Arc::clone(scan.columns.schema()), Arc::clone(&of))?;
         let source = config.file_source();
         let filter = source.filter();
         let filters = filter.iter().flat_map(split_conjunction).map(|filter| adapter.rewrite(Arc::clone(filter)));
@@ -139,14 +147,15 @@ impl Shown {
         let projection = projection.collect::<Result<Vec<_>>>()?;
         let read: BTreeSet<usize> =
             filters.iter().chain(&projection).flat_map(collect_columns).map(|column| column.index()).collect();
-        let stored = stored.project(&read.into_iter().collect::<Vec<_>>())?;
-        let of = stored.schema();
-        let moved = |expr: Arc<dyn PhysicalExpr>| reassign_expr_columns(expr, &of);
+        let read: Vec<usize> = read.into_iter().collect();
+        let among = of.project(&read)?;
+        let moved = |expr: Arc<dyn PhysicalExpr>| reassign_expr_columns(expr, &among);
         Ok(Self {
             filters: filters.into_iter().map(moved).collect::<Result<_>>()?,
             projection: projection.into_iter().map(moved).collect::<Result<_>>()?,
             schema: config.projected_schema()?,
-            stored,
+            of,
+            read,
         })
     }
 

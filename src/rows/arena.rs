@@ -1,8 +1,10 @@
 //! A batch of encoded entities.
 
 use super::builder::{RowBuilder, Unfinished};
-use super::names::PropertyNames;
-use super::row_ref::{HEADER_BYTES, Header, RowRef};
+use super::names::{PropertyId, PropertyNames};
+use super::row_ref::{HEADER_BYTES, Header, RowRef, TIMESTAMP_AT};
+use super::value_ref::ValueRef;
+use crate::model::{DateTime, KeyRef, Rejected};
 
 /// Encoded entities in one arena, with an index that gives their order.
 ///
@@ -97,6 +99,29 @@ impl Rows {
     /// Starts appending rows; `names` gives the names behind the numbers, for messages and sizes.
     pub fn builder<'a>(&'a mut self, names: &'a PropertyNames) -> RowBuilder<'a> {
         RowBuilder::new(self, names)
+    }
+
+    /// Appends one entity; refuses one that breaks a rule of the data model. Values are checked by the caller.
+    pub fn push<'v>(
+        &mut self,
+        names: &PropertyNames,
+        key: KeyRef<'_>,
+        timestamp: Option<DateTime>,
+        properties: impl Iterator<Item = (PropertyId, ValueRef<'v>)>,
+    ) -> Result<(), Rejected> {
+        let mut builder = self.builder(names);
+        builder.begin();
+        properties.for_each(|(id, value)| builder.set(id, value));
+        builder.finish(key.partition, key.row, timestamp)
+    }
+
+    /// Gives all rows this Timestamp.
+    pub fn set_timestamps(&mut self, timestamp: DateTime) {
+        let ticks = timestamp.ticks().to_le_bytes();
+        for header_at in &self.index {
+            let at = header_at + TIMESTAMP_AT;
+            self.arena[at..at + ticks.len()].copy_from_slice(&ticks);
+        }
     }
 
     /// Appends a copy of a row, which must use the same [`PropertyNames`].

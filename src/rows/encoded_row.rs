@@ -1,61 +1,32 @@
-//! A row by itself.
+//! A row outside of its batch.
+
+use std::sync::Arc;
 
 use super::arena::Rows;
-use super::names::{PropertyId, PropertyNames};
 use super::row_ref::RowRef;
-use super::value_ref::ValueRef;
-use crate::model::{DateTime, KeyRef, Rejected};
 
-/// One encoded entity in memory of its own.
+/// One encoded entity. Those of one batch share its memory.
 #[derive(Debug, Clone)]
 pub struct EncodedRow {
-    encoded: Box<[u8]>,
+    arena: Arc<[u8]>,
     header_at: usize,
 }
 
-/// Encodes entities one by one, in memory that is used again.
-#[derive(Debug, Default)]
-pub struct RowEncoder {
-    rows: Rows,
-}
-
-impl RowEncoder {
-    /// Encodes an entity; refuses one that breaks a rule of the data model. Values are checked by the caller.
-    pub fn encode<'v>(
-        &mut self,
-        names: &PropertyNames,
-        key: KeyRef<'_>,
-        timestamp: DateTime,
-        properties: impl Iterator<Item = (PropertyId, ValueRef<'v>)>,
-    ) -> Result<EncodedRow, Rejected> {
-        self.rows.clear();
-        let mut builder = self.rows.builder(names);
-        builder.begin();
-        properties.for_each(|(id, value)| builder.set(id, value));
-        builder.finish(key.partition, key.row, Some(timestamp))?;
-        drop(builder);
-        let header_at = self.rows.index.first().copied().unwrap_or(0);
-        Ok(EncodedRow { encoded: Box::from(self.rows.arena.as_slice()), header_at })
-    }
-}
-
 impl EncodedRow {
-    /// Encodes one entity; see [`RowEncoder::encode`].
-    pub fn encode<'v>(
-        names: &PropertyNames,
-        key: KeyRef<'_>,
-        timestamp: DateTime,
-        properties: impl Iterator<Item = (PropertyId, ValueRef<'v>)>,
-    ) -> Result<Self, Rejected> {
-        RowEncoder::default().encode(names, key, timestamp, properties)
-    }
-
     pub fn as_ref(&self) -> RowRef<'_> {
-        RowRef::at(&self.encoded, self.header_at)
+        RowRef::at(&self.arena, self.header_at)
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory held, as if it were alone.
     pub fn memory_bytes(&self) -> usize {
-        self.encoded.len() + size_of::<Self>()
+        self.as_ref().encoded_bytes().len() + size_of::<Self>()
+    }
+}
+
+impl Rows {
+    /// Copies of all rows, in their order.
+    pub fn to_encoded(&self) -> impl Iterator<Item = EncodedRow> + '_ {
+        let arena: Arc<[u8]> = Arc::from(self.arena.as_slice());
+        self.index.iter().map(move |&header_at| EncodedRow { arena: Arc::clone(&arena), header_at })
     }
 }

@@ -8,6 +8,9 @@ use crate::model::{DateTime, Entity, KeyRef};
 /// PartitionKey and RowKey (u16 each), and Timestamp (i64 ticks).
 pub(super) const HEADER_BYTES: usize = 16;
 
+/// Where the Timestamp lies in the header.
+pub(super) const TIMESTAMP_AT: usize = 8;
+
 /// Stands for an absent Timestamp; no DateTime of the service has it.
 pub(super) const TIMESTAMP_NONE: i64 = i64::MIN;
 
@@ -133,7 +136,7 @@ impl Header {
         bytes[0..4].copy_from_slice(&(self.properties_bytes as u32).to_le_bytes());
         bytes[4..6].copy_from_slice(&(self.partition_bytes as u16).to_le_bytes());
         bytes[6..8].copy_from_slice(&(self.row_bytes as u16).to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.timestamp.to_le_bytes());
+        bytes[TIMESTAMP_AT..].copy_from_slice(&self.timestamp.to_le_bytes());
         bytes
     }
 }

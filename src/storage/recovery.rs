@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::catalog::{Catalog, Edit};
-use super::delta::{Deltas, TableDelta};
+use super::delta::{Deltas, KeyHash, TableDelta};
 use super::error::{Error, Result};
 use super::log::{Checkpoint, Record};
 use super::store::{CATALOG_EDITS, DEFINITION_EDITS, follow_edits};
@@ -124,7 +124,7 @@ impl Recovery {
             for version in table.versions(delta.names())? {
                 let at = version.timestamp().unwrap_or(DateTime::MIN);
                 self.last_timestamp = self.last_timestamp.max(at);
-                delta.active().add(record.sequence, version);
+                delta.active().add(record.sequence, KeyHash::of(version.key_bytes()), version);
             }
             if delta.active().is_full() {
                 *delta = Arc::new(delta.sealed());

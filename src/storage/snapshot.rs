@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::catalog::{Catalog, Edit, Table};
-use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
+use super::delta::{Deltas, Generation, KeyHash, Layer, Layers, TableDelta, Version};
 use super::error::{Error, Result};
 use super::manifest::Manifest;
 use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
-use crate::model::{Entity, KeyRef};
+use crate::model::{Entity, Key, KeyRef};
 use crate::rows::{PropertyNames, key_bytes};
 
 /// The state after one record of the log: catalog, run files and recent writes of one moment. What it names stays readable while it
@@ -139,8 +139,18 @@ impl TableSnapshot {
             return None;
         }
         let key = key_bytes(key);
-        let own = self.own.as_ref().and_then(|own| own.get(&key, u64::MAX));
-        own.or_else(|| self.delta.as_ref()?.newest(&key, self.sequence).map(|(_, version)| version))
+        self.newest(&key, KeyHash::of(&key))
+    }
+
+    /// Whether there is a recent version of a key, given as bytes that compare like it, and with their hash.
+    pub fn has_recent(&self, key: &[u8], hash: KeyHash) -> bool {
+        !self.is_settled() && self.newest(key, hash).is_some()
+    }
+
+    fn newest(&self, key: &[u8], hash: KeyHash) -> Option<Arc<Version>> {
+        let own = self.own.as_ref().and_then(|own| own.newest(key, hash, u64::MAX));
+        let newest = own.or_else(|| self.delta.as_ref()?.newest(key, hash, self.sequence));
+        newest.map(|(_, version)| version)
     }
 
     /// The entity of a key.
@@ -163,32 +173,73 @@ impl TableSnapshot {
         key: KeyRef<'_>,
         gaps: &mut Gaps,
     ) -> Result<Option<(Arc<Entity>, u64, u32)>> {
-        for run in self.table.manifest.files_of(key) {
-            let gap = gaps.of(run.id);
-            if gap.as_ref().is_some_and(|gap| gap.holds(key)) {
+        let range = self.table.manifest.range_of(key);
+        if gaps.common.as_ref().is_some_and(|common| common.holds(range, key)) {
+            return Ok(None);
+        }
+        let mut common = Some(CommonGap { range, from: key.to_key(), to: None });
+        for run in &self.table.manifest.ranges()[range].files {
+            if !run.spans(key) {
+                if key < run.first.as_ref()
+                    && let Some(common) = &mut common
+                {
+                    common.ends_before(run.first.as_ref());
+                }
                 continue;
             }
-            let Some(row) = files.position_or_gap(run, key, gap).await? else { continue };
-            if let Some(entity) = files.get(run, key).await? {
+            let gap = gaps.of(run.id);
+            if !gap.as_ref().is_some_and(|gap| gap.holds(key))
+                && let Some(row) = files.position_or_gap(run, key, gap).await?
+                && let Some(entity) = files.get(run, key).await?
+            {
                 return Ok(Some((entity, run.id, row)));
             }
+            match (&mut common, gap.as_ref().filter(|gap| gap.holds(key))) {
+                (Some(common), Some(gap)) => common.ends_before(gap.end()),
+                _ => common = None,
+            }
         }
+        gaps.common = common;
         Ok(None)
     }
 }
 
-/// Where keys were looked for in vain: others close by need not be looked for. Those of one write often lie together, at the end of a
-/// partition.
+/// Where keys of one table were looked for in vain: others close by need not be looked for. Those of one write often lie together, at the
+/// end of a partition.
 #[derive(Debug, Default)]
-pub struct Gaps(Vec<(u64, Option<Gap>)>);
+pub struct Gaps {
+    files: Vec<(u64, Option<Gap>)>,
+    common: Option<CommonGap>,
+}
+
+/// Keys of a range partition that no file of it has.
+#[derive(Debug)]
+struct CommonGap {
+    range: usize,
+    from: Key,
+    /// Behind the last one; none if there is no end.
+    to: Option<Key>,
+}
+
+impl CommonGap {
+    fn holds(&self, range: usize, key: KeyRef<'_>) -> bool {
+        range == self.range && self.from.as_ref() <= key && self.to.as_ref().is_none_or(|to| key < to.as_ref())
+    }
+
+    fn ends_before(&mut self, key: KeyRef<'_>) {
+        if self.to.as_ref().is_none_or(|to| key < to.as_ref()) {
+            self.to = Some(key.to_key());
+        }
+    }
+}
 
 impl Gaps {
     /// The last gap in a file, by its number.
     fn of(&mut self, file: u64) -> &mut Option<Gap> {
-        let at = self.0.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {
-            self.0.push((file, None));
-            self.0.len() - 1
+        let at = self.files.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {
+            self.files.push((file, None));
+            self.files.len() - 1
         });
-        &mut self.0[at].1
+        &mut self.files[at].1
     }
 }

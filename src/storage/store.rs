@@ -461,7 +461,7 @@ pub(super) fn files_gone(before: &Catalog, after: &Catalog) -> Vec<Arc<RunFile>>
 fn encode_edits(edits: &[Edit]) -> Result<(u8, Vec<u8>)> {
     let failed = |error| Error::corrupt("catalog edits", error);
     if edits.iter().any(Edit::concerns_writes) {
-        return Ok((ENTITY_WRITES, payload::encode(edits, &[]).map_err(failed)?));
+        return Ok((ENTITY_WRITES, payload::encode(edits, [].iter()).map_err(failed)?));
     }
     let kind = if edits.iter().all(Edit::is_of_tables) { CATALOG_EDITS } else { DEFINITION_EDITS };
     Ok((kind, serde_json::to_vec(edits).map_err(failed)?))

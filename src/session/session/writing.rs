@@ -124,8 +124,8 @@ impl Session {
                 own.add(&found.table, found.changes, now)?;
             } else {
                 let table = found.table.table.id;
-                let changes = found.changes.into_iter();
-                let operations: Vec<Operation> = changes.filter_map(|change| change.operation(table)).collect();
+                let changes = found.changes.iter();
+                let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
                     match planner.commit(&operations, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
@@ -164,8 +164,8 @@ impl Session {
                 Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), view.now)?,
                 None => {
                     let table = write.target.table().id;
-                    let operations: Vec<Operation> =
-                        done.changes.drain(..).filter_map(|change| change.operation(table)).collect();
+                    let operations: Vec<Operation<'_>> =
+                        done.changes.iter().filter_map(|change| change.operation(table)).collect();
                     if !operations.is_empty() {
                         let committed = match self.planner.commit(&operations, self.registration.signals()).await {
                             // What it has read is out of date: it reads again.
@@ -200,8 +200,8 @@ impl Session {
             Some(own) => own.add(&target.snapshot, changes, now)?,
             None => {
                 let table = target.table().id;
-                let operations: Vec<Operation> =
-                    changes.into_iter().filter_map(|change| change.operation(table)).collect();
+                let operations: Vec<Operation<'_>> =
+                    changes.iter().filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
                     self.planner.commit(&operations, self.registration.signals()).await?;
                 }

@@ -1,5 +1,6 @@
 //! What a statement is to write.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::model::{DateTime, Entity, Key};
@@ -32,16 +33,17 @@ pub enum Before {
 
 impl Change {
     /// What the store is asked to do. An entity that neither was nor is needs nothing.
-    pub fn operation(self, table: u64) -> Option<Operation> {
+    pub fn operation(&self, table: u64) -> Option<Operation<'_>> {
         let Self { key, before, after } = self;
-        let (change, condition) = match (after, before) {
-            (Some(properties), Before::Any) => (Done::InsertOrReplace(properties), Condition::Any),
-            (Some(properties), Before::Absent) => (Done::Insert(properties), Condition::Any),
-            (Some(properties), Before::Seen(seen)) => (Done::InsertOrReplace(properties), Condition::Unchanged(seen)),
+        let content = after.as_deref().map(Cow::Borrowed);
+        let (change, condition) = match (content, *before) {
+            (Some(content), Before::Any) => (Done::InsertOrReplace(content), Condition::Any),
+            (Some(content), Before::Absent) => (Done::Insert(content), Condition::Any),
+            (Some(content), Before::Seen(seen)) => (Done::InsertOrReplace(content), Condition::Unchanged(seen)),
             (None, Before::Seen(Some(seen))) => (Done::Delete, Condition::Unchanged(Some(seen))),
             (None, _) => return None,
         };
-        Some(Operation { table, key, change, condition })
+        Some(Operation { table, key: Cow::Borrowed(key), change, condition })
     }
 }
 

@@ -160,7 +160,7 @@ impl Planner {
     }
 
     /// Makes operations durable and visible, all or none. What stops the statement does not stop this.
-    pub async fn commit(&self, operations: &[Operation], signals: &Signals) -> Result<Written> {
+    pub async fn commit(&self, operations: &[Operation<'_>], signals: &Signals) -> Result<Written> {
         self.store().wait_for_room(operations).await?;
         let committing = signals.committing();
         let written = self.store().write(operations).await.map_err(of_commit)?;
@@ -172,7 +172,7 @@ impl Planner {
     pub async fn commit_definitions(
         &self,
         definitions: &Definitions,
-        operations: &[Operation],
+        operations: &[Operation<'_>],
         signals: &Signals,
     ) -> Result<()> {
         self.store().wait_for_room(operations).await?;

@@ -1,13 +1,14 @@
 //! What a transaction block has written and not yet committed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
 use crate::model::{DateTime, Key, validate_property_name};
-use crate::rows::{PROPERTY_NAMES_MAX, PropertyId, PropertyNames, RowEncoder, ValueRef};
+use crate::rows::{PROPERTY_NAMES_MAX, PropertyId, PropertyNames, Rows, ValueRef};
 use crate::session::error::{Error, ErrorKind, Result};
-use crate::storage::delta::{Generation, Locations, Version};
+use crate::storage::delta::{Generation, KeyHash, Locations, Version};
 use crate::storage::{Change as Done, Condition, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
 
 /// The writes of a transaction, numbered by the statements that made them.
@@ -76,8 +77,8 @@ impl OwnChanges {
     /// Adds what a statement writes: all of it, or nothing and an error.
     pub fn add(&mut self, table: &TableSnapshot, changes: Vec<Change>, now: DateTime) -> Result<()> {
         let names = table.names();
-        let mut versions = Vec::with_capacity(changes.len());
-        let mut encoder = RowEncoder::default();
+        let mut rows = Rows::with_capacity(changes.len(), 0);
+        let mut written = Vec::with_capacity(changes.len());
         for change in changes {
             let seen = match change.before {
                 Before::Seen(seen) => seen,
@@ -85,8 +86,8 @@ impl OwnChanges {
                     return Err(Error::new(ErrorKind::Internal, "an entity is written that was not read"));
                 }
             };
-            let version = match &change.after {
-                None => Version::deleted(&names, change.key.as_ref(), Locations::unknown())?,
+            match &change.after {
+                None => rows.push(&names, change.key.as_ref(), None, std::iter::empty())?,
                 Some(properties) => {
                     // Later than the version before, as the one that is committed will be.
                     let timestamp = match seen {
@@ -94,11 +95,10 @@ impl OwnChanges {
                         _ => DateTime::from_micros(now.micros(), 0),
                     };
                     let properties = numbered(&names, properties)?;
-                    let row = encoder.encode(&names, change.key.as_ref(), timestamp, properties.into_iter())?;
-                    Version::written(row, Locations::unknown())
+                    rows.push(&names, change.key.as_ref(), Some(timestamp), properties.into_iter())?;
                 }
-            };
-            versions.push((change.key, seen, version));
+            }
+            written.push((change.key, seen, change.after.is_none()));
         }
         let id = table.table.id;
         self.statement += 1;
@@ -106,12 +106,17 @@ impl OwnChanges {
         let writes = Arc::clone(tables.entry(id).or_insert_with(|| Arc::new(Generation::default())));
         let is_emptied = self.emptied.contains(&id);
         let seen_before = self.seen.entry(id).or_default();
-        for (key, seen, version) in versions {
+        for (row, (key, seen, is_deleted)) in rows.to_encoded().zip(written) {
             if !is_emptied {
                 // What was seen first is the version of the snapshot; later ones are the transaction's own.
                 seen_before.entry(key).or_insert(seen);
             }
-            writes.add(self.statement, version);
+            let hash = KeyHash::of(row.as_ref().key_bytes());
+            let version = match is_deleted {
+                true => Version::deleted(row, Locations::unknown()),
+                false => Version::written(row, Locations::unknown()),
+            };
+            writes.add(self.statement, hash, version);
         }
         self.names.insert(id, names);
         if self.memory_bytes() > TRANSACTION_BYTES_MAX {
@@ -122,7 +127,7 @@ impl OwnChanges {
     }
 
     /// What the store is asked to do at COMMIT.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<Operation<'static>> {
         let mut operations = Vec::new();
         for (&table, writes) in self.tables.iter() {
             let Some(names) = self.names.get(&table) else { continue };
@@ -134,13 +139,18 @@ impl OwnChanges {
                 let change = match version.row() {
                     Some(row) => {
                         let entity = row.properties().map(|(id, value)| (names.name(id), value.to_value()));
-                        Done::InsertOrReplace(entity.collect())
+                        Done::InsertOrReplace(Cow::Owned(entity.collect()))
                     }
                     None if seen.is_some() => Done::Delete,
                     // Made and removed by the same transaction.
                     None => continue,
                 };
-                operations.push(Operation { table, key, change, condition: Condition::Unchanged(seen) });
+                operations.push(Operation {
+                    table,
+                    key: Cow::Owned(key),
+                    change,
+                    condition: Condition::Unchanged(seen),
+                });
             }
         }
         operations

@@ -4,20 +4,23 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_skiplist::SkipMap;
 
 use super::key_filter::{KeyFilter, KeyHash};
+use super::layer::Layer;
 use super::version::Version;
 
 /// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
 #[derive(Debug, Default)]
 pub struct Generation {
     versions: SkipMap<Place, Arc<Version>>,
-    keys: KeyFilter,
+    keys: Arc<KeyFilter>,
+    /// Everything in here, once it takes no more writes.
+    layer: OnceLock<Arc<Layer>>,
     /// Of the newest version; 0 while there is none.
     last_sequence: AtomicU64,
     /// Of the oldest version; the greatest number while there is none.
@@ -48,24 +51,19 @@ const FULL_BYTES: u64 = 16 << 20;
 const ENTRY_BYTES: usize = 96;
 
 impl Generation {
-    /// Adds a version; `sequence` is not below any before.
-    pub fn add(&self, sequence: u64, version: Arc<Version>) {
+    /// Adds a version; `sequence` is not below any before, `hash` is that of the key.
+    pub fn add(&self, sequence: u64, hash: KeyHash, version: Arc<Version>) {
         let key: Box<[u8]> = Box::from(version.key_bytes());
         let bytes = (version.memory_bytes() + key.len() + ENTRY_BYTES) as u64;
         // Before the version is there, so that whoever may see it is not told that it is not.
-        self.keys.add(KeyHash::of(&key));
+        self.keys.add(hash);
         self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
         self.memory_bytes.fetch_add(bytes, Relaxed);
         self.first_sequence.0.fetch_min(sequence, Release);
         self.last_sequence.fetch_max(sequence, Release);
     }
 
-    /// The newest version of a key that a snapshot at `sequence` sees.
-    pub fn get(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
-        self.newest(key, KeyHash::of(key), sequence).map(|(_, version)| version)
-    }
-
-    /// The same with its sequence number; `hash` is that of the key.
+    /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number; `hash` is that of the key.
     pub fn newest(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<(u64, Arc<Version>)> {
         if !self.keys.may_hold(hash) {
             return None;
@@ -86,6 +84,19 @@ impl Generation {
             last = Some(Arc::clone(entry.value()));
             last.clone()
         })
+    }
+
+    /// What a snapshot at `sequence` sees, as scans read it.
+    pub fn layer(&self, sequence: u64) -> Arc<Layer> {
+        Arc::new(Layer::of_generation(self.visible(sequence).collect(), Arc::clone(&self.keys)))
+    }
+
+    /// The same of a generation that takes no more writes: made once for all snapshots that see all of it.
+    pub fn sealed_layer(&self, sequence: u64) -> Arc<Layer> {
+        match self.last_sequence() <= sequence {
+            true => Arc::clone(self.layer.get_or_init(|| self.layer(sequence))),
+            false => self.layer(sequence),
+        }
     }
 
     /// Takes back every version above `sequence`, of which no snapshot can know.
@@ -128,7 +139,8 @@ impl Generation {
     pub(super) fn above(&self, sequence: u64) -> Self {
         let above = Self::default();
         for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
-            above.add(entry.key().sequence.0, Arc::clone(entry.value()));
+            let Place { key, sequence } = entry.key();
+            above.add(sequence.0, KeyHash::of(key), Arc::clone(entry.value()));
         }
         above
     }

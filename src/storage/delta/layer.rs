@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arrow::array::AsArray;
 use arrow::compute::cast;
@@ -10,6 +10,7 @@ use arrow::record_batch::RecordBatch;
 use futures::TryStreamExt;
 use roaring::RoaringBitmap;
 
+use super::key_filter::{KeyFilter, KeyHash};
 use super::version::Version;
 use crate::model::KeyRef;
 use crate::rows::PropertyNames;
@@ -19,6 +20,8 @@ use crate::storage::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_rank
 
 /// Reading the keys of so many rows takes about as long as looking one of them up.
 const ROWS_PER_LOOKUP: u64 = 30;
+/// So many keys are asked of a filter while one is looked for among thousands.
+const VERSIONS_PER_SEARCH: usize = 16;
 /// Keys decoded at a time.
 const KEYS_AT_ONCE: usize = 8192;
 
@@ -26,9 +29,23 @@ const KEYS_AT_ONCE: usize = 8192;
 #[derive(Debug, Default)]
 pub struct Layer {
     versions: Vec<Arc<Version>>,
+    /// What its generation knows of its keys, if it comes from one.
+    keys: Option<Arc<KeyFilter>>,
+    hashes: OnceLock<Vec<KeyHash>>,
+    live: OnceLock<u64>,
+    /// By newer layer: the places of the versions that it hides.
+    hidden: Mutex<Vec<Hidden>>,
     batch: OnceLock<LayerBatch>,
     /// By number of the file: its rows that these versions take the place of.
     replaced: Mutex<HashMap<u64, Arc<RoaringBitmap>>>,
+}
+
+/// What one newer layer hides of another.
+#[derive(Debug)]
+struct Hidden {
+    /// Not held: it goes with its generation.
+    by: Weak<Layer>,
+    places: Arc<RoaringBitmap>,
 }
 
 /// The entities of a layer in Arrow.
@@ -45,6 +62,11 @@ impl Layer {
         Self { versions, ..Self::default() }
     }
 
+    /// A layer of versions whose keys are all in the filter of their generation.
+    pub(super) fn of_generation(versions: Vec<Arc<Version>>, keys: Arc<KeyFilter>) -> Self {
+        Self { versions, keys: Some(keys), ..Self::default() }
+    }
+
     pub fn versions(&self) -> &[Arc<Version>] {
         &self.versions
     }
@@ -56,6 +78,44 @@ impl Layer {
     /// The version of a key.
     pub fn find(&self, key: &[u8]) -> Option<usize> {
         self.versions.binary_search_by(|version| version.key_bytes().cmp(key)).ok()
+    }
+
+    /// Entities, hidden ones among them; deletions do not count.
+    pub fn live_rows(&self) -> u64 {
+        *self.live.get_or_init(|| self.versions.iter().filter(|version| !version.is_deleted()).count() as u64)
+    }
+
+    /// Places of the versions whose keys a newer layer has. Known once it was asked for.
+    pub fn hidden_by(&self, newer: &Arc<Layer>) -> Arc<RoaringBitmap> {
+        let known = |hidden: &&Hidden| std::ptr::eq(hidden.by.as_ptr(), Arc::as_ptr(newer));
+        if let Some(known) = self.all_hidden().iter().find(known) {
+            return Arc::clone(&known.places);
+        }
+        let places = Arc::new(self.places_in(newer));
+        let mut hidden = self.all_hidden();
+        hidden.retain(|hidden| hidden.by.strong_count() > 0);
+        hidden.push(Hidden { by: Arc::downgrade(newer), places: Arc::clone(&places) });
+        places
+    }
+
+    fn all_hidden(&self) -> MutexGuard<'_, Vec<Hidden>> {
+        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Places of the versions whose keys another layer has.
+    fn places_in(&self, other: &Layer) -> RoaringBitmap {
+        if self.versions.len() * VERSIONS_PER_SEARCH < other.versions.len() {
+            let places = self.versions.iter().zip(0u32..);
+            return places.filter(|(version, _)| other.find(version.key_bytes()).is_some()).map(|(_, at)| at).collect();
+        }
+        let found = |version: &Arc<Version>| self.find(version.key_bytes()).map(|place| place as u32);
+        let Some(keys) = &self.keys else { return other.versions.iter().filter_map(found).collect() };
+        let may_be_here = other.versions.iter().zip(other.hashes()).filter(|(_, hash)| keys.may_hold(**hash));
+        may_be_here.filter_map(|(version, _)| found(version)).collect()
+    }
+
+    fn hashes(&self) -> &[KeyHash] {
+        self.hashes.get_or_init(|| self.versions.iter().map(|version| KeyHash::of(version.key_bytes())).collect())
     }
 
     /// The entities in Arrow, made at the first call and kept.

@@ -82,8 +82,8 @@ impl Layers {
     /// Entities that are visible here: deletions and hidden versions do not count. Every scan asks; they are counted once.
     pub fn live_rows(&self) -> u64 {
         let live = |(layer, hidden): (&Arc<Layer>, &RoaringBitmap)| {
-            let versions = layer.versions().iter().enumerate();
-            versions.filter(|(place, version)| !version.is_deleted() && !hidden.contains(*place as u32)).count() as u64
+            let versions = layer.versions();
+            layer.live_rows() - hidden.iter().filter(|&place| !versions[place as usize].is_deleted()).count() as u64
         };
         *self.live_rows.get_or_init(|| self.iter().map(live).sum())
     }
@@ -133,13 +133,7 @@ fn with_mask(run: &Arc<RunFile>, mask: Arc<RoaringBitmap>, live: LiveRows) -> Op
 fn hidden(newer: &[Arc<Layer>], layer: &Layer) -> RoaringBitmap {
     let mut hidden = RoaringBitmap::new();
     for above in newer {
-        // The shorter list is looked up in the longer one.
-        if above.versions().len() <= layer.versions().len() {
-            hidden.extend(above.versions().iter().filter_map(|v| layer.find(v.key_bytes())).map(|place| place as u32));
-        } else {
-            let places = layer.versions().iter().enumerate();
-            hidden.extend(places.filter(|(_, v)| above.find(v.key_bytes()).is_some()).map(|(place, _)| place as u32));
-        }
+        hidden |= layer.hidden_by(above).as_ref();
     }
     hidden
 }

@@ -14,6 +14,7 @@ mod table_delta;
 mod version;
 
 pub use generation::{Generation, visible_of};
+pub use key_filter::KeyHash;
 pub use layer::Layer;
 pub use layers::Layers;
 pub use locations::Locations;

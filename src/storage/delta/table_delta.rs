@@ -1,11 +1,10 @@
 //! The delta of one table.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::generation::{Generation, visible_of};
+use super::generation::Generation;
 use super::key_filter::KeyHash;
-use super::layer::Layer;
 use super::layers::Layers;
 use super::version::Version;
 use crate::rows::PropertyNames;
@@ -20,8 +19,6 @@ pub struct TableDelta {
     sealed: Vec<Arc<Generation>>,
     active: Arc<Generation>,
     names: Arc<PropertyNames>,
-    /// Everything in the sealed generations.
-    sealed_layer: OnceLock<Arc<Layer>>,
     /// The last view that was asked for, and the sequence number it is of.
     view: Mutex<Option<(u64, Arc<Layers>)>>,
 }
@@ -32,7 +29,7 @@ impl TableDelta {
     }
 
     fn of(sealed: Vec<Arc<Generation>>, active: Arc<Generation>, names: Arc<PropertyNames>) -> Self {
-        Self { sealed, active, names, sealed_layer: OnceLock::new(), view: Mutex::new(None) }
+        Self { sealed, active, names, view: Mutex::new(None) }
     }
 
     /// This delta with an empty generation that takes the writes from now on.
@@ -73,14 +70,12 @@ impl TableDelta {
     }
 
     /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number.
-    pub fn newest(&self, key: &[u8], sequence: u64) -> Option<(u64, Arc<Version>)> {
-        let hash = KeyHash::of(key);
+    pub fn newest(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<(u64, Arc<Version>)> {
         self.generations().rev().find_map(|generation| generation.newest(key, hash, sequence))
     }
 
     /// The newest version of a key, if there is one with a sequence number above this: who has looked up to there need not look again.
-    pub fn newest_above(&self, key: &[u8], sequence: u64) -> Option<Arc<Version>> {
-        let hash = KeyHash::of(key);
+    pub fn newest_above(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<Arc<Version>> {
         let mut later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
         let (at, version) = later.find_map(|generation| generation.newest(key, hash, u64::MAX))?;
         (at > sequence).then_some(version)
@@ -109,8 +104,8 @@ impl TableDelta {
         self.generations().map(|generation| generation.last_sequence()).max().unwrap_or(0)
     }
 
-    /// What a snapshot at `sequence` sees, as scans read it. The layer of the sealed generations is made once and kept, that of the
-    /// active one until something is written.
+    /// What a snapshot at `sequence` sees, as scans read it. The layer of a sealed generation is made once and kept, that of the active
+    /// one until something is written: a scan pays for what is new since the last one.
     pub fn layers(&self, sequence: u64) -> Arc<Layers> {
         // A snapshot later than all there is here sees the same as one at the last version. Asked before the versions are read, so that
         // what is added meanwhile is not taken for part of it.
@@ -120,15 +115,9 @@ impl TableDelta {
         {
             return Arc::clone(layers);
         }
-        let sealed_up_to = self.sealed.iter().map(|generation| generation.last_sequence()).max().unwrap_or(0);
-        let sealed = if sealed_up_to <= sequence {
-            let layer = || Arc::new(Layer::new(visible_of(&self.sealed, sequence)));
-            Arc::clone(self.sealed_layer.get_or_init(layer))
-        } else {
-            Arc::new(Layer::new(visible_of(&self.sealed, sequence)))
-        };
-        let active = Arc::new(Layer::new(self.active.visible(sequence).collect()));
-        let layers = Arc::new(Layers::new(vec![active, sealed], Arc::clone(&self.names)));
+        let active = std::iter::once(self.active.layer(sequence));
+        let sealed = self.sealed.iter().rev().map(|generation| generation.sealed_layer(sequence));
+        let layers = Arc::new(Layers::new(active.chain(sealed).collect(), Arc::clone(&self.names)));
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Some((sequence, Arc::clone(&layers)));
         layers
     }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::locations::Locations;
-use crate::model::{DateTime, KeyRef, Rejected};
-use crate::rows::{EncodedRow, PropertyNames, RowRef};
+use crate::model::{DateTime, KeyRef};
+use crate::rows::{EncodedRow, RowRef};
 
 /// What one write made of an entity: its new content, or that it is gone.
 #[derive(Debug)]
@@ -21,10 +21,9 @@ impl Version {
         Arc::new(Self { row, deleted: false, locations: Mutex::new(locations) })
     }
 
-    /// The key must be one that was stored.
-    pub fn deleted(names: &PropertyNames, key: KeyRef<'_>, locations: Locations) -> Result<Arc<Self>, Rejected> {
-        let row = EncodedRow::encode(names, key, DateTime::MIN, std::iter::empty())?;
-        Ok(Arc::new(Self { row, deleted: true, locations: Mutex::new(locations) }))
+    /// The entity with the key of this row is gone.
+    pub fn deleted(row: EncodedRow, locations: Locations) -> Arc<Self> {
+        Arc::new(Self { row, deleted: true, locations: Mutex::new(locations) })
     }
 
     pub fn is_deleted(&self) -> bool {

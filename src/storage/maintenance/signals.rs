@@ -152,7 +152,7 @@ impl MaintenanceSignals {
 impl Store {
     /// Returns when the deltas that some operations write to have room. Waits for folds where they have not; when those fail, so does
     /// this.
-    pub async fn wait_for_room(&self, operations: &[Operation]) -> Result<()> {
+    pub async fn wait_for_room(&self, operations: &[Operation<'_>]) -> Result<()> {
         self.room_for_writes(operations.iter().map(|operation| operation.table)).await
     }
 

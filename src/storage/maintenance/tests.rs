@@ -7,6 +7,7 @@ mod random;
 mod unsynced;
 mod worker;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -84,44 +85,45 @@ fn content(value: i32) -> Content {
     Content::from([("A".to_owned(), Value::Int32(value)), ("Text".to_owned(), Value::String("x".repeat(60)))])
 }
 
-fn operation(key: Key, change: Change) -> Operation {
-    Operation { table: ID, key, change, condition: Condition::Any }
+fn operation(key: Key, change: Change<'static>) -> Operation<'static> {
+    Operation { table: ID, key: Cow::Owned(key), change, condition: Condition::Any }
 }
 
-fn properties(content: &Content) -> crate::storage::Properties {
-    content.iter().map(|(name, value)| (Arc::from(name.as_str()), value.clone())).collect()
+fn properties(content: &Content) -> crate::storage::Content<'static> {
+    let properties = content.iter().map(|(name, value)| (Arc::from(name.as_str()), value.clone()));
+    Cow::Owned(properties.collect())
 }
 
-fn put(key: Key, content: &Content) -> Operation {
+fn put(key: Key, content: &Content) -> Operation<'static> {
     operation(key, Change::InsertOrReplace(properties(content)))
 }
 
-fn delete(key: Key) -> Operation {
+fn delete(key: Key) -> Operation<'static> {
     operation(key, Change::Delete)
 }
 
 /// What operations make of a model.
-fn apply(model: &mut Model, operations: &[Operation]) {
+fn apply(model: &mut Model, operations: &[Operation<'_>]) {
     for Operation { key, change, .. } in operations {
-        let content = |properties: &crate::storage::Properties| -> Content {
+        let content = |properties: &crate::storage::Content<'_>| -> Content {
             properties.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
         };
         match change {
             Change::Delete => {
-                model.remove(key);
+                model.remove(key.as_ref());
             }
             Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set) => {
-                model.insert(key.clone(), content(set));
+                model.insert(Key::clone(key), content(set));
             }
             Change::Merge(set) | Change::InsertOrMerge(set) => {
-                model.entry(key.clone()).or_default().extend(content(set));
+                model.entry(Key::clone(key)).or_default().extend(content(set));
             }
         }
     }
 }
 
 /// Writes and keeps the model up.
-fn write(store: &Store, model: &mut Model, operations: &[Operation]) {
+fn write(store: &Store, model: &mut Model, operations: &[Operation<'_>]) {
     block_on(store.write(operations)).expect("a write");
     apply(model, operations);
 }

@@ -1,5 +1,6 @@
 //! One byte of the log or of a checkpoint is damaged: what a repair leaves opens, and nothing is gone from the folder.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ fn filled(folds: bool) -> (MemoryStore, History) {
         let text = Value::String("x".repeat(80));
         let properties = vec![(Arc::from("N"), Value::Int32(i)), (Arc::from("Text"), text)];
         let change = Change::InsertOrReplace(properties.into_iter().collect());
-        let operation = Operation { table: TABLE, key: key.clone(), change, condition: Condition::Any };
+        let operation = Operation { table: TABLE, key: Cow::Borrowed(&key), change, condition: Condition::Any };
         block_on(store.write(&[operation])).expect("a write");
         history.entry(key).or_default().insert(i);
         if folds && i % 25 == 20 && i < 80 {

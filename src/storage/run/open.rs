@@ -315,6 +315,11 @@ impl Gap {
     pub fn holds(&self, key: KeyRef<'_>) -> bool {
         self.block.is_before(self.at, key)
     }
+
+    /// The second one, if the gap holds any key.
+    pub fn end(&self) -> KeyRef<'_> {
+        self.block.key(self.at)
+    }
 }
 
 /// The run files of a data folder, with everything cached of them under one bound.

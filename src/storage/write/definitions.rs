@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::commit::{Appending, Found};
+use super::commit::Appending;
+use super::found::{Found, Stored};
 use super::operation::{Operation, Written};
 use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn};
 use crate::storage::delta::Locations;
@@ -33,7 +34,7 @@ impl Store {
     pub async fn commit_definitions(
         &self,
         definitions: &Definitions,
-        operations: &[Operation],
+        operations: &[Operation<'_>],
     ) -> Result<(Written, Vec<Arc<RunFile>>)> {
         loop {
             self.room_for_writes(operations.iter().map(|operation| operation.table)).await?;
@@ -67,8 +68,8 @@ impl Head {
         &mut self,
         store: &Store,
         definitions: &Definitions,
-        operations: &[Operation],
-        found: Vec<Option<Found>>,
+        operations: &[Operation<'_>],
+        found: Vec<Found>,
     ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
         let before = (Arc::clone(&self.catalog), Arc::clone(&self.deltas));
         let appended = self.try_append(store, definitions, operations, found);
@@ -83,8 +84,8 @@ impl Head {
         &mut self,
         store: &Store,
         definitions: &Definitions,
-        operations: &[Operation],
-        mut found: Vec<Option<Found>>,
+        operations: &[Operation<'_>],
+        mut found: Vec<Found>,
     ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
         for &table in &definitions.unwritten {
             self.refuse_if_written(table, &definitions.base)?;
@@ -111,18 +112,18 @@ impl Head {
             }
         }
         self.enter_edits(&edits)?;
-        let mut moved = operations.to_vec();
-        for (operation, found) in moved.iter_mut().zip(&mut found) {
-            operation.table = number(&numbers, operation.table);
+        let moved = operations.iter().map(|operation| operation.on(number(&numbers, operation.table)));
+        let moved: Vec<Operation<'_>> = moved.collect();
+        for (operation, found) in moved.iter().zip(&mut found) {
             if empty.contains(&operation.table) {
                 let table = self.catalog.table_by_id(operation.table);
                 let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
                 let locations = Locations::found(manifest.newest_file_id() + 1, None);
-                *found = Some(Found { manifest, sequence: 0, entity: None, locations });
+                found.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
             }
         }
         let tables = moved.iter().map(|operation| operation.table).collect();
-        Ok(self.append_writes(store, &moved, &found, &edits)?.map(|appended| (appended, tables)))
+        Ok(self.append_writes(store, &moved, &found, None, &edits)?.map(|appended| (appended, tables)))
     }
 
     fn refuse_if_written(&self, table: u64, base: &Snapshot) -> Result<()> {

@@ -2,9 +2,11 @@
 
 mod commit;
 mod definitions;
+mod encoded;
+mod found;
 mod operation;
 pub(super) mod payload;
 
 pub use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
-pub use operation::{Change, Condition, Operation, Properties, Refusal, Written};
+pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};

@@ -1,5 +1,6 @@
 //! What a caller wants done to one entity.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::model::{DateTime, Key, Value};
@@ -7,17 +8,20 @@ use crate::model::{DateTime, Key, Value};
 /// Property names and values; no name comes twice.
 pub type Properties = Vec<(Arc<str>, Value)>;
 
+/// The same, where they may be the caller's.
+pub type Content<'a> = Cow<'a, [(Arc<str>, Value)]>;
+
 /// What becomes of the entity (Table service specification, section 3.1).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum Change<'a> {
     /// The entity must not exist.
-    Insert(Properties),
+    Insert(Content<'a>),
     /// The entity must exist; its properties become these.
-    Replace(Properties),
+    Replace(Content<'a>),
     /// The entity must exist; these properties are set, the others stay.
-    Merge(Properties),
-    InsertOrReplace(Properties),
-    InsertOrMerge(Properties),
+    Merge(Content<'a>),
+    InsertOrReplace(Content<'a>),
+    InsertOrMerge(Content<'a>),
     /// The entity must exist.
     Delete,
 }
@@ -35,12 +39,27 @@ pub enum Condition {
 
 /// One operation on one entity.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Operation {
+pub struct Operation<'a> {
     /// Id of the table.
     pub table: u64,
-    pub key: Key,
-    pub change: Change,
+    pub key: Cow<'a, Key>,
+    pub change: Change<'a>,
     pub condition: Condition,
+}
+
+impl Operation<'_> {
+    /// The same on another table.
+    pub(super) fn on(&self, table: u64) -> Operation<'_> {
+        let change = match &self.change {
+            Change::Insert(content) => Change::Insert(Cow::Borrowed(content)),
+            Change::Replace(content) => Change::Replace(Cow::Borrowed(content)),
+            Change::Merge(content) => Change::Merge(Cow::Borrowed(content)),
+            Change::InsertOrReplace(content) => Change::InsertOrReplace(Cow::Borrowed(content)),
+            Change::InsertOrMerge(content) => Change::InsertOrMerge(Cow::Borrowed(content)),
+            Change::Delete => Change::Delete,
+        };
+        Operation { table, key: Cow::Borrowed(&self.key), change, condition: self.condition }
+    }
 }
 
 /// Why an operation was refused.

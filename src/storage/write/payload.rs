@@ -18,73 +18,103 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::{DateTime, EdmType, KeyRef};
-use crate::rows::{PropertyId, PropertyNames, RowEncoder, ValueRef};
+use crate::rows::{EncodedRow, PropertyId, PropertyNames, RowRef, Rows, ValueRef};
 use crate::storage::catalog::Edit;
 use crate::storage::delta::{Locations, Version};
 
 const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;
 
-/// Versions of one table, to be written to the log.
+/// Writes to one table as they lie in a record, ready but for their Timestamp.
 #[derive(Debug)]
 pub struct TableWrites {
-    pub table: u64,
-    pub names: Arc<PropertyNames>,
-    pub versions: Vec<Arc<Version>>,
+    /// The table and the names.
+    head: Vec<u8>,
+    writes: Vec<u8>,
+    /// Where the Timestamps lie in `writes`.
+    timestamps_at: Vec<usize>,
 }
 
-/// Appends catalog edits and writes as one payload.
-pub fn encode(edits: &[Edit], tables: &[TableWrites]) -> Result<Vec<u8>, serde_json::Error> {
-    let mut out = Vec::with_capacity(256);
+impl TableWrites {
+    /// Rows with their Timestamps; of those that are deleted the key counts alone.
+    pub fn encode<'r>(
+        table: u64,
+        names: &PropertyNames,
+        rows: impl ExactSizeIterator<Item = (RowRef<'r>, bool)>,
+    ) -> Self {
+        let count = rows.len();
+        let mut places: HashMap<PropertyId, u32> = HashMap::new();
+        let mut ids = Vec::new();
+        let mut writes = Vec::with_capacity(count * 128);
+        let mut timestamps_at = Vec::with_capacity(count);
+        for (row, is_deleted) in rows {
+            let KeyRef { partition, row: row_key } = row.key();
+            put_text(&mut writes, partition);
+            put_text(&mut writes, row_key);
+            if is_deleted {
+                writes.push(DELETED);
+                continue;
+            }
+            writes.push(WRITTEN);
+            timestamps_at.push(writes.len());
+            writes.extend_from_slice(&row.timestamp().unwrap_or(DateTime::MIN).ticks().to_le_bytes());
+            let count_at = writes.len();
+            let mut count: u16 = 0;
+            writes.extend_from_slice(&count.to_le_bytes());
+            for (nth, (id, value)) in row.properties().enumerate() {
+                // Entities of one write are mostly alike.
+                let place = match ids.get(nth) == Some(&id) {
+                    true => nth as u32,
+                    false => *places.entry(id).or_insert_with(|| {
+                        ids.push(id);
+                        ids.len() as u32 - 1
+                    }),
+                };
+                writes.extend_from_slice(&place.to_le_bytes());
+                put_value(&mut writes, value);
+                count += 1;
+            }
+            writes[count_at..count_at + 2].copy_from_slice(&count.to_le_bytes());
+        }
+        let mut head = Vec::with_capacity(16 + ids.len() * 24);
+        head.extend_from_slice(&table.to_le_bytes());
+        put_u32(&mut head, ids.len());
+        for id in ids {
+            put_text(&mut head, &names.name(id));
+        }
+        put_u32(&mut head, count);
+        Self { head, writes, timestamps_at }
+    }
+
+    /// Gives all writes that delete nothing this Timestamp.
+    pub fn set_timestamps(&mut self, timestamp: DateTime) {
+        let ticks = timestamp.ticks().to_le_bytes();
+        for &at in &self.timestamps_at {
+            self.writes[at..at + ticks.len()].copy_from_slice(&ticks);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.head.len() + self.writes.len()
+    }
+}
+
+/// Catalog edits and writes as one payload.
+pub fn encode<'t>(
+    edits: &[Edit],
+    tables: impl ExactSizeIterator<Item = &'t TableWrites> + Clone,
+) -> Result<Vec<u8>, serde_json::Error> {
     let edits = if edits.is_empty() { Vec::new() } else { serde_json::to_vec(edits)? };
+    let bytes: usize = tables.clone().map(TableWrites::bytes).sum();
+    let mut out = Vec::with_capacity(8 + edits.len() + bytes);
     put_u32(&mut out, edits.len());
     out.extend_from_slice(&edits);
     put_u32(&mut out, tables.len());
     for table in tables {
-        encode_table(&mut out, table);
+        out.extend_from_slice(&table.head);
+        out.extend_from_slice(&table.writes);
     }
     Ok(out)
-}
-
-fn encode_table(out: &mut Vec<u8>, table: &TableWrites) {
-    out.extend_from_slice(&table.table.to_le_bytes());
-    let mut places: HashMap<PropertyId, u32> = HashMap::new();
-    let mut names = Vec::new();
-    let mut writes = Vec::with_capacity(table.versions.len() * 64);
-    for version in &table.versions {
-        let KeyRef { partition, row } = version.key();
-        put_text(&mut writes, partition);
-        put_text(&mut writes, row);
-        let Some(row) = version.row() else {
-            writes.push(DELETED);
-            continue;
-        };
-        writes.push(WRITTEN);
-        writes.extend_from_slice(&row.timestamp().unwrap_or(DateTime::MIN).ticks().to_le_bytes());
-        let count_at = writes.len();
-        let mut count: u16 = 0;
-        writes.extend_from_slice(&count.to_le_bytes());
-        for (nth, (id, value)) in row.properties().enumerate() {
-            // Entities of one write are mostly alike.
-            let place = match names.get(nth) == Some(&id) {
-                true => nth as u32,
-                false => *places.entry(id).or_insert_with(|| {
-                    names.push(id);
-                    names.len() as u32 - 1
-                }),
-            };
-            writes.extend_from_slice(&place.to_le_bytes());
-            put_value(&mut writes, value);
-            count += 1;
-        }
-        writes[count_at..count_at + 2].copy_from_slice(&count.to_le_bytes());
-    }
-    put_u32(out, names.len());
-    for id in names {
-        put_text(out, &table.names.name(id));
-    }
-    put_u32(out, table.versions.len());
-    out.extend_from_slice(&writes);
 }
 
 fn put_u32(out: &mut Vec<u8>, number: usize) {
@@ -138,17 +168,20 @@ impl TableRecord<'_> {
     /// The versions that these writes make, properties numbered by `names`.
     pub fn versions(&self, names: &PropertyNames) -> Result<Vec<Arc<Version>>, String> {
         let ids: Vec<PropertyId> = self.names.iter().map(|name| names.intern(name)).collect();
-        let mut encoder = RowEncoder::default();
-        let version = |write: &Write<'_>| {
-            let unknown = Locations::unknown();
-            let Some((timestamp, properties)) = &write.content else {
-                return Version::deleted(names, write.key, unknown).map_err(|error| error.to_string());
+        let mut rows = Rows::new();
+        for Write { key, content } in &self.writes {
+            let (timestamp, properties) = match content {
+                Some((timestamp, properties)) => (Some(*timestamp), properties.as_slice()),
+                None => (None, &[][..]),
             };
             let properties = properties.iter().filter_map(|&(place, value)| Some((*ids.get(place as usize)?, value)));
-            let row = encoder.encode(names, write.key, *timestamp, properties).map_err(|error| error.to_string())?;
-            Ok(Version::written(row, unknown))
+            rows.push(names, *key, timestamp, properties).map_err(|error| error.to_string())?;
+        }
+        let version = |(row, write): (EncodedRow, &Write<'_>)| match write.content {
+            Some(_) => Version::written(row, Locations::unknown()),
+            None => Version::deleted(row, Locations::unknown()),
         };
-        self.writes.iter().map(version).collect()
+        Ok(rows.to_encoded().zip(&self.writes).map(version).collect())
     }
 }
 

@@ -1,16 +1,25 @@
 use super::*;
 use crate::model::{DateTime, KeyRef};
-use crate::rows::{EncodedRow, key_bytes};
+use crate::rows::{EncodedRow, Rows, key_bytes};
 use crate::storage::delta::Locations;
 
-fn written(delta: &TableDelta, row: &str, at: i64) -> Arc<Version> {
+fn row(delta: &TableDelta, row: &str, at: Option<i64>) -> EncodedRow {
+    let mut rows = Rows::new();
     let key = KeyRef { partition: "p", row };
-    let row = EncodedRow::encode(delta.names(), key, DateTime::from_ticks(at), std::iter::empty()).expect("a row");
-    Version::written(row, Locations::unknown())
+    rows.push(delta.names(), key, at.map(DateTime::from_ticks), std::iter::empty()).expect("a row");
+    rows.to_encoded().next().expect("a row")
 }
 
-fn deleted(delta: &TableDelta, row: &str) -> Arc<Version> {
-    Version::deleted(delta.names(), KeyRef { partition: "p", row }, Locations::unknown()).expect("a deletion")
+fn written(delta: &TableDelta, key: &str, at: i64) -> Arc<Version> {
+    Version::written(row(delta, key, Some(at)), Locations::unknown())
+}
+
+fn deleted(delta: &TableDelta, key: &str) -> Arc<Version> {
+    Version::deleted(row(delta, key, None), Locations::unknown())
+}
+
+fn add(to: &Generation, sequence: u64, version: Arc<Version>) {
+    to.add(sequence, KeyHash::of(version.key_bytes()), version);
 }
 
 /// RowKeys and Timestamps of the entities that a snapshot sees.
@@ -29,7 +38,10 @@ fn seen(delta: &TableDelta, sequence: u64) -> Vec<(String, i64)> {
     for (row, at) in &seen {
         let key = key_bytes(KeyRef { partition: "p", row });
         assert_eq!(layers.find(&key).and_then(|v| v.timestamp()), Some(DateTime::from_ticks(*at)));
-        assert_eq!(delta.newest(&key, sequence).and_then(|(_, v)| v.timestamp()), Some(DateTime::from_ticks(*at)));
+        assert_eq!(
+            delta.newest(&key, KeyHash::of(&key), sequence).and_then(|(_, v)| v.timestamp()),
+            Some(DateTime::from_ticks(*at))
+        );
     }
     seen
 }
@@ -41,15 +53,15 @@ fn rows(of: &[(&str, i64)]) -> Vec<(String, i64)> {
 #[test]
 fn a_snapshot_sees_the_versions_up_to_its_number_across_generations() {
     let mut delta = TableDelta::new();
-    delta.active().add(5, written(&delta, "a", 5));
-    delta.active().add(6, written(&delta, "b", 6));
-    delta.active().add(7, deleted(&delta, "a"));
+    add(delta.active(), 5, written(&delta, "a", 5));
+    add(delta.active(), 6, written(&delta, "b", 6));
+    add(delta.active(), 7, deleted(&delta, "a"));
     delta = delta.sealed();
-    delta.active().add(8, written(&delta, "a", 8));
-    delta.active().add(8, written(&delta, "c", 8));
-    delta.active().add(9, written(&delta, "b", 9));
+    add(delta.active(), 8, written(&delta, "a", 8));
+    add(delta.active(), 8, written(&delta, "c", 8));
+    add(delta.active(), 9, written(&delta, "b", 9));
     delta = delta.sealed();
-    delta.active().add(10, deleted(&delta, "c"));
+    add(delta.active(), 10, deleted(&delta, "c"));
     for _ in 0..2 {
         assert_eq!(seen(&delta, 4), rows(&[]));
         assert_eq!(seen(&delta, 5), rows(&[("a", 5)]));
@@ -66,15 +78,16 @@ fn a_snapshot_sees_the_versions_up_to_its_number_across_generations() {
     assert_eq!(folded.first_sequence(), Some(8));
     let above = TableDelta::above(&delta, 8);
     assert_eq!(seen(&above, 10), rows(&[("b", 9)]));
-    assert!(above.newest(&key_bytes(KeyRef { partition: "p", row: "c" }), 10).is_some_and(|(_, v)| v.is_deleted()));
+    let gone = key_bytes(KeyRef { partition: "p", row: "c" });
+    assert!(above.newest(&gone, KeyHash::of(&gone), 10).is_some_and(|(_, v)| v.is_deleted()));
 }
 
 #[test]
 fn what_is_added_later_is_not_taken_for_part_of_a_kept_view() {
     let delta = TableDelta::new();
-    delta.active().add(1, written(&delta, "a", 1));
+    add(delta.active(), 1, written(&delta, "a", 1));
     assert_eq!(seen(&delta, 100), rows(&[("a", 1)]));
-    delta.active().add(101, written(&delta, "b", 2));
+    add(delta.active(), 101, written(&delta, "b", 2));
     assert_eq!(seen(&delta, 100), rows(&[("a", 1)]));
     assert_eq!(seen(&delta, 101), rows(&[("a", 1), ("b", 2)]));
 }
@@ -83,11 +96,66 @@ fn what_is_added_later_is_not_taken_for_part_of_a_kept_view() {
 fn a_generation_of_a_transaction_goes_back_to_a_savepoint() {
     let delta = TableDelta::new();
     let own = delta.active();
-    own.add(1, written(&delta, "a", 1));
-    own.add(2, written(&delta, "a", 2));
-    own.add(2, written(&delta, "b", 2));
+    add(own, 1, written(&delta, "a", 1));
+    add(own, 2, written(&delta, "a", 2));
+    add(own, 2, written(&delta, "b", 2));
     own.roll_back(1);
     assert_eq!(seen(&delta, u64::MAX), rows(&[("a", 1)]));
     own.roll_back(0);
     assert!(own.is_empty());
+}
+
+/// Everything that was written: by sequence number the RowKey, and whether it was written or deleted.
+type Written = Vec<(u64, String, bool)>;
+
+/// What is to be seen: of each key the last write up to a sequence number.
+fn expected(written: &Written, sequence: u64) -> Vec<(String, i64)> {
+    let mut last = std::collections::BTreeMap::new();
+    for (at, row, is_deletion) in written.iter().filter(|(at, ..)| *at <= sequence) {
+        last.insert(row, (*at, *is_deletion));
+    }
+    let live = last.into_iter().filter(|(_, (_, is_deletion))| !is_deletion);
+    live.map(|(row, (at, _))| (row.clone(), at as i64)).collect()
+}
+
+#[test]
+fn generated_writes_are_seen_the_same_whenever_generations_are_sealed() {
+    for seed in 1..=20u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut roll = move |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % sides
+        };
+        let mut delta = TableDelta::new();
+        let mut history: Written = Vec::new();
+        // Many keys, so that small and large layers meet.
+        let keys = [5, 60, 2_000][roll(3) as usize];
+        for sequence in 1..=400 {
+            let size = if roll(40) == 0 { 1 + roll(600) } else { 1 + roll(3) };
+            for _ in 0..size {
+                let (key, is_deletion) = (format!("{:05}", roll(keys)), roll(4) == 0);
+                if history.iter().rev().take_while(|(at, ..)| *at == sequence).any(|(_, row, _)| *row == key) {
+                    continue;
+                }
+                let version = if is_deletion { deleted(&delta, &key) } else { written(&delta, &key, sequence as i64) };
+                add(delta.active(), sequence, version);
+                history.push((sequence, key, is_deletion));
+            }
+            if roll(12) == 0 {
+                delta = delta.sealed();
+            }
+            // Once or twice between seals, so that some hidden places are known and some are new.
+            if roll(9) == 0 {
+                let before = sequence - roll(sequence.min(30));
+                assert_eq!(seen(&delta, sequence), expected(&history, sequence), "seed {seed}, at {sequence}");
+                assert_eq!(seen(&delta, before), expected(&history, before), "seed {seed}, {before} at {sequence}");
+            }
+            if roll(60) == 0 && !delta.sealed_generations().is_empty() {
+                let count = 1 + roll(delta.sealed_generations().len() as u64) as usize;
+                let folded = delta.sealed_generations()[..count].iter().map(|g| g.last_sequence()).max();
+                delta = delta.folded(count);
+                history.retain(|(at, ..)| Some(*at) > folded);
+            }
+        }
+    }
 }

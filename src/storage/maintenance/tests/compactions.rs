@@ -27,7 +27,7 @@ fn many_folds_end_in_few_files_of_sensible_sizes() {
     let (files, store) = with_table();
     let mut model = Model::new();
     for round in 0..40 {
-        let puts: Vec<Operation> = (0..25)
+        let puts: Vec<Operation<'static>> = (0..25)
             .map(|i| put(key(["a", "b", "c"][i % 3], (round * 37 + i * 11) % 200), &content(round as i32)))
             .collect();
         write(&store, &mut model, &puts);
@@ -47,19 +47,20 @@ fn many_folds_end_in_few_files_of_sensible_sizes() {
 fn a_table_that_shrinks_gets_fewer_range_partitions() {
     let (_, store) = with_table();
     let mut model = Model::new();
-    let puts: Vec<Operation> = (0..200).map(|i| put(key(&format!("p{:02}", i / 10), i), &content(1))).collect();
+    let puts: Vec<Operation<'static>> =
+        (0..200).map(|i| put(key(&format!("p{:02}", i / 10), i), &content(1))).collect();
     write(&store, &mut model, &puts);
     store.vacuum(ID, true, FILE_BYTES).expect("writes it anew");
     let many = manifest(&store).ranges().len();
     assert!(many > 8, "{many} range partitions");
-    let deletions: Vec<Operation> =
+    let deletions: Vec<Operation<'static>> =
         model.keys().enumerate().filter(|(i, _)| i % 20 != 0).map(|(_, key)| delete(key.clone())).collect();
     write(&store, &mut model, &deletions);
     store.vacuum(ID, false, FILE_BYTES).expect("compacts");
     expect(&store, &model, "after deletions");
     expect_compact(&manifest(&store), "after deletions");
     assert!(manifest(&store).ranges().len() < many / 3, "{} range partitions", manifest(&store).ranges().len());
-    let rest: Vec<Operation> = model.keys().map(|key| delete(key.clone())).collect();
+    let rest: Vec<Operation<'static>> = model.keys().map(|key| delete(key.clone())).collect();
     write(&store, &mut model, &rest);
     store.vacuum(ID, false, FILE_BYTES).expect("compacts");
     assert_eq!(manifest(&store).ranges().len(), 1);
@@ -70,7 +71,7 @@ fn a_table_that_shrinks_gets_fewer_range_partitions() {
 fn a_partition_larger_than_a_file_is_cut_by_row_key_and_becomes_whole_again() {
     let (_, store) = with_table();
     let mut model = Model::new();
-    let puts: Vec<Operation> = (0..60).map(|i| put(key("big", i), &content(1))).collect();
+    let puts: Vec<Operation<'static>> = (0..60).map(|i| put(key("big", i), &content(1))).collect();
     write(&store, &mut model, &[put(key("a", 0), &content(1)), put(key("z", 0), &content(1))]);
     write(&store, &mut model, &puts);
     store.vacuum(ID, true, FILE_BYTES).expect("writes it anew");
@@ -79,7 +80,7 @@ fn a_partition_larger_than_a_file_is_cut_by_row_key_and_becomes_whole_again() {
     let inside = starts.iter().filter(|start| matches!(start, RangeStart::Key(partition, _) if partition == "big"));
     assert!(inside.count() > 1, "{starts:?}");
     assert_eq!(starts.last(), Some(&RangeStart::Partition("z".to_owned())), "it shares no range partition");
-    let deletions: Vec<Operation> = (1..60).map(|i| delete(key("big", i))).collect();
+    let deletions: Vec<Operation<'static>> = (1..60).map(|i| delete(key("big", i))).collect();
     write(&store, &mut model, &deletions);
     store.vacuum(ID, false, FILE_BYTES).expect("compacts");
     expect(&store, &model, "shrunk");
@@ -91,7 +92,7 @@ fn vacuum_full_leaves_one_file_a_range_partition_without_masked_rows() {
     let (_, store) = with_table();
     let mut model = Model::new();
     for round in 0..5 {
-        let puts: Vec<Operation> = (0..80).map(|i| put(key(["a", "b"][i % 2], i), &content(round))).collect();
+        let puts: Vec<Operation<'static>> = (0..80).map(|i| put(key(["a", "b"][i % 2], i), &content(round))).collect();
         write(&store, &mut model, &puts[..80 - round as usize * 10]);
         fold(&store).expect("folds");
     }
@@ -110,7 +111,7 @@ fn vacuum_full_leaves_one_file_a_range_partition_without_masked_rows() {
 fn vacuum_full_of_many_files_goes_step_by_step() {
     let (_, store) = with_table();
     let mut model = Model::new();
-    let puts: Vec<Operation> = (0..900).map(|i| put(key(&format!("p{:03}", i / 3), i), &content(1))).collect();
+    let puts: Vec<Operation<'static>> = (0..900).map(|i| put(key(&format!("p{:03}", i / 3), i), &content(1))).collect();
     write(&store, &mut model, &puts);
     for _ in 0..3 {
         store.vacuum(ID, true, FILE_BYTES).expect("writes it anew");
@@ -196,7 +197,7 @@ fn an_import_merges_with_overlapping_masked_files_and_leaves_what_is_written_mea
     let (files, store) = with_table();
     let mut model = Model::new();
     for round in 0..3 {
-        let puts: Vec<Operation> =
+        let puts: Vec<Operation<'static>> =
             (0..40).filter(|i| i % (round + 1) == 0).map(|i| put(key("p", i), &content(i as i32))).collect();
         write(&store, &mut model, &puts);
         write(&store, &mut model, &[delete(key("p", round * 6))]);
@@ -258,7 +259,7 @@ fn a_key_live_twice_is_found_and_never_compacted_away() {
     let (_, store) = with_table();
     let mut model = Model::new();
     for value in 0..2 {
-        let puts: Vec<Operation> = (0..10).map(|row| put(key("p", row), &content(value))).collect();
+        let puts: Vec<Operation<'static>> = (0..10).map(|row| put(key("p", row), &content(value))).collect();
         write(&store, &mut model, &puts);
         // The first file keeps one row, so that it stays.
         write(&store, &mut model, &[put(key("p", 50 + value as usize), &content(value))]);

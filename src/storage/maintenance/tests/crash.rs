@@ -10,7 +10,7 @@ const CUT_BYTES: usize = 500;
 
 enum Step {
     Create,
-    Write(Vec<Operation>),
+    Write(Vec<Operation<'static>>),
     Fold,
     Compact,
     Import(Vec<Key>),

@@ -12,7 +12,7 @@ fn keys_inserted_replaced_deleted_and_inserted_again_over_several_folds() {
                 1 => write(&store, &mut model, &[put(key, &content(round as i32))]),
                 2 => {
                     let set = vec![(Arc::from("B"), Value::Int64(round as i64))];
-                    write(&store, &mut model, &[operation(key, Change::InsertOrMerge(set))]);
+                    write(&store, &mut model, &[operation(key, Change::InsertOrMerge(set.into()))]);
                 }
                 _ => {}
             }
@@ -35,11 +35,11 @@ fn keys_inserted_replaced_deleted_and_inserted_again_over_several_folds() {
 fn a_fold_of_deletions_alone_leaves_no_file() {
     let (files, store) = with_table();
     let mut model = Model::new();
-    let puts: Vec<Operation> = (0..20).map(|row| put(key("p", row), &content(1))).collect();
+    let puts: Vec<Operation<'static>> = (0..20).map(|row| put(key("p", row), &content(1))).collect();
     write(&store, &mut model, &puts);
     fold(&store).expect("folds");
     assert_eq!(run_files(&files), 1);
-    let deletions: Vec<Operation> = (0..20).map(|row| delete(key("p", row))).collect();
+    let deletions: Vec<Operation<'static>> = (0..20).map(|row| delete(key("p", row))).collect();
     write(&store, &mut model, &deletions);
     fold(&store).expect("folds");
     expect(&store, &Model::new(), "all deleted");
@@ -108,7 +108,8 @@ fn opening_with_a_large_delta_is_quick() {
     let store = open_with(Arc::new(files.clone()), options.clone()).expect("opens");
     create(&store).expect("a table");
     for from in (0..ENTITIES).step_by(1000) {
-        let puts: Vec<Operation> = (from..from + 1000).map(|row| put(key("p", row), &content(row as i32))).collect();
+        let puts: Vec<Operation<'static>> =
+            (from..from + 1000).map(|row| put(key("p", row), &content(row as i32))).collect();
         block_on(store.write(&puts)).expect("a write");
     }
     drop(store);
@@ -130,7 +131,7 @@ fn rows_that_replayed_writes_replace_are_found_one_by_one_and_in_one_walk() {
         let what = format!("{changed} changes");
         let (files, store) = with_table();
         let mut model = Model::new();
-        let puts: Vec<Operation> =
+        let puts: Vec<Operation<'static>> =
             (0..1500).map(|i| put(key(["a", "b", "c"][i % 3], 2 * (i / 3)), &content(i as i32))).collect();
         write(&store, &mut model, &puts);
         fold(&store).expect("folds");

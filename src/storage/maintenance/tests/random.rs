@@ -21,7 +21,7 @@ fn random_key(dice: &mut Dice) -> Key {
     key(partition, dice.below(if partition == "b" { 150 } else { 25 }))
 }
 
-fn random_operation(dice: &mut Dice, model: &Model) -> Operation {
+fn random_operation(dice: &mut Dice, model: &Model) -> Operation<'static> {
     let key = random_key(dice);
     let mut content = Content::new();
     for name in ["A", "B", "C"] {
@@ -86,7 +86,7 @@ fn run(seed: u64, steps: usize) {
                 assert_eq!(entities(&store, &snapshot), seen, "{what}: held since record {}", snapshot.sequence);
             }
             26..30 => {
-                let mut group: Vec<Operation> = Vec::new();
+                let mut group: Vec<Operation<'static>> = Vec::new();
                 let mut after = model.clone();
                 for _ in 0..30 {
                     let operation = random_operation(&mut dice, &after);

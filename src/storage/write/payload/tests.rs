@@ -1,6 +1,5 @@
 use super::*;
 use crate::model::{Entity, Key, Value};
-use crate::rows::EncodedRow;
 
 fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
     let values = [
@@ -13,18 +12,30 @@ fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
         Value::Int64(i64::MAX),
         Value::String("é\u{10000}".to_owned()),
     ];
-    let written = |row: &str, values: &[Value], at: DateTime| {
-        let ids: Vec<PropertyId> = (0..values.len()).map(|i| names.intern(&format!("P{i}"))).collect();
-        let properties = ids.into_iter().zip(values.iter().map(ValueRef::from));
-        let row = EncodedRow::encode(names, KeyRef { partition: "p", row }, at, properties).expect("a row");
-        Version::written(row, Locations::unknown())
+    let ids: Vec<PropertyId> = (0..values.len()).map(|i| names.intern(&format!("P{i}"))).collect();
+    let properties: Vec<_> = ids.into_iter().zip(values.iter().map(ValueRef::from)).collect();
+    let mut rows = Rows::new();
+    let mut push = |partition, row, at, properties: &[(PropertyId, ValueRef<'_>)]| {
+        rows.push(names, KeyRef { partition, row }, at, properties.iter().copied()).expect("a row");
     };
-    vec![
-        written("1", &values, DateTime::from_ticks(17)),
-        written("", &[], DateTime::MAX),
-        Version::deleted(names, KeyRef { partition: "", row: "gone" }, Locations::unknown()).expect("a deletion"),
-        written("2", &values[3..4], DateTime::from_ticks(-1)),
-    ]
+    push("p", "1", Some(DateTime::from_ticks(17)), &properties);
+    push("p", "", Some(DateTime::MAX), &[]);
+    push("", "gone", None, &[]);
+    push("p", "2", Some(DateTime::from_ticks(-1)), &properties[3..4]);
+    let version = |(place, row)| match place {
+        2 => Version::deleted(row, Locations::unknown()),
+        _ => Version::written(row, Locations::unknown()),
+    };
+    rows.to_encoded().enumerate().map(version).collect()
+}
+
+fn writes(table: u64, names: &PropertyNames, versions: &[Arc<Version>]) -> TableWrites {
+    let mut rows = Rows::new();
+    for version in versions {
+        let properties = version.row().into_iter().flat_map(|row| row.properties());
+        rows.push(names, version.key(), version.timestamp(), properties).expect("a row");
+    }
+    TableWrites::encode(table, names, rows.iter().zip(versions.iter().map(|version| version.is_deleted())))
 }
 
 fn content(version: &Version, names: &PropertyNames) -> (Key, Option<Entity>) {
@@ -34,11 +45,8 @@ fn content(version: &Version, names: &PropertyNames) -> (Key, Option<Entity>) {
 fn payload() -> (Vec<u8>, Arc<PropertyNames>, Vec<Arc<Version>>) {
     let names = Arc::new(PropertyNames::new());
     let versions = versions(&names);
-    let tables = [
-        TableWrites { table: 7, names: Arc::clone(&names), versions: versions.clone() },
-        TableWrites { table: 9, names: Arc::clone(&names), versions: versions[..1].to_vec() },
-    ];
-    (encode(&[Edit::DropTable { id: 3 }], &tables).expect("a payload"), names, versions)
+    let tables = [writes(7, &names, &versions), writes(9, &names, &versions[..1])];
+    (encode(&[Edit::DropTable { id: 3 }], tables.iter()).expect("a payload"), names, versions)
 }
 
 #[test]
@@ -54,7 +62,24 @@ fn what_is_written_is_read_back() {
     let read: Vec<_> = read.iter().map(|version| content(version, &others)).collect();
     let wanted: Vec<_> = versions.iter().map(|version| content(version, &names)).collect();
     assert_eq!(read, wanted);
-    assert_eq!(decode(&encode(&[], &[]).expect("a payload")).map(|(e, t)| (e.len(), t.len())), Ok((0, 0)));
+    assert_eq!(decode(&encode(&[], [].iter()).expect("a payload")).map(|(e, t)| (e.len(), t.len())), Ok((0, 0)));
+}
+
+#[test]
+fn all_that_is_not_deleted_gets_the_timestamp_of_its_record() {
+    let (_, names, versions) = payload();
+    let mut table = writes(7, &names, &versions);
+    let at = DateTime::from_ticks(123_450);
+    table.set_timestamps(at);
+    let payload = encode(&[], [table].iter()).expect("a payload");
+    let (_, tables) = decode(&payload).expect("a payload");
+    let read = tables[0].versions(&names).expect("versions");
+    let found: Vec<_> = read.iter().map(|version| version.timestamp()).collect();
+    assert_eq!(found, [Some(at), Some(at), None, Some(at)]);
+    for (read, version) in read.iter().zip(&versions) {
+        assert_eq!(read.key(), version.key());
+        assert!(read.row().zip(version.row()).is_none_or(|(a, b)| a.same_properties(b)));
+    }
 }
 
 #[test]

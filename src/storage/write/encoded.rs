@@ -1,0 +1,253 @@
+//! Operations as rows of the delta and as bytes of the log.
+//!
+//! What most operations write does not depend on what is there: it is encoded before the commit lock is taken, and gets its Timestamp
+//! under it. A merge is encoded under the lock, with the newest version in hand.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::operation::{Change, Content, Operation};
+use super::payload::TableWrites;
+use crate::model::{DateTime, EdmType, Entity, KeyRef, Rejected, Rule};
+use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use crate::storage::delta::{Locations, TableDelta, Version};
+use crate::storage::error::{Error, Result};
+
+/// The newest version of an entity.
+pub(super) enum Current<'a> {
+    Absent,
+    Recent(&'a Version),
+    Stored(&'a Entity),
+}
+
+impl Current<'_> {
+    pub fn timestamp(&self) -> Option<DateTime> {
+        match self {
+            Current::Absent => None,
+            Current::Recent(version) => version.timestamp(),
+            Current::Stored(entity) => Some(entity.timestamp),
+        }
+    }
+}
+
+/// What some operations write.
+#[derive(Debug)]
+pub(super) struct EncodedWrites {
+    /// By table.
+    pub tables: BTreeMap<u64, EncodedTable>,
+    /// The first operation that breaks a rule, and how: told once it is known that all conditions hold.
+    refused: Option<(usize, Rejected)>,
+}
+
+/// What some operations write to one table.
+#[derive(Debug)]
+pub(super) struct EncodedTable {
+    names: Arc<PropertyNames>,
+    /// Of deleted entities the key alone.
+    rows: Rows,
+    /// By row: the place of its operation, and whether it deletes the entity.
+    operations: Vec<(usize, bool)>,
+    /// Properties and types that occur, in the order they were met.
+    pub kinds: Vec<(PropertyId, EdmType)>,
+    writes: TableWrites,
+}
+
+impl EncodedWrites {
+    /// Encodes operations that do not depend on what is there; `None` if one of them does, or its table has no delta.
+    pub fn beforehand<'d>(
+        operations: &[Operation<'_>],
+        delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
+    ) -> Option<Self> {
+        let depends = |change: &Change<'_>| matches!(change, Change::Merge(_) | Change::InsertOrMerge(_));
+        if operations.iter().any(|operation| depends(&operation.change) || delta(operation.table).is_none()) {
+            return None;
+        }
+        Self::encode(operations, delta, |_| Current::Absent).ok()
+    }
+
+    /// Encodes operations, each with what is there.
+    pub fn encode<'d, 'c>(
+        operations: &[Operation<'_>],
+        delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
+        current: impl Fn(usize) -> Current<'c>,
+    ) -> Result<Self> {
+        let mut encoders: BTreeMap<u64, Encoder> = BTreeMap::new();
+        let mut refused = None;
+        for (place, operation) in operations.iter().enumerate() {
+            let id = operation.table;
+            let encoder = match encoders.get_mut(&id) {
+                Some(encoder) => encoder,
+                None => {
+                    let names = Arc::clone(delta(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))?.names());
+                    encoders.entry(id).or_insert_with(|| Encoder::new(names, operations.len() - place))
+                }
+            };
+            if let Err(rejected) = encoder.push(place, operation, &current(place)) {
+                refused = Some((place, rejected));
+                break;
+            }
+        }
+        let tables = encoders.into_iter().map(|(id, encoder)| (id, encoder.finish(id)));
+        Ok(Self { tables: tables.collect(), refused })
+    }
+
+    /// Whether properties are numbered as in these deltas.
+    pub fn is_of<'d>(&self, delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>) -> bool {
+        let mut tables = self.tables.iter();
+        tables.all(|(&id, table)| delta(id).is_some_and(|delta| Arc::ptr_eq(delta.names(), &table.names)))
+    }
+
+    /// Gives all entities their Timestamp, unless one of them breaks a rule.
+    pub fn set_timestamp(&mut self, timestamp: DateTime) -> Result<()> {
+        if let Some((index, rejected)) = self.refused.take() {
+            return Err(Error::RejectedAt { index, rejected });
+        }
+        for table in self.tables.values_mut() {
+            table.rows.set_timestamps(timestamp);
+            table.writes.set_timestamps(timestamp);
+        }
+        Ok(())
+    }
+
+    /// The writes as they lie in the log.
+    pub fn writes(&self) -> impl ExactSizeIterator<Item = &TableWrites> + Clone {
+        self.tables.values().map(|table| &table.writes)
+    }
+}
+
+impl EncodedTable {
+    pub fn names(&self) -> &Arc<PropertyNames> {
+        &self.names
+    }
+
+    /// The versions, each with the place of its operation; `locations` says by that where the key lies in run files.
+    pub fn versions(&self, locations: impl Fn(usize) -> Locations) -> impl Iterator<Item = (usize, Arc<Version>)> {
+        self.rows.to_encoded().zip(&self.operations).map(move |(row, &(place, is_deleted))| {
+            let version = match is_deleted {
+                true => Version::deleted(row, locations(place)),
+                false => Version::written(row, locations(place)),
+            };
+            (place, version)
+        })
+    }
+}
+
+/// Encodes the operations on one table.
+struct Encoder {
+    names: Arc<PropertyNames>,
+    rows: Rows,
+    operations: Vec<(usize, bool)>,
+    kinds: Kinds,
+    /// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
+    last_names: Vec<(Arc<str>, PropertyId)>,
+}
+
+impl Encoder {
+    fn new(names: Arc<PropertyNames>, count: usize) -> Self {
+        let rows = Rows::with_capacity(count, count * ROW_BYTES_EXPECTED);
+        let operations = Vec::with_capacity(count);
+        Self { names, rows, operations, kinds: Kinds::default(), last_names: Vec::new() }
+    }
+
+    /// Appends what an operation makes of the current version.
+    fn push(&mut self, place: usize, operation: &Operation<'_>, current: &Current<'_>) -> Result<(), Rejected> {
+        let key = operation.key.as_ref().as_ref();
+        let (set, base) = match (&operation.change, current) {
+            (Change::Delete, _) => {
+                self.operations.push((place, true));
+                return self.rows.push(&self.names, key, None, std::iter::empty());
+            }
+            (Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set), _) => (set, None),
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Absent) => (set, None),
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Recent(version)) => {
+                (set, version.row().map(|row| row.properties().collect::<Vec<_>>()))
+            }
+            (Change::Merge(set) | Change::InsertOrMerge(set), Current::Stored(entity)) => {
+                let names = &self.names;
+                let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
+                (set, Some(stored.collect()))
+            }
+        };
+        let mut properties = self.numbered(set)?;
+        if let Some(mut base) = base {
+            base.retain(|(id, _)| properties.iter().all(|(changed, _)| changed != id));
+            base.append(&mut properties);
+            properties = base;
+        }
+        self.operations.push((place, false));
+        self.write(key, &properties)
+    }
+
+    fn write(&mut self, key: KeyRef<'_>, properties: &[(PropertyId, ValueRef<'_>)]) -> Result<(), Rejected> {
+        for (nth, (id, value)) in properties.iter().enumerate() {
+            self.kinds.meet(nth, (*id, value.edm_type()));
+        }
+        self.rows.push(&self.names, key, Some(DateTime::MIN), properties.iter().copied())
+    }
+
+    /// Properties with their numbers; names and values are checked.
+    fn numbered<'v>(&mut self, properties: &'v Content<'_>) -> Result<Vec<(PropertyId, ValueRef<'v>)>, Rejected> {
+        let mut numbered = Vec::with_capacity(properties.len());
+        for (nth, (name, value)) in properties.iter().enumerate() {
+            value.validate(name)?;
+            let id = match self.last_names.get(nth).filter(|(last, _)| last == name) {
+                Some((_, id)) => *id,
+                None => {
+                    let id = number(&self.names, name)?;
+                    self.last_names.truncate(nth);
+                    if self.last_names.len() == nth {
+                        self.last_names.push((Arc::clone(name), id));
+                    }
+                    id
+                }
+            };
+            numbered.push((id, ValueRef::from(value)));
+        }
+        Ok(numbered)
+    }
+
+    fn finish(self, table: u64) -> EncodedTable {
+        let Self { names, rows, operations, kinds, .. } = self;
+        let deleted = operations.iter().map(|(_, is_deleted)| *is_deleted);
+        let writes = TableWrites::encode(table, &names, rows.iter().zip(deleted));
+        EncodedTable { names, rows, operations, kinds: kinds.met, writes }
+    }
+}
+
+/// What is reserved for one entity.
+const ROW_BYTES_EXPECTED: usize = 160;
+
+/// Properties and types that occur.
+#[derive(Default)]
+struct Kinds {
+    met: Vec<(PropertyId, EdmType)>,
+    known: HashSet<(PropertyId, EdmType)>,
+    /// Of the last entities, by place: those of the next one are mostly the same.
+    last: Vec<(PropertyId, EdmType)>,
+}
+
+impl Kinds {
+    fn meet(&mut self, nth: usize, kind: (PropertyId, EdmType)) {
+        match self.last.get_mut(nth) {
+            Some(last) if *last == kind => return,
+            Some(last) => *last = kind,
+            None => self.last.push(kind),
+        }
+        if self.known.insert(kind) {
+            self.met.push(kind);
+        }
+    }
+}
+
+/// The number of a property's name, which is checked if it is new.
+fn number(names: &PropertyNames, name: &str) -> Result<PropertyId, Rejected> {
+    if let Some(id) = names.find(name) {
+        return Ok(id);
+    }
+    crate::model::validate_property_name(name)?;
+    if names.len() >= crate::rows::PROPERTY_NAMES_MAX {
+        let limit = format!("a table has at most {} different ones", crate::rows::PROPERTY_NAMES_MAX);
+        return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
+    }
+    Ok(names.intern(name))
+}

@@ -1,0 +1,78 @@
+//! What is there before a write: looked up without the commit lock, since run files may have to be read.
+
+use std::sync::Arc;
+
+use super::operation::Operation;
+use crate::model::Entity;
+use crate::rows::key_bytes;
+use crate::storage::delta::{KeyHash, Locations};
+use crate::storage::error::Result;
+use crate::storage::manifest::Manifest;
+use crate::storage::snapshot::{Gaps, TableSnapshot};
+use crate::storage::store::Store;
+
+/// The key of an operation, and what run files hold for it.
+pub(super) struct Found {
+    /// As bytes that compare like it.
+    pub key: Vec<u8>,
+    pub hash: KeyHash,
+    /// None if there is a recent version, or no such table.
+    pub stored: Option<Stored>,
+}
+
+/// What run files hold for a key, by one manifest.
+pub(super) struct Stored {
+    pub manifest: Manifest,
+    /// There is no recent version up to this sequence number.
+    pub sequence: u64,
+    pub entity: Option<Arc<Entity>>,
+    pub locations: Locations,
+}
+
+/// The table that operations are looked up in.
+struct Search {
+    table: TableSnapshot,
+    /// All its files have smaller numbers.
+    files_below: u64,
+    gaps: Gaps,
+}
+
+impl Store {
+    /// Looks into run files for the keys that have no recent version.
+    pub(super) async fn find(&self, operations: &[Operation<'_>]) -> Result<Vec<Found>> {
+        let snapshot = self.snapshot();
+        let mut found = Vec::with_capacity(operations.len());
+        let mut last: Option<Search> = None;
+        for operation in operations {
+            let key_ref = operation.key.as_ref().as_ref();
+            let key = key_bytes(key_ref);
+            let hash = KeyHash::of(&key);
+            let search = match (last.take(), snapshot.table(operation.table)) {
+                (_, None) => {
+                    found.push(Found { key, hash, stored: None });
+                    continue;
+                }
+                (Some(search), Some(_)) if search.table.table.id == operation.table => last.insert(search),
+                (_, Some(table)) => last.insert(Search {
+                    table: snapshot.table_snapshot(table),
+                    files_below: table.manifest.newest_file_id() + 1,
+                    gaps: Gaps::default(),
+                }),
+            };
+            if search.table.has_recent(&key, hash) {
+                found.push(Found { key, hash, stored: None });
+                continue;
+            }
+            let stored = search.table.find_in_files(self.files(), key_ref, &mut search.gaps).await?;
+            let place = stored.as_ref().map(|&(_, file, row)| (file, row));
+            let stored = Stored {
+                manifest: search.table.table.manifest.clone(),
+                sequence: snapshot.sequence,
+                entity: stored.map(|(entity, ..)| entity),
+                locations: Locations::found(search.files_below, place),
+            };
+            found.push(Found { key, hash, stored: Some(stored) });
+        }
+        Ok(found)
+    }
+}
