@@ -105,10 +105,12 @@ impl Head {
             let table = Arc::clone(self.table(id)?);
             edits.extend(self.columns_for(&table, writes));
         }
+        let writes = encoded.take_writes();
         let payload = match definitions {
-            [] => encode(&edits, encoded.writes()),
-            _ => encode(&[definitions, &edits].concat(), encoded.writes()),
+            [] => encode(&edits, writes.iter()),
+            _ => encode(&[definitions, &edits].concat(), writes.iter()),
         };
+        drop(writes);
         let payload = payload.map_err(|error| Error::corrupt("catalog edits", error))?;
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(Error::TransactionTooLarge {

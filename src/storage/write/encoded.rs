@@ -109,9 +109,9 @@ impl EncodedWrites {
         Ok(())
     }
 
-    /// The writes as they lie in the log.
-    pub fn writes(&self) -> impl ExactSizeIterator<Item = &TableWrites> + Clone {
-        self.tables.values().map(|table| &table.writes)
+    /// The writes as they lie in the log, which nobody else needs: large ones should not be in memory twice for long.
+    pub fn take_writes(&mut self) -> Vec<TableWrites> {
+        self.tables.values_mut().map(|table| std::mem::take(&mut table.writes)).collect()
     }
 }
 

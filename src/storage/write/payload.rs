@@ -26,7 +26,7 @@ const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;
 
 /// Writes to one table as they lie in a record, ready but for their Timestamp.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TableWrites {
     /// The table and the names.
     head: Vec<u8>,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::storage::snapshot::Gaps;
 
 #[test]
 fn keys_inserted_replaced_deleted_and_inserted_again_over_several_folds() {
@@ -148,5 +149,52 @@ fn rows_that_replayed_writes_replace_are_found_one_by_one_and_in_one_walk() {
         expect(&store, &model, &what);
         fold(&store).expect("folds");
         expect(&store, &model, &what);
+    }
+}
+
+#[test]
+fn keys_that_lie_close_to_one_looked_for_in_vain_are_found_or_not_as_if_it_had_not_been() {
+    for seed in 1..=8 {
+        let mut dice = Dice(seed);
+        let (_files, store) = with_table();
+        let mut model = Model::new();
+        let partitions = ["a", "b", "c", "d"];
+        // Files that overlap, with rows masked in them; after a compaction several range partitions as well.
+        for round in 0..8 {
+            let some: std::collections::BTreeSet<Key> =
+                (0..40).map(|_| key(partitions[dice.below(4)], dice.below(300))).collect();
+            for key in some {
+                let is_gone = model.contains_key(&key) && dice.below(2) == 0;
+                let operation = if is_gone { delete(key) } else { put(key, &content(round)) };
+                write(&store, &mut model, &[operation]);
+            }
+            fold(&store).expect("folds");
+            if round == 3 {
+                let _job = store.begin_job(ACCOUNT, TABLE).expect("a job");
+                while store.compact_step(ID, FILE_BYTES, Compaction::Thorough).expect("compacts").is_some() {}
+            }
+        }
+        let snapshot = store.snapshot();
+        let table = snapshot.table_snapshot(&table(&snapshot));
+        assert!(manifest(&store).ranges().len() > 1 && manifest(&store).files().count() > 5, "seed {seed}");
+        let find = |key: &Key, gaps: &mut Gaps| {
+            let found = block_on(table.find_in_files(store.files(), key.as_ref(), gaps)).expect("reads");
+            found.map(|(entity, ..)| entity.key.clone())
+        };
+        for _ in 0..60 {
+            let (partition, from, step) = (partitions[dice.below(4)], dice.below(300), dice.below(4));
+            let mut keys: Vec<Key> = (0..30).map(|i| key(partition, from + i * step + dice.below(3))).collect();
+            match dice.below(3) {
+                0 => keys.sort(),
+                1 => keys.sort_by(|a, b| b.cmp(a)),
+                _ => keys.push(key(partitions[dice.below(4)], dice.below(300))),
+            }
+            let mut gaps = Gaps::default();
+            for key in &keys {
+                let wanted = model.contains_key(key).then(|| key.clone());
+                assert_eq!(find(key, &mut gaps), wanted, "seed {seed}, {key:?} among {keys:?}");
+                assert_eq!(find(key, &mut Gaps::default()), wanted, "seed {seed}, {key:?} alone");
+            }
+        }
     }
 }
