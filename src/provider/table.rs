@@ -28,9 +28,6 @@ use crate::model::{KeyCut, KeyRef, KeySet};
 use crate::storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use crate::storage::{Table, TableSnapshot};
 
-/// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
-const PARALLEL_ROWS_MIN: u64 = 64 * 1024;
-
 /// Recent writes of this many keys are looked up one by one; for more, all of them are gone through.
 const POINTS_MAX: usize = 1000;
 
@@ -42,11 +39,13 @@ pub struct ScanOptions {
     /// Files, row groups and pages are left out by their keys. Off, every scan reads everything and filters are evaluated
     /// above it: the plain path that the clever one is checked against.
     pub pruning: bool,
+    /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
+    pub parallel_rows_min: u64,
 }
 
 impl Default for ScanOptions {
     fn default() -> Self {
-        Self { filter_pushdown: true, pruning: true }
+        Self { filter_pushdown: true, pruning: true, parallel_rows_min: 64 * 1024 }
     }
 }
 
@@ -204,7 +203,7 @@ impl TableProvider for EntityTable {
         let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
         let recent = layers.as_ref().map_or(0, |layers| layers.live_rows());
         let groups = match state.config().target_partitions() {
-            threads if threads > 1 && rows >= PARALLEL_ROWS_MIN => {
+            threads if threads > 1 && rows >= self.options.parallel_rows_min => {
                 split(&selected, threads, |run| self.partitioned_file(run))
             }
             _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],

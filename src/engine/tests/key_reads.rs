@@ -43,7 +43,7 @@ fn engine(scan: ScanOptions) -> Engine {
 }
 
 fn both() -> [Engine; 2] {
-    let plain = ScanOptions { filter_pushdown: false, pruning: false };
+    let plain = ScanOptions { filter_pushdown: false, pruning: false, ..ScanOptions::default() };
     [engine(ScanOptions::default()), engine(plain)]
 }
 

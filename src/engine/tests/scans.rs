@@ -94,8 +94,8 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-fn session(engine: &Engine, filter_pushdown: bool, pruning: bool) -> Session {
-    let scan = ScanOptions { filter_pushdown, pruning };
+fn session(engine: &Engine, filter_pushdown: bool, pruning: bool, parallel_rows_min: u64) -> Session {
+    let scan = ScanOptions { filter_pushdown, pruning, parallel_rows_min };
     let options = SessionOptions { scan, target_partitions: Some(2), ..SessionOptions::default() };
     let planner = Planner::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a planner");
     let activity = Activity::new("test", "test", "", engine.store().clock().now());
@@ -120,16 +120,47 @@ fn mask(engine: &Engine, dice: &mut Dice) {
     engine.store().commit(&edits).expect("commits");
 }
 
-fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, masked: bool) {
+/// What happens to a table before it is scanned.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    Nothing,
+    /// Rows of some files are masked.
+    Masks,
+    /// The same by recent writes, and there are new entities among them.
+    Writes,
+}
+
+/// Changes, deletes and adds entities; those of some partitions stay as they are, and so do some files.
+fn write(engine: &Engine, dice: &mut Dice) {
+    let mut session = session(engine, true, true, 1);
+    for _ in 0..2 + dice.below(4) {
+        let (partition, row) = (dice.pick(PARTITIONS), dice.pick(ROWS));
+        let statement = match dice.below(3) {
+            0 => format!(r#"UPDATE Tab SET "A" = {} WHERE "PartitionKey" = '{partition}'"#, dice.below(20)),
+            1 => format!(r#"DELETE FROM Tab WHERE "PartitionKey" = '{partition}' AND "RowKey" > '{row}'"#),
+            _ => format!(
+                "INSERT INTO Tab (partitionkey, rowkey, \"A\") SELECT '{partition}', '{row}new' || g, g \
+                 FROM generate_series(1, 9) g ON CONFLICT (partitionkey, rowkey) DO NOTHING"
+            ),
+        };
+        rows(&mut session, &statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, then: Then) {
     let mut dice = Dice(seed);
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
     import(&engine, "Tab", &export(&mut dice, entities), file_bytes).expect("imports");
-    if masked {
-        mask(&engine, &mut dice);
+    match then {
+        Then::Nothing => {}
+        Then::Masks => mask(&engine, &mut dice),
+        Then::Writes => write(&engine, &mut dice),
     }
-    let mut plain = session(&engine, false, false);
-    let mut clever = [session(&engine, true, true), session(&engine, false, true), session(&engine, true, false)];
-    let live = engine.store().snapshot().catalog.tables().map(|table| table.manifest.live_rows()).sum::<u64>();
+    // On one thread; the others on two, whatever the size of the table.
+    let mut plain = session(&engine, false, false, u64::MAX);
+    let mut clever = [(true, true), (false, true), (true, false)]
+        .map(|(filter_pushdown, pruning)| session(&engine, filter_pushdown, pruning, 1));
+    let live = super::entities(&engine, "Tab").expect("the table").len();
     assert_eq!(
         rows(&mut plain, "SELECT count(\"S\") + count(*) - count(\"S\") FROM Tab").expect("counts"),
         [live.to_string()],
@@ -173,21 +204,54 @@ fn compare(seed: u64, entities: usize, file_bytes: usize, predicates: usize, mas
 #[test]
 fn pruned_scans_return_what_plain_ones_do() {
     for seed in 1..=6 {
-        compare(seed, 600, 3_000, 25, false);
+        compare(seed, 600, 3_000, 25, Then::Nothing);
     }
 }
 
 #[test]
 fn pruned_scans_return_what_plain_ones_do_with_masks() {
     for seed in 101..=106 {
-        compare(seed, 600, 3_000, 25, true);
+        compare(seed, 600, 3_000, 25, Then::Masks);
+    }
+}
+
+#[test]
+fn pruned_scans_return_what_plain_ones_do_beside_recent_writes() {
+    for seed in 201..=206 {
+        compare(seed, 600, 3_000, 25, Then::Writes);
     }
 }
 
 #[test]
 fn pruned_scans_return_what_plain_ones_do_over_many_pages() {
-    compare(1001, 20_000, 1 << 20, 25, false);
-    compare(1002, 20_000, 1 << 20, 25, true);
+    compare(1001, 20_000, 1 << 20, 25, Then::Nothing);
+    compare(1002, 20_000, 1 << 20, 25, Then::Masks);
+    compare(1003, 20_000, 1 << 19, 25, Then::Writes);
+}
+
+#[test]
+fn a_scan_on_two_threads_reads_files_with_and_without_masks_once() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let mut session = session(&engine, true, true, 1);
+    let mut ask = |sql: &str| rows(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    ask("CREATE TABLE Tab (n int)");
+    for partition in ["a", "b", "c"] {
+        ask(&format!(
+            "INSERT INTO Tab (partitionkey, rowkey, n) SELECT '{partition}', 'r' || g, g FROM generate_series(1, 900) g"
+        ));
+        ask("VACUUM Tab");
+    }
+    for (statement, wanted) in [
+        ("DELETE FROM Tab WHERE partitionkey = 'a' AND rowkey = 'r5'", "2699|2699|1216345"),
+        ("UPDATE Tab SET n = 0 WHERE partitionkey = 'c' AND rowkey = 'r5'", "2699|2699|1216340"),
+        ("VACUUM Tab", "2699|2699|1216340"),
+    ] {
+        ask(statement);
+        let found = ask("SELECT count(*), count(DISTINCT (partitionkey || rowkey)), sum(n) FROM Tab");
+        assert_eq!(found, [wanted], "{statement}");
+        assert_eq!(ask("SELECT count(*) FROM Tab WHERE rowkey = 'r5'"), ["2"], "{statement}");
+        assert_eq!(ask("SELECT count(*) FROM (SELECT n FROM Tab LIMIT 2000) z"), ["2000"], "{statement}");
+    }
 }
 
 #[test]
