@@ -21,7 +21,7 @@ pub use builder::RowBuilder;
 pub use cursor_heap::CursorHeap;
 pub use encoded_row::EncodedRow;
 pub use error::Error;
-pub use names::{NameCache, PROPERTY_NAMES_MAX, PropertyId, PropertyNames};
+pub use names::{NameCache, PropertyId, PropertyNames};
 pub use row_ref::{RowRef, key_bytes};
 pub use sorter::{Sorter, SorterOptions};
 pub use value_ref::ValueRef;

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::model::{Rejected, Rule, validate_property_name};
 
 /// Most different property names that one [`PropertyNames`] takes from input, so that its memory is bounded.
-pub const PROPERTY_NAMES_MAX: usize = 1 << 20;
+const PROPERTY_NAMES_MAX: usize = 1 << 20;
 
 /// A property's name, as numbered by a [`PropertyNames`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ impl PropertyNames {
         Self::default()
     }
 
-    /// The number of a name, which is taken as it is: names from input go through [`NameCache::intern`].
+    /// The number of a name, which is taken as it is: names from input go through [`PropertyNames::accept`].
     pub fn intern(&self, name: &str) -> PropertyId {
         if let Some(id) = self.find(name) {
             return id;
@@ -50,6 +50,19 @@ impl PropertyNames {
         inner.names.push(Arc::clone(&name));
         inner.ids.insert(name, id);
         id
+    }
+
+    /// The number of a name from input: names that break the service's rules are refused, and new ones if there are too many.
+    pub fn accept(&self, name: &str) -> Result<PropertyId, Rejected> {
+        if let Some(id) = self.find(name) {
+            return Ok(id);
+        }
+        validate_property_name(name)?;
+        if self.len() >= PROPERTY_NAMES_MAX {
+            let limit = format!("a table or an input has at most {PROPERTY_NAMES_MAX} different property names");
+            return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
+        }
+        Ok(self.intern(name))
     }
 
     /// The number of a name that has one.
@@ -128,15 +141,7 @@ impl NameCache {
     }
 
     fn add(&mut self, name: &str) -> Result<usize, Rejected> {
-        validate_property_name(name)?;
-        let id = match self.shared.find(name) {
-            Some(id) => id,
-            None if self.shared.len() >= PROPERTY_NAMES_MAX => {
-                let limit = format!("one input has at most {PROPERTY_NAMES_MAX} different property names");
-                return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
-            }
-            None => self.shared.intern(name),
-        };
+        let id = self.shared.accept(name)?;
         let name = self.shared.name(id);
         let slot = self.entries.len();
         self.entries.push(CacheEntry { name: Arc::clone(&name), id, next: slot + 1 });

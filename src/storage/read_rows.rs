@@ -120,17 +120,14 @@ fn renumber(
     rows: &mut Rows,
     names: &PropertyNames,
 ) -> Result<()> {
-    let mut builder = rows.builder(names);
-    builder.begin();
-    for (id, value) in row.properties() {
+    for (id, _) in row.properties() {
         // Names may have come since.
         while ids.len() <= id.index() {
             ids.push(names.intern(&from.name(PropertyId(ids.len() as u32))));
         }
-        builder.set(ids[id.index()], value);
     }
-    let key = row.key();
-    Ok(builder.finish(key.partition, key.row, row.timestamp())?)
+    let properties = row.properties().map(|(id, value)| (ids[id.index()], value));
+    Ok(rows.push(names, row.key(), row.timestamp(), properties)?)
 }
 
 /// Merges lanes, each in key order, no key in two of them.

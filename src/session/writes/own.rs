@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
-use crate::model::{DateTime, Key, validate_property_name};
-use crate::rows::{PROPERTY_NAMES_MAX, PropertyId, PropertyNames, Rows, ValueRef};
+use crate::model::{DateTime, Key};
+use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::storage::delta::{Generation, KeyHash, Locations, Version};
 use crate::storage::{Change as Done, Condition, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
@@ -162,18 +162,7 @@ fn numbered<'v>(names: &PropertyNames, properties: &'v Properties) -> Result<Vec
     let mut numbered = Vec::with_capacity(properties.len());
     for (name, value) in properties {
         value.validate(name)?;
-        let id = match names.find(name) {
-            Some(id) => id,
-            None => {
-                validate_property_name(name)?;
-                if names.len() >= PROPERTY_NAMES_MAX {
-                    let message = format!("a table has at most {PROPERTY_NAMES_MAX} different property names");
-                    return Err(Error::new(ErrorKind::Rejected, message));
-                }
-                names.intern(name)
-            }
-        };
-        numbered.push((id, ValueRef::from(value)));
+        numbered.push((names.accept(name)?, ValueRef::from(value)));
     }
     Ok(numbered)
 }

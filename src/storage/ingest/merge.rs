@@ -144,12 +144,8 @@ impl Ingest {
         if at.is_none() && self.timestamp <= stored_at {
             // A version is always later than the one it replaces, whatever the clock says.
             let mut later = Rows::new();
-            let mut builder = later.builder(&self.names);
-            builder.begin();
-            row.properties().for_each(|(id, value)| builder.set(id, value));
-            let key = row.key();
-            builder.finish(key.partition, key.row, Some(DateTime::from_micros(stored_at.micros() + 1, 0)))?;
-            drop(builder);
+            let at = DateTime::from_micros(stored_at.micros() + 1, 0);
+            later.push(&self.names, row.key(), Some(at), row.properties())?;
             later.iter().try_for_each(|row| emit(&mut self.cutter, &mut self.writer, self.current, row))?;
         } else {
             emit(&mut self.cutter, &mut self.writer, self.current, row)?;

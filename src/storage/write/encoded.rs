@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::operation::{Change, Content, Operation};
 use super::payload::TableWrites;
-use crate::model::{DateTime, EdmType, Entity, KeyRef, Rejected, Rule};
+use crate::model::{DateTime, EdmType, Entity, KeyRef, Rejected};
 use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use crate::storage::delta::{Locations, TableDelta, Version};
 use crate::storage::error::{Error, Result};
@@ -193,7 +193,7 @@ impl Encoder {
             let id = match self.last_names.get(nth).filter(|(last, _)| last == name) {
                 Some((_, id)) => *id,
                 None => {
-                    let id = number(&self.names, name)?;
+                    let id = self.names.accept(name)?;
                     self.last_names.truncate(nth);
                     if self.last_names.len() == nth {
                         self.last_names.push((Arc::clone(name), id));
@@ -237,17 +237,4 @@ impl Kinds {
             self.met.push(kind);
         }
     }
-}
-
-/// The number of a property's name, which is checked if it is new.
-fn number(names: &PropertyNames, name: &str) -> Result<PropertyId, Rejected> {
-    if let Some(id) = names.find(name) {
-        return Ok(id);
-    }
-    crate::model::validate_property_name(name)?;
-    if names.len() >= crate::rows::PROPERTY_NAMES_MAX {
-        let limit = format!("a table has at most {} different ones", crate::rows::PROPERTY_NAMES_MAX);
-        return Err(Rejected::new("property name", name, Rule::PropertyCount, limit));
-    }
-    Ok(names.intern(name))
 }
