@@ -74,7 +74,11 @@ fn partition(number: u64) -> String {
 }
 
 fn entity(number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
-    let key = Key::new(partition(number), format!("{number:012}-{place:03}"));
+    entity_of(&partition(number), number, place)
+}
+
+fn entity_of(partition: &str, number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
+    let key = Key::new(partition, format!("{number:012}-{place:03}"));
     let builder = EntityBuilder::new(key)
         .property("Amount", number as i32)
         .property("Status", "waiting for the next step of its life")
@@ -107,7 +111,10 @@ async fn main() -> Result<(), Failure> {
             _ => folder = Some(argument),
         }
     }
-    println!("{:<16} {:<28} {:>8} {:>12} {:>10} {:>10}", "engine", "work", "writers", "a second", "p50 us", "p99 us");
+    println!(
+        "{:<16} {:<28} {:>8} {:>12} {:>10} {:>10} {:>10}",
+        "engine", "work", "writers", "a second", "p50 us", "p99 us", "max us"
+    );
     if let Some(folder) = folder {
         in_process(&folder, &run).await?;
     }
@@ -120,8 +127,9 @@ async fn main() -> Result<(), Failure> {
 fn report(engine: &str, work: Work, writers: usize, time: Duration, mut latencies: Vec<Duration>) {
     latencies.sort();
     let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).map_or(0, Duration::as_micros);
+    let max = latencies.last().map_or(0, Duration::as_micros);
     let rate = latencies.len() as f64 / time.as_secs_f64();
-    println!("{engine:<16} {:<28} {writers:>8} {rate:>12.0} {:>10} {:>10}", work.name(), at(0.5), at(0.99));
+    println!("{engine:<16} {:<28} {writers:>8} {rate:>12.0} {:>10} {:>10} {:>10}", work.name(), at(0.5), at(0.99), max);
 }
 
 async fn in_process(folder: &str, run: &Run) -> Result<(), Failure> {
@@ -155,7 +163,9 @@ async fn in_process(folder: &str, run: &Run) -> Result<(), Failure> {
                             }
                             Work::Group | Work::Rows => {
                                 let number = numbers.next();
-                                let group = (1..=GROUP).map(|place| entity(number, place).map(EntityOperation::Insert));
+                                let pk = partition(number);
+                                let group =
+                                    (1..=GROUP).map(|place| entity_of(&pk, number, place).map(EntityOperation::Insert));
                                 table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?;
                             }
                         }

@@ -57,6 +57,11 @@ impl Rows {
         self.arena.len()
     }
 
+    /// Bytes that the arena takes before it has to grow.
+    pub fn arena_bytes_max(&self) -> usize {
+        self.arena.capacity()
+    }
+
     /// Bytes of memory held, unused capacity included.
     pub fn memory_bytes(&self) -> usize {
         self.arena.capacity() + self.index.capacity() * size_of::<usize>()

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::catalog::{Catalog, Edit};
-use super::delta::{Deltas, KeyHash, TableDelta};
+use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
+use super::key_filter::KeyHash;
 use super::log::{Checkpoint, Record};
 use super::store::{CATALOG_EDITS, DEFINITION_EDITS, follow_edits};
 use super::write::{ENTITY_WRITES, payload};

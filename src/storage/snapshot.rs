@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::catalog::{Catalog, Edit, Table};
-use super::delta::{Deltas, Generation, KeyHash, Layer, Layers, TableDelta, Version};
+use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
 use super::error::{Error, Result};
+use super::key_filter::KeyHash;
 use super::manifest::Manifest;
 use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
@@ -158,7 +159,14 @@ impl TableSnapshot {
         if let Some(version) = self.recent(key) {
             return Ok(version.row().map(|row| Arc::new(row.to_entity(&self.names()))));
         }
+        let mut hash = None;
         for run in self.table.manifest.files_of(key) {
+            if run.keys.are_known() {
+                let hash = *hash.get_or_insert_with(|| KeyHash::of(&key_bytes(key)));
+                if !run.keys.may_hold(hash) {
+                    continue;
+                }
+            }
             if let Some(entity) = files.get(run, key).await? {
                 return Ok(Some(entity));
             }
@@ -166,11 +174,12 @@ impl TableSnapshot {
         Ok(None)
     }
 
-    /// The entity of a key in run files, whatever has been written since, and where it lies.
+    /// The entity of a key in run files, whatever has been written since, and where it lies; `hash` is that of the key.
     pub async fn find_in_files(
         &self,
         files: &RunFiles,
         key: KeyRef<'_>,
+        hash: KeyHash,
         gaps: &mut Gaps,
     ) -> Result<Option<(Arc<Entity>, u64, u32)>> {
         let range = self.table.manifest.range_of(key);
@@ -185,6 +194,11 @@ impl TableSnapshot {
                 {
                     common.ends_before(run.first.as_ref());
                 }
+                continue;
+            }
+            if !run.keys.may_hold(hash) {
+                // How far from the key others lie was not asked.
+                common = None;
                 continue;
             }
             let gap = gaps.of(run.id);

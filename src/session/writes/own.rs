@@ -8,8 +8,8 @@ use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
 use crate::model::{DateTime, Key};
 use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use crate::session::error::{Error, ErrorKind, Result};
-use crate::storage::delta::{Generation, KeyHash, Locations, Version};
-use crate::storage::{Change as Done, Condition, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
+use crate::storage::delta::{Generation, Locations, Version};
+use crate::storage::{Change as Done, Condition, KeyHash, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
 
 /// The writes of a transaction, numbered by the statements that made them.
 #[derive(Debug, Default)]

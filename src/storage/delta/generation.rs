@@ -10,12 +10,12 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_skiplist::SkipMap;
 
-use super::key_filter::{KeyFilter, KeyHash};
 use super::layer::Layer;
 use super::version::Version;
+use crate::storage::key_filter::{KeyFilter, KeyHash};
 
 /// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Generation {
     versions: SkipMap<Place, Arc<Version>>,
     keys: Arc<KeyFilter>,
@@ -24,23 +24,27 @@ pub struct Generation {
     /// Of the newest version; 0 while there is none.
     last_sequence: AtomicU64,
     /// Of the oldest version; the greatest number while there is none.
-    first_sequence: FirstSequence,
+    first_sequence: AtomicU64,
     memory_bytes: AtomicU64,
+}
+
+impl Default for Generation {
+    fn default() -> Self {
+        Self {
+            versions: SkipMap::new(),
+            keys: Arc::new(KeyFilter::with_room_for(FULL_VERSIONS)),
+            layer: OnceLock::new(),
+            last_sequence: AtomicU64::new(0),
+            first_sequence: AtomicU64::new(u64::MAX),
+            memory_bytes: AtomicU64::new(0),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     key: Box<[u8]>,
     sequence: Reverse<u64>,
-}
-
-#[derive(Debug)]
-struct FirstSequence(AtomicU64);
-
-impl Default for FirstSequence {
-    fn default() -> Self {
-        Self(AtomicU64::new(u64::MAX))
-    }
 }
 
 /// A generation with this much in it takes no more writes: what is sealed is sorted once, what is active with every scan.
@@ -59,7 +63,7 @@ impl Generation {
         self.keys.add(hash);
         self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
         self.memory_bytes.fetch_add(bytes, Relaxed);
-        self.first_sequence.0.fetch_min(sequence, Release);
+        self.first_sequence.fetch_min(sequence, Release);
         self.last_sequence.fetch_max(sequence, Release);
     }
 
@@ -112,7 +116,7 @@ impl Generation {
         }
         self.last_sequence.fetch_min(sequence, Release);
         if self.versions.is_empty() {
-            self.first_sequence.0.store(u64::MAX, Release);
+            self.first_sequence.store(u64::MAX, Release);
             self.last_sequence.store(0, Release);
         }
     }
@@ -147,7 +151,7 @@ impl Generation {
 
     /// Sequence number of the oldest version, if there is one.
     pub fn first_sequence(&self) -> Option<u64> {
-        let first = self.first_sequence.0.load(Acquire);
+        let first = self.first_sequence.load(Acquire);
         (first != u64::MAX).then_some(first)
     }
 

@@ -10,12 +10,12 @@ use arrow::record_batch::RecordBatch;
 use futures::TryStreamExt;
 use roaring::RoaringBitmap;
 
-use super::key_filter::{KeyFilter, KeyHash};
 use super::version::Version;
 use crate::model::KeyRef;
 use crate::rows::PropertyNames;
 use crate::storage::catalog::Table;
 use crate::storage::error::{Error, Result};
+use crate::storage::key_filter::{KeyFilter, KeyHash};
 use crate::storage::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_ranks};
 
 /// Reading the keys of so many rows takes about as long as looking one of them up.
@@ -114,7 +114,8 @@ impl Layer {
         may_be_here.filter_map(|(version, _)| found(version)).collect()
     }
 
-    fn hashes(&self) -> &[KeyHash] {
+    /// Of the keys, by place.
+    pub fn hashes(&self) -> &[KeyHash] {
         self.hashes.get_or_init(|| self.versions.iter().map(|version| KeyHash::of(version.key_bytes())).collect())
     }
 
@@ -141,12 +142,13 @@ impl Layer {
         }
         let from = self.versions.partition_point(|version| version.key() < run.first.as_ref());
         let to = self.versions.partition_point(|version| version.key() <= run.last.as_ref());
-        let versions = &self.versions[from..to.max(from)];
         let mut rows = RoaringBitmap::new();
         let mut unknown = Vec::new();
-        for version in versions {
+        for place in from..to.max(from) {
+            let version = &self.versions[place];
             match version.with_locations(|locations| locations.row_in(run.id)) {
                 Some(row) => rows.extend(row),
+                None if run.keys.are_known() && !run.keys.may_hold(self.hashes()[place]) => {}
                 None => unknown.push(version),
             }
         }

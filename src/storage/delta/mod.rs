@@ -6,7 +6,6 @@
 //! positions in run files that they take the place of.
 
 mod generation;
-mod key_filter;
 mod layer;
 mod layers;
 mod locations;
@@ -14,7 +13,6 @@ mod table_delta;
 mod version;
 
 pub use generation::{Generation, visible_of};
-pub use key_filter::KeyHash;
 pub use layer::Layer;
 pub use layers::Layers;
 pub use locations::Locations;

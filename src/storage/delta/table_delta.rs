@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::generation::Generation;
-use super::key_filter::KeyHash;
 use super::layers::Layers;
 use super::version::Version;
 use crate::rows::PropertyNames;
+use crate::storage::key_filter::KeyHash;
 
 /// The deltas of all tables that have one, by id.
 pub type Deltas = BTreeMap<u64, Arc<TableDelta>>;

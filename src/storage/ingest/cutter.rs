@@ -7,8 +7,11 @@ use crate::model::KeyRef;
 use crate::rows::{RowRef, Rows};
 use crate::storage::manifest::RangeStart;
 
-/// Bytes of one batch of held rows.
-const BATCH_BYTES: usize = 4 << 20;
+/// Bytes of one batch of held rows: memory that never has to grow, which copies what is in it.
+const BATCH_BYTES_MIN: usize = 64 << 10;
+const BATCH_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a row, about.
+const ROW_BYTES: usize = 128;
 
 /// The rows of one file, and where its range partition begins.
 #[derive(Debug)]
@@ -120,15 +123,18 @@ impl Cutter {
     }
 
     fn hold(&mut self, row: RowRef<'_>) {
+        let bytes = row.encoded_bytes().len();
         match self.held.last_mut() {
-            Some(batch) if batch.bytes() < BATCH_BYTES => batch.push_ref(row),
+            Some(batch) if batch.bytes() + bytes <= batch.arena_bytes_max() => batch.push_ref(row),
             _ => {
-                let mut batch = Rows::new();
+                // As much as there is already: little is not given much memory.
+                let batch_bytes = self.held_bytes.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX).max(bytes);
+                let mut batch = Rows::with_capacity(batch_bytes / ROW_BYTES, batch_bytes);
                 batch.push_ref(row);
                 self.held.push(batch);
             }
         }
-        self.held_bytes += row.encoded_bytes().len();
+        self.held_bytes += bytes;
         self.held_rows += 1;
     }
 

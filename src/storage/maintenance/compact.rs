@@ -46,7 +46,7 @@ impl Store {
     pub fn compact_step(&self, table: u64, file_bytes: usize, compaction: Compaction) -> Result<Option<CompactReport>> {
         let base = self.table_of_job(table)?;
         let Some(rewrite) = next_rewrite(&base.manifest, file_bytes as u64, compaction) else { return Ok(None) };
-        Ok(Some(self.rewrite(&base, &rewrite, file_bytes)?.0))
+        Ok(Some(self.rewrite(&base, &rewrite)?.0))
     }
 
     pub(super) fn table_of_job(&self, table: u64) -> Result<Arc<Table>> {
@@ -56,21 +56,16 @@ impl Store {
 
     /// Replaces files by others with the same live rows; also gives the number of range partitions there are now in place of those
     /// replaced.
-    pub(super) fn rewrite(
-        &self,
-        base: &Arc<Table>,
-        rewrite: &Rewrite,
-        file_bytes: usize,
-    ) -> Result<(CompactReport, usize)> {
+    pub(super) fn rewrite(&self, base: &Arc<Table>, rewrite: &Rewrite) -> Result<(CompactReport, usize)> {
         let mut report = CompactReport::default();
         let Some(first) = base.manifest.ranges().get(rewrite.ranges.start) else { return Ok((report, 0)) };
         let continues = matches!(first.start, RangeStart::Key(..));
-        let cutter = Cutter::new(if rewrite.cut { file_bytes } else { usize::MAX }).continuing(continues);
+        let cutter = Cutter::new(rewrite.cut_bytes.map_or(usize::MAX, |bytes| bytes as usize)).continuing(continues);
         let Written { mut ranges, columns } = self.write_anew(base, rewrite, cutter, &mut report)?;
         let mut written = ranges.remove(&0).unwrap_or_default();
         report.written = written.len() as u64;
         let new_files: Vec<_> = written.iter().flat_map(|range| &range.files).cloned().collect();
-        if !rewrite.cut || written.is_empty() {
+        if rewrite.cut_bytes.is_none() || written.is_empty() {
             let replaced = rewrite.files.iter().flatten();
             let replaced: std::collections::HashSet<u64> = replaced.map(|file| file.id).collect();
             let all = base.manifest.ranges()[rewrite.ranges.clone()].iter().flat_map(|range| &range.files);

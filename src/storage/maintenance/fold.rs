@@ -5,6 +5,7 @@
 //! need not be replayed any more. Writers go on in the next generation all the while; readers see the entities in the delta, or in the
 //! run files, never in both.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use futures::executor::block_on;
@@ -16,7 +17,7 @@ use crate::storage::catalog::{Edit, Table};
 use crate::storage::delta::{Layer, TableDelta, Version, visible_of};
 use crate::storage::error::{Error, Result};
 use crate::storage::manifest::RangePartition;
-use crate::storage::run::{RunFile, WriteOptions, column_ranks, write_run};
+use crate::storage::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
 use crate::storage::store::Store;
 
 /// What a fold has done.
@@ -66,7 +67,7 @@ impl Fold<'_> {
         let layer = Layer::new(visible_of(delta.sealed_generations(), u64::MAX));
         let table = Arc::clone(&self.table);
         let ranks = column_ranks(&table, delta.names());
-        let mut rest = layer.versions();
+        let mut rest = 0;
         let mut edits = Vec::new();
         let ranges = table.manifest.ranges();
         for (place, range) in ranges.iter().enumerate() {
@@ -79,11 +80,14 @@ impl Fold<'_> {
             }
             // Keys ascend, and so do the range partitions.
             let next = ranges.get(place + 1);
-            let end = next.map_or(rest.len(), |next| rest.partition_point(|version| !next.start.admits(version.key())));
-            let (versions, behind) = rest.split_at(end);
-            rest = behind;
-            if versions.iter().any(|version| !version.is_deleted()) {
-                files.push(self.write(versions, delta.names(), &ranks)?);
+            let is_before = |next: &RangePartition, version: &Version| !next.start.admits(version.key());
+            let end = next.map_or(layer.versions().len(), |next| {
+                rest + layer.versions()[rest..].partition_point(|version| is_before(next, version))
+            });
+            let places = rest..end;
+            rest = end;
+            if layer.versions()[places.clone()].iter().any(|version| !version.is_deleted()) {
+                files.push(self.write(&layer, places, delta.names(), &ranks)?);
             }
             if files != range.files {
                 let range = RangePartition { start: range.start.clone(), files };
@@ -113,15 +117,19 @@ impl Fold<'_> {
 
     fn write(
         &mut self,
-        versions: &[Arc<Version>],
+        layer: &Layer,
+        places: Range<usize>,
         names: &PropertyNames,
         ranks: &[Option<u32>],
     ) -> Result<Arc<RunFile>> {
         let id = self.store.file_ids().next();
         let path = paths::run(&self.table.account, &self.table.name, self.table.id, id);
         let options = WriteOptions { names, column_ranks: ranks, timestamp: DateTime::MIN };
+        let versions = &layer.versions()[places.clone()];
         let rows = versions.iter().filter_map(|version| version.row());
-        let file = Arc::new(write_run(self.store.files().store(), &path, id, rows, options)?);
+        let file = write_run(self.store.files().store(), &path, id, rows, options)?;
+        let keys = KnownKeys::of(layer.hashes()[places].iter().copied());
+        let file = Arc::new(RunFile { keys, ..file });
         self.report.written += file.rows;
         self.report.files += 1;
         self.written.push(Arc::clone(&file));

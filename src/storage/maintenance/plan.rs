@@ -5,8 +5,9 @@
 //! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions; small neighbours become
 //! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
 //!
-//! While writes come about as fast as they are folded, every rewrite is taken from them. Then range partitions are left alone until they
-//! have many files, so that a row is written anew less often.
+//! While writes come about as fast as they are folded, every rewrite is taken from them, and no fold can begin before one has ended. Then
+//! a small table is cut into several range partitions early, so that later rewrites are short, and range partitions are left alone until
+//! they have many files, so that a row is written anew less often.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +17,17 @@ use crate::storage::run::RunFile;
 
 /// Files that are merged at least.
 const TIER_FILES_MIN: usize = 4;
-/// While writes press, a range partition is left alone if it has fewer.
-const PRESSED_FILES_MIN: usize = 12;
+/// While writes press, a range partition is left alone if it has fewer files; one that has outgrown a file, if it has fewer than the second
+/// number.
+const PRESSED_FILES_MIN: usize = 32;
+const PRESSED_OUTGROWN_FILES_MIN: usize = 12;
+/// While writes press, a table has so many range partitions, unless there is little in it or much.
+const PRESSED_RANGES_MIN: usize = 8;
+/// What is little, in parts of a full file, and in entities.
+const LITTLE_PART: u64 = 64;
+const LITTLE_ROWS: u64 = 4096;
+/// What is much, in parts of a full file: then there is no more to be cut than one rewrite may take.
+const MUCH_PART: u64 = 4;
 /// Files below this part of a full one count as equally small.
 const SMALL_PART: u64 = 512;
 
@@ -37,42 +47,64 @@ pub struct Rewrite {
     pub ranges: Range<usize>,
     /// By range partition, the files that are written anew; others stay, and then it is one range partition.
     pub files: Vec<Vec<Arc<RunFile>>>,
-    /// Whether what is written is cut into range partitions, or becomes one.
-    pub cut: bool,
+    /// What is written is cut into range partitions of so many encoded bytes, or becomes one.
+    pub cut_bytes: Option<u64>,
 }
 
 impl Rewrite {
     /// All files of some range partitions.
-    pub fn whole(manifest: &Manifest, ranges: Range<usize>, cut: bool) -> Self {
+    pub fn whole(manifest: &Manifest, ranges: Range<usize>, cut_bytes: Option<u64>) -> Self {
         let files = manifest.ranges()[ranges.clone()].iter().map(|range| range.files.clone()).collect();
-        Self { ranges, files, cut }
+        Self { ranges, files, cut_bytes }
     }
 }
 
 /// The next thing worth doing, if there is one; `file_bytes` is the size of a full file.
 pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction) -> Option<Rewrite> {
     let ranges = manifest.ranges();
-    let waits = |range: &RangePartition| compaction == Compaction::Pressed && range.files.len() < PRESSED_FILES_MIN;
+    let waits = |range: &RangePartition| match compaction {
+        Compaction::Thorough => false,
+        Compaction::Pressed if has_outgrown(range, file_bytes) => range.files.len() < PRESSED_OUTGROWN_FILES_MIN,
+        Compaction::Pressed => range.files.len() < PRESSED_FILES_MIN,
+    };
     let within = ranges.iter().enumerate().filter(|(_, range)| !waits(range)).find_map(|(place, range)| {
         let (files, cut) = within(range, file_bytes)?;
-        Some(Rewrite { ranges: place..place + 1, files: vec![files], cut })
+        Some(Rewrite { ranges: place..place + 1, files: vec![files], cut_bytes: cut.then_some(file_bytes) })
     });
-    if within.is_some() || compaction == Compaction::Pressed {
-        return within;
+    within.or_else(|| match compaction {
+        Compaction::Thorough => neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, None)),
+        Compaction::Pressed => {
+            let (place, cut_bytes) = early_cut(ranges, file_bytes)?;
+            Some(Rewrite::whole(manifest, place..place + 1, Some(cut_bytes)))
+        }
+    })
+}
+
+/// The largest range partition of a table that has few of them, and the bytes of the pieces that it should be cut into.
+fn early_cut(ranges: &[RangePartition], file_bytes: u64) -> Option<(usize, u64)> {
+    if ranges.len() >= PRESSED_RANGES_MIN {
+        return None;
     }
-    neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, false))
+    let (place, largest) = ranges.iter().enumerate().max_by_key(|(_, range)| live_bytes(range))?;
+    let bytes = live_bytes(largest);
+    let worth_it = file_bytes / LITTLE_PART..=file_bytes / MUCH_PART;
+    let cut_bytes = bytes / PRESSED_RANGES_MIN as u64;
+    (worth_it.contains(&bytes) && largest.live_rows() >= LITTLE_ROWS && cut_bytes > 0).then_some((place, cut_bytes))
+}
+
+/// Whether a range partition should be cut. A single file cut by this size is never twice as large, unless by a single entity.
+fn has_outgrown(range: &RangePartition, file_bytes: u64) -> bool {
+    let total = live_bytes(range);
+    match range.files.len() {
+        0 => false,
+        1 => total > file_bytes.saturating_mul(2) && range.live_rows() > 1,
+        _ => total > file_bytes.saturating_add(file_bytes / 2),
+    }
 }
 
 /// The files of a range partition that should be written anew, and whether they are cut.
 fn within(range: &RangePartition, file_bytes: u64) -> Option<(Vec<Arc<RunFile>>, bool)> {
-    let total = live_bytes(range);
-    let outgrown = match range.files.len() {
-        0 => return None,
-        // A file cut by this size is never twice as large, unless by a single entity.
-        1 => total > file_bytes.saturating_mul(2) && range.live_rows() > 1,
-        _ => total > file_bytes.saturating_add(file_bytes / 2),
-    };
-    if outgrown {
+    if has_outgrown(range, file_bytes) {
         return Some((range.files.clone(), true));
     }
     let tier = tier(range, file_bytes);

@@ -52,7 +52,8 @@ impl Store {
             if to == from {
                 return Ok(());
             }
-            let (step, places) = self.rewrite(&base, &Rewrite::whole(&base.manifest, from..to, true), file_bytes)?;
+            let rewrite = Rewrite::whole(&base.manifest, from..to, Some(file_bytes as u64));
+            let (step, places) = self.rewrite(&base, &rewrite)?;
             report.compaction.add(step);
             let is_last = to == ranges.len();
             drop(base);

@@ -24,6 +24,6 @@ pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use recount::Recount;
-pub use run_file::{ColumnSummary, RunFile};
+pub use run_file::{ColumnSummary, KnownKeys, RunFile};
 pub use to_rows::EntityColumns;
 pub use writer::{WriteOptions, batch_of, column_ranks, write_run};

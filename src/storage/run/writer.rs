@@ -42,7 +42,7 @@ use super::column::ColumnBuilder;
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
 use super::live_rows::LiveRows;
 use super::other;
-use super::run_file::{ColumnSummary, Holders, RunFile};
+use super::run_file::{ColumnSummary, Holders, KnownKeys, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::files::{self, FileStore, Publication};
 use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
@@ -162,6 +162,7 @@ pub fn write_run<'r>(
         mask: None,
         live: LiveRows::default(),
         holders: Holders::default(),
+        keys: KnownKeys::default(),
     })
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::operation::Operation;
 use crate::model::Entity;
 use crate::rows::key_bytes;
-use crate::storage::delta::{KeyHash, Locations};
+use crate::storage::delta::Locations;
 use crate::storage::error::Result;
+use crate::storage::key_filter::KeyHash;
 use crate::storage::manifest::Manifest;
 use crate::storage::snapshot::{Gaps, TableSnapshot};
 use crate::storage::store::Store;
@@ -63,7 +64,7 @@ impl Store {
                 found.push(Found { key, hash, stored: None });
                 continue;
             }
-            let stored = search.table.find_in_files(self.files(), key_ref, &mut search.gaps).await?;
+            let stored = search.table.find_in_files(self.files(), key_ref, hash, &mut search.gaps).await?;
             let place = stored.as_ref().map(|&(_, file, row)| (file, row));
             let stored = Stored {
                 manifest: search.table.table.manifest.clone(),

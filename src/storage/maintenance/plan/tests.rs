@@ -87,17 +87,42 @@ fn small_neighbours_become_one_and_partitions_keep_to_themselves() {
 
 #[test]
 fn while_writes_press_only_very_many_files_are_written_anew() {
-    let manifest = |files: u64| {
-        let files = (1..=files).map(|id| file(id, 9000, 50)).collect();
+    let manifest = |files: u64, bytes: u64| {
+        let files = (1..=files).map(|id| file(id, bytes, 50)).collect();
         let ranges = [RangePartition { start: RangeStart::Unbounded, files }, range(partition("b"), 0)];
         Manifest::default().with_ranges_replaced(0, 1, &ranges).expect("a manifest")
     };
     let files = |manifest: &Manifest, compaction| {
         next_rewrite(manifest, FULL, compaction).map(|rewrite| rewrite.files.concat().len())
     };
-    assert_eq!(files(&manifest(11), Compaction::Thorough), Some(11));
-    assert_eq!(files(&manifest(11), Compaction::Pressed), None);
-    assert_eq!(files(&manifest(12), Compaction::Pressed), Some(12));
-    assert_eq!(files(&manifest(0), Compaction::Thorough), Some(0), "small neighbours become one");
-    assert_eq!(files(&manifest(0), Compaction::Pressed), None);
+    assert_eq!(files(&manifest(31, 9000), Compaction::Thorough), Some(31));
+    assert_eq!(files(&manifest(31, 9000), Compaction::Pressed), None);
+    assert_eq!(files(&manifest(32, 9000), Compaction::Pressed), Some(32));
+    let outgrown = 4 * FULL / 11;
+    assert_eq!(files(&manifest(11, outgrown), Compaction::Thorough), Some(11));
+    assert_eq!(files(&manifest(11, outgrown), Compaction::Pressed), None);
+    assert_eq!(files(&manifest(12, outgrown), Compaction::Pressed), Some(12));
+    assert_eq!(files(&manifest(0, 9000), Compaction::Thorough), Some(0), "small neighbours become one");
+    assert_eq!(files(&manifest(0, 9000), Compaction::Pressed), None);
+}
+
+#[test]
+fn while_writes_press_a_small_table_is_cut_early() {
+    let manifest = |ranges: usize, files: u64, bytes: u64| {
+        let of = |place: usize| {
+            let files = if place == 1 { files } else { 0 };
+            // Each has a hundred rows.
+            let files = (1..=files).map(|id| file(id, bytes / files, 0)).collect();
+            let start = if place == 0 { RangeStart::Unbounded } else { partition(&format!("a{place}")) };
+            RangePartition { start, files }
+        };
+        (0..ranges).map(of).collect::<Vec<_>>()
+    };
+    let cut = |ranges: usize, files: u64, bytes: u64| early_cut(&manifest(ranges, files, bytes), FULL);
+    assert_eq!(cut(2, 50, FULL / 8), Some((1, FULL / 8 / 50 * 50 / 8)));
+    assert_eq!(cut(8, 50, FULL / 8), None, "there are many range partitions");
+    assert_eq!(cut(7, 50, FULL / 8).map(|(place, _)| place), Some(1));
+    assert_eq!(cut(2, 40, FULL / 8), None, "few entities");
+    assert_eq!(cut(2, 50, FULL / 65), None, "little");
+    assert_eq!(cut(2, 50, FULL / 3), None, "much");
 }
