@@ -148,6 +148,14 @@ impl TableSnapshot {
         !self.is_settled() && self.newest(key, hash).is_some()
     }
 
+    /// The least key of a recent version that is not below this one, as bytes that compare like it; versions that the snapshot does not see
+    /// count as well.
+    pub fn next_recent(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let own = self.own.as_ref().and_then(|own| own.next_key(key));
+        let delta = self.delta.as_ref().and_then(|delta| delta.next_key(key));
+        own.into_iter().chain(delta).min()
+    }
+
     fn newest(&self, key: &[u8], hash: KeyHash) -> Option<Arc<Version>> {
         let own = self.own.as_ref().and_then(|own| own.newest(key, hash, u64::MAX));
         let newest = own.or_else(|| self.delta.as_ref()?.newest(key, hash, self.sequence));
@@ -186,19 +194,17 @@ impl TableSnapshot {
         if gaps.common.as_ref().is_some_and(|common| common.holds(range, key)) {
             return Ok(None);
         }
-        let mut common = Some(CommonGap { range, from: key.to_key(), to: None });
-        for run in &self.table.manifest.ranges()[range].files {
+        let files_of_range = &self.table.manifest.ranges()[range].files;
+        // A filter tells nothing of the keys around one.
+        let filtered = files_of_range.iter().any(|run| run.keys.are_known());
+        let mut common = (!filtered).then(|| CommonGap { range, from: key.to_key(), to: None });
+        for run in files_of_range.iter().filter(|run| run.keys.may_hold(hash)) {
             if !run.spans(key) {
                 if key < run.first.as_ref()
                     && let Some(common) = &mut common
                 {
                     common.ends_before(run.first.as_ref());
                 }
-                continue;
-            }
-            if !run.keys.may_hold(hash) {
-                // How far from the key others lie was not asked.
-                common = None;
                 continue;
             }
             let gap = gaps.of(run.id);

@@ -77,6 +77,12 @@ impl Generation {
         (*entry.key().key == *key).then(|| (entry.key().sequence.0, Arc::clone(entry.value())))
     }
 
+    /// The least key of a version that is not below this one.
+    pub fn next_key(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let from = Place { key: Box::from(key), sequence: Reverse(u64::MAX) };
+        Some(self.versions.lower_bound(Bound::Included(&from))?.key().key.to_vec())
+    }
+
     /// The newest visible version of every key, in key order.
     pub fn visible(&self, sequence: u64) -> impl Iterator<Item = Arc<Version>> + '_ {
         let mut last: Option<Arc<Version>> = None;

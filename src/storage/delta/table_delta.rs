@@ -81,6 +81,11 @@ impl TableDelta {
         (at > sequence).then_some(version)
     }
 
+    /// The least key of a version, of whichever sequence number, that is not below this one.
+    pub fn next_key(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.generations().filter_map(|generation| generation.next_key(key)).min()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.generations().all(|generation| generation.is_empty())
     }

@@ -5,8 +5,11 @@
 //! need not be replayed any more. Writers go on in the next generation all the while; readers see the entities in the delta, or in the
 //! run files, never in both.
 
+use std::num::NonZero;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, available_parallelism};
 
 use futures::executor::block_on;
 
@@ -45,62 +48,146 @@ impl Store {
         })?;
         let base = Arc::clone(snapshot.table(table).ok_or_else(gone)?);
         let delta = Arc::clone(snapshot.deltas.get(&table).ok_or_else(gone)?);
-        let mut fold = Fold { store: self, table: base, report: FoldReport::default(), written: Vec::new() };
-        let committed = fold.run(&delta).and_then(|edits| fold.commit(&delta, edits));
+        let fold = Fold { store: self, table: base, written: Mutex::default() };
+        let committed = fold.run(&delta).and_then(|(edits, report)| fold.commit(&delta, edits).map(|()| report));
         if let Err(error) = &committed {
-            self.remove_unnamed(error, fold.written.iter());
+            self.remove_unnamed(error, fold.written().iter());
         }
-        committed.map(|()| fold.report)
+        committed
     }
 }
 
 struct Fold<'a> {
     store: &'a Store,
     table: Arc<Table>,
-    report: FoldReport,
-    written: Vec<Arc<RunFile>>,
+    written: Mutex<Vec<Arc<RunFile>>>,
 }
+
+/// The versions of a fold, and what is needed to write them.
+struct Content<'a> {
+    layer: &'a Layer,
+    names: &'a PropertyNames,
+    column_ranks: &'a [Option<u32>],
+    /// By range partition: the places of its versions.
+    places: Vec<Range<usize>>,
+}
+
+/// What a fold makes of a range partition.
+struct Folded {
+    place: usize,
+    /// None if it stays as it is.
+    range: Option<RangePartition>,
+    masked: u64,
+}
+
+/// A fold of fewer versions is done before another thread has begun.
+const PARALLEL_VERSIONS_MIN: usize = 16 * 1024;
+/// Range partitions folded at a time, at most: each has a row group in memory.
+const THREADS_MAX: usize = 4;
 
 impl Fold<'_> {
     /// Writes the files; gives the edits that name them.
-    fn run(&mut self, delta: &TableDelta) -> Result<Vec<Edit>> {
+    fn run(&self, delta: &TableDelta) -> Result<(Vec<Edit>, FoldReport)> {
         let layer = Layer::new(visible_of(delta.sealed_generations(), u64::MAX));
-        let table = Arc::clone(&self.table);
-        let ranks = column_ranks(&table, delta.names());
-        let mut rest = 0;
+        let column_ranks = column_ranks(&self.table, delta.names());
+        let places = self.places(layer.versions());
+        let content = Content { layer: &layer, names: delta.names(), column_ranks: &column_ranks, places };
+        let mut folded = self.fold_ranges(&content)?;
+        folded.sort_by_key(|folded| folded.place);
+        let mut report = FoldReport::default();
         let mut edits = Vec::new();
-        let ranges = table.manifest.ranges();
-        for (place, range) in ranges.iter().enumerate() {
-            if self.store.maintenance.is_stopped() {
-                return Err(Error::Closing);
-            }
-            let mut files = Vec::with_capacity(range.files.len() + 1);
-            for file in &range.files {
-                files.extend(self.masked(&layer, file)?);
-            }
-            // Keys ascend, and so do the range partitions.
-            let next = ranges.get(place + 1);
-            let is_before = |next: &RangePartition, version: &Version| !next.start.admits(version.key());
-            let end = next.map_or(layer.versions().len(), |next| {
-                rest + layer.versions()[rest..].partition_point(|version| is_before(next, version))
-            });
-            let places = rest..end;
-            rest = end;
-            if layer.versions()[places.clone()].iter().any(|version| !version.is_deleted()) {
-                files.push(self.write(&layer, places, delta.names(), &ranks)?);
-            }
-            if files != range.files {
-                let range = RangePartition { start: range.start.clone(), files };
-                edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges: vec![range] });
-            }
+        for Folded { place, range, masked } in folded {
+            report.masked += masked;
+            edits.extend(range.map(|range| Edit::ReplaceRanges {
+                table: self.table.id,
+                from: place,
+                to: place + 1,
+                ranges: vec![range],
+            }));
+        }
+        for file in self.written().iter() {
+            report.written += file.rows;
+            report.files += 1;
         }
         let sequence = delta.sealed_generations().iter().map(|generation| generation.last_sequence()).max();
-        edits.push(Edit::SetFolded { table: table.id, sequence: sequence.unwrap_or(0) });
-        Ok(edits)
+        edits.push(Edit::SetFolded { table: self.table.id, sequence: sequence.unwrap_or(0) });
+        Ok((edits, report))
+    }
+
+    /// By range partition, the places of its versions. Keys ascend, and so do the range partitions.
+    fn places(&self, versions: &[Arc<Version>]) -> Vec<Range<usize>> {
+        let ranges = self.table.manifest.ranges();
+        let mut begin = 0;
+        let of_range = |place: usize| {
+            let rest = &versions[begin..];
+            let count = ranges
+                .get(place + 1)
+                .map_or(rest.len(), |next| rest.partition_point(|version| !next.start.admits(version.key())));
+            begin += count;
+            begin - count..begin
+        };
+        (0..ranges.len()).map(of_range).collect()
+    }
+
+    /// Folds the range partitions, several at a time if there is much to write.
+    fn fold_ranges(&self, content: &Content<'_>) -> Result<Vec<Folded>> {
+        let busy = content.places.iter().filter(|places| !places.is_empty()).count();
+        let threads = match content.layer.versions().len() < PARALLEL_VERSIONS_MIN {
+            true => 1,
+            false => available_parallelism().map_or(1, NonZero::get).min(busy).clamp(1, THREADS_MAX),
+        };
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut folded = Vec::new();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                if place >= content.places.len() {
+                    return Ok(folded);
+                }
+                match self.fold_range(content, place) {
+                    Ok(range) => folded.push(range),
+                    Err(error) => {
+                        // Nobody needs to begin with another one.
+                        next.store(content.places.len(), Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut outcomes = vec![work()];
+            outcomes.extend(others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(panicked()))));
+            let mut folded = Vec::with_capacity(content.places.len());
+            for outcome in outcomes {
+                folded.append(&mut outcome?);
+            }
+            Ok(folded)
+        })
+    }
+
+    fn fold_range(&self, content: &Content<'_>, place: usize) -> Result<Folded> {
+        if self.store.maintenance.is_stopped() {
+            return Err(Error::Closing);
+        }
+        let range = &self.table.manifest.ranges()[place];
+        let mut masked = 0;
+        let mut files = Vec::with_capacity(range.files.len() + 1);
+        for file in &range.files {
+            files.extend(self.masked(content.layer, file, &mut masked)?);
+        }
+        let places = content.places[place].clone();
+        if content.layer.versions()[places.clone()].iter().any(|version| !version.is_deleted()) {
+            files.push(self.write(content, places)?);
+        }
+        let same = |(a, b): (&Arc<RunFile>, &Arc<RunFile>)| Arc::ptr_eq(a, b);
+        let changed = files.len() != range.files.len() || !files.iter().zip(&range.files).all(same);
+        let range = changed.then(|| RangePartition { start: range.start.clone(), files });
+        Ok(Folded { place, range, masked })
     }
 
     /// A file with the rows masked that the layer takes the place of; none if no row is left.
-    fn masked(&mut self, layer: &Layer, file: &Arc<RunFile>) -> Result<Option<Arc<RunFile>>> {
+    fn masked(&self, layer: &Layer, file: &Arc<RunFile>, masked: &mut u64) -> Result<Option<Arc<RunFile>>> {
         // Local files answer at once.
         let replaced = block_on(layer.replaced(self.store.files(), file))?;
         let mask = match &file.mask {
@@ -108,32 +195,29 @@ impl Fold<'_> {
             Some(mask) => Arc::new(mask.as_ref() | replaced.as_ref()),
             None => replaced,
         };
-        self.report.masked += mask.len() - file.masked_rows();
+        *masked += mask.len() - file.masked_rows();
         if mask.len() == file.rows {
             return Ok(None);
         }
         Ok(Some(Arc::new(RunFile { mask: Some(mask), ..RunFile::clone(file) })))
     }
 
-    fn write(
-        &mut self,
-        layer: &Layer,
-        places: Range<usize>,
-        names: &PropertyNames,
-        ranks: &[Option<u32>],
-    ) -> Result<Arc<RunFile>> {
+    fn write(&self, content: &Content<'_>, places: Range<usize>) -> Result<Arc<RunFile>> {
         let id = self.store.file_ids().next();
         let path = paths::run(&self.table.account, &self.table.name, self.table.id, id);
-        let options = WriteOptions { names, column_ranks: ranks, timestamp: DateTime::MIN };
-        let versions = &layer.versions()[places.clone()];
+        let options =
+            WriteOptions { names: content.names, column_ranks: content.column_ranks, timestamp: DateTime::MIN };
+        let versions = &content.layer.versions()[places.clone()];
         let rows = versions.iter().filter_map(|version| version.row());
         let file = write_run(self.store.files().store(), &path, id, rows, options)?;
-        let keys = KnownKeys::of(layer.hashes()[places].iter().copied());
+        let keys = KnownKeys::of(content.layer.hashes()[places].iter().copied());
         let file = Arc::new(RunFile { keys, ..file });
-        self.report.written += file.rows;
-        self.report.files += 1;
-        self.written.push(Arc::clone(&file));
+        self.written().push(Arc::clone(&file));
         Ok(file)
+    }
+
+    fn written(&self) -> MutexGuard<'_, Vec<Arc<RunFile>>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn commit(&self, delta: &TableDelta, edits: Vec<Edit>) -> Result<()> {
@@ -149,4 +233,8 @@ impl Fold<'_> {
         })?;
         Ok(())
     }
+}
+
+fn panicked() -> Error {
+    Error::corrupt("run files", "a thread that writes them stopped")
 }

@@ -17,6 +17,9 @@ use crate::storage::write::Operation;
 const FOLD_VERSIONS: usize = 128 * 1024;
 const FOLD_BYTES: u64 = 64 << 20;
 
+/// This part of a fold is much for the time that one takes.
+const PRESSING_PART: usize = 16;
+
 /// How it went; the error in words.
 pub(super) type Outcome = std::result::Result<(), String>;
 
@@ -25,9 +28,9 @@ pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
     !delta.sealed_generations().is_empty() && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
 }
 
-/// Whether so much has come while a fold was at work that the next one is near.
+/// Whether so much has come while a fold was at work, which takes some tenths of a second, that few seconds bring the next one.
 pub(super) fn presses(delta: &Arc<TableDelta>) -> bool {
-    delta.len() >= FOLD_VERSIONS / 4 || delta.memory_bytes() >= FOLD_BYTES / 4
+    delta.len() >= FOLD_VERSIONS / PRESSING_PART || delta.memory_bytes() >= FOLD_BYTES / PRESSING_PART as u64
 }
 
 /// Who waits for what: writers for room, the maintenance thread for work.

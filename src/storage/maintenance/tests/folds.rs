@@ -155,6 +155,38 @@ fn rows_that_replayed_writes_replace_are_found_one_by_one_and_in_one_walk() {
 }
 
 #[test]
+fn a_large_fold_writes_several_range_partitions_at_a_time() {
+    const CHANGES: usize = 20_000;
+    let (files, store) = with_table();
+    let mut model = Model::new();
+    let at = |i: usize| key(&format!("p{:02}", i % 40), i / 40);
+    let puts: Vec<Operation<'static>> = (0..9000).map(|i| put(at(i), &content(1))).collect();
+    write(&store, &mut model, &puts);
+    store.vacuum(ID, true, 100 << 10).expect("writes it anew");
+    let ranges = manifest(&store).ranges().len();
+    assert!((3..20).contains(&ranges), "{ranges} range partitions");
+    let changes: Vec<Operation<'static>> = (0..CHANGES)
+        .map(|i| i * 7 % 24_001)
+        .map(|i| if i < 9000 && i % 5 == 0 { delete(at(i)) } else { put(at(i), &content(2)) })
+        .collect();
+    let before: std::collections::BTreeSet<Key> = model.keys().cloned().collect();
+    write(&store, &mut model, &changes);
+    let report = {
+        let _job = store.begin_job(ACCOUNT, TABLE).expect("the job");
+        store.fold(ID).expect("folds")
+    };
+    let deleted = changes.iter().filter(|change| matches!(change.change, Change::Delete)).count();
+    assert_eq!((report.written, report.files), ((CHANGES - deleted) as u64, ranges as u64));
+    let replaced = changes.iter().filter(|change| before.contains(change.key.as_ref())).count();
+    assert_eq!(report.masked, replaced as u64);
+    expect(&store, &model, "folded");
+    drop(store);
+    let store = open(&MemoryStore::with_files(files.files()));
+    assert_eq!(manifest(&store).ranges().len(), ranges);
+    expect(&store, &model, "opened again");
+}
+
+#[test]
 fn keys_that_lie_close_to_one_looked_for_in_vain_are_found_or_not_as_if_it_had_not_been() {
     for seed in 1..=8 {
         let mut dice = Dice(seed);
