@@ -260,6 +260,10 @@ impl Future for Appended {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(lead) = self.lead.take() {
             lead.write();
+            // The answer is there. But this thread was blocked, and what else waits for it goes first: or else a caller that has one append
+            // after another would keep it to itself, and nobody would gather for the next group.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         Pin::new(&mut self.answer).poll(context).map(|answer| {
             // An entry dropped without an answer was in the hands of a thread that panicked.
