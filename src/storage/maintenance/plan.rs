@@ -6,8 +6,8 @@
 //! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
 //!
 //! While writes come about as fast as they are folded, every rewrite is taken from them, and no fold can begin before one has ended. Then
-//! a small table is cut into several range partitions early, so that later rewrites are short, and range partitions are left alone until
-//! they have many files, so that a row is written anew less often.
+//! range partitions are left alone until they have many files, so that a row is written anew less often, and while writes press hard, a
+//! small table is cut into several range partitions early, so that later rewrites are short.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const TIER_FILES_MIN: usize = 4;
 /// number.
 const PRESSED_FILES_MIN: usize = 32;
 const PRESSED_OUTGROWN_FILES_MIN: usize = 12;
-/// While writes press, a table has so many range partitions, unless there is little in it or much.
+/// While writes press hard, a table has so many range partitions, unless there is little in it or much.
 const PRESSED_RANGES_MIN: usize = 8;
 /// What is little, in parts of a full file, and in entities.
 const LITTLE_PART: u64 = 64;
@@ -38,6 +38,8 @@ pub enum Compaction {
     Thorough,
     /// What cannot wait until writes press no more.
     Pressed,
+    /// The same, and what makes later steps shorter: writes press so hard that it is soon made up for.
+    HardPressed,
 }
 
 /// Files that become others.
@@ -64,8 +66,8 @@ pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction
     let ranges = manifest.ranges();
     let waits = |range: &RangePartition| match compaction {
         Compaction::Thorough => false,
-        Compaction::Pressed if has_outgrown(range, file_bytes) => range.files.len() < PRESSED_OUTGROWN_FILES_MIN,
-        Compaction::Pressed => range.files.len() < PRESSED_FILES_MIN,
+        _ if has_outgrown(range, file_bytes) => range.files.len() < PRESSED_OUTGROWN_FILES_MIN,
+        _ => range.files.len() < PRESSED_FILES_MIN,
     };
     let within = ranges.iter().enumerate().filter(|(_, range)| !waits(range)).find_map(|(place, range)| {
         let (files, cut) = within(range, file_bytes)?;
@@ -73,7 +75,8 @@ pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction
     });
     within.or_else(|| match compaction {
         Compaction::Thorough => neighbours(ranges, file_bytes).map(|ranges| Rewrite::whole(manifest, ranges, None)),
-        Compaction::Pressed => {
+        Compaction::Pressed => None,
+        Compaction::HardPressed => {
             let (place, cut_bytes) = early_cut(ranges, file_bytes)?;
             Some(Rewrite::whole(manifest, place..place + 1, Some(cut_bytes)))
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::plan::Compaction;
 use super::status::TableMaintenance;
 use crate::model::DateTime;
 use crate::storage::delta::TableDelta;
@@ -17,8 +18,10 @@ use crate::storage::write::Operation;
 const FOLD_VERSIONS: usize = 128 * 1024;
 const FOLD_BYTES: u64 = 64 << 20;
 
-/// This part of a fold is much for the time that one takes.
+/// This part of a fold is much for the time that one takes: few seconds bring the next one.
 const PRESSING_PART: usize = 16;
+/// With this part, the next one is near.
+const HARD_PRESSING_PART: usize = 4;
 
 /// How it went; the error in words.
 pub(super) type Outcome = std::result::Result<(), String>;
@@ -28,9 +31,14 @@ pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
     !delta.sealed_generations().is_empty() && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
 }
 
-/// Whether so much has come while a fold was at work, which takes some tenths of a second, that few seconds bring the next one.
-pub(super) fn presses(delta: &Arc<TableDelta>) -> bool {
-    delta.len() >= FOLD_VERSIONS / PRESSING_PART || delta.memory_bytes() >= FOLD_BYTES / PRESSING_PART as u64
+/// What a compaction should do: it depends on how much has come while a fold was at work, which takes some tenths of a second.
+pub(super) fn compaction_beside(delta: &Arc<TableDelta>) -> Compaction {
+    let has = |part: usize| delta.len() >= FOLD_VERSIONS / part || delta.memory_bytes() >= FOLD_BYTES / part as u64;
+    match () {
+        () if has(HARD_PRESSING_PART) => Compaction::HardPressed,
+        () if has(PRESSING_PART) => Compaction::Pressed,
+        () => Compaction::Thorough,
+    }
 }
 
 /// Who waits for what: writers for room, the maintenance thread for work.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::compact::FILE_BYTES;
 use super::jobs::Work;
 use super::plan::{Compaction, next_rewrite};
-use super::signals::{is_due, presses};
+use super::signals::{compaction_beside, is_due};
 use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
@@ -83,7 +83,7 @@ impl Maintainer {
         let mut due = Vec::new();
         for (&table, delta) in snapshot.deltas.iter() {
             let quiet = self.is_quiet(table, delta, now);
-            let waits = self.put_off.contains(&table) && !presses(delta);
+            let waits = self.put_off.contains(&table) && compaction_beside(delta) == Compaction::Thorough;
             let wanted = is_due(delta) || wanted.contains(&table) || quiet || waits || held_back == Some(table);
             // After a failure there is a pause, and then it is tried again without being asked.
             if self.again.get(&table).map_or(wanted, |(at, _)| *at <= now) {
@@ -151,11 +151,10 @@ impl Maintainer {
         self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());
-            let pressed = store.snapshot().deltas.get(&table).is_some_and(presses);
-            let compaction = if pressed { Compaction::Pressed } else { Compaction::Thorough };
+            let compaction = store.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside);
             let step = store.compact_step(table, self.file_bytes, compaction);
             if let Ok(None) = &step {
-                self.note_put_off(table, pressed)?;
+                self.note_put_off(table, compaction != Compaction::Thorough)?;
                 return Ok(());
             }
             store.maintenance.compacted(table, outcome(&step), store.clock().now());

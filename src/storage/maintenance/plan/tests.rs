@@ -104,10 +104,12 @@ fn while_writes_press_only_very_many_files_are_written_anew() {
     assert_eq!(files(&manifest(12, outgrown), Compaction::Pressed), Some(12));
     assert_eq!(files(&manifest(0, 9000), Compaction::Thorough), Some(0), "small neighbours become one");
     assert_eq!(files(&manifest(0, 9000), Compaction::Pressed), None);
+    assert_eq!(files(&manifest(32, 9000), Compaction::HardPressed), Some(32));
+    assert_eq!(files(&manifest(0, 9000), Compaction::HardPressed), None);
 }
 
 #[test]
-fn while_writes_press_a_small_table_is_cut_early() {
+fn while_writes_press_hard_a_small_table_is_cut_early() {
     let manifest = |ranges: usize, files: u64, bytes: u64| {
         let of = |place: usize| {
             let files = if place == 1 { files } else { 0 };

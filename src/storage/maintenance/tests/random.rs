@@ -60,7 +60,7 @@ fn run(seed: u64, steps: usize) {
             }
             11..13 => {
                 let _job = store.begin_job(ACCOUNT, TABLE).expect("the job");
-                let compaction = [Compaction::Thorough, Compaction::Pressed][dice.below(2)];
+                let compaction = [Compaction::Thorough, Compaction::Pressed, Compaction::HardPressed][dice.below(3)];
                 let step = store.compact_step(ID, FILE_BYTES, compaction);
                 step.unwrap_or_else(|error| panic!("{what}: {error}"));
             }
