@@ -8,6 +8,8 @@ mod catalog;
 mod check;
 mod count;
 pub mod delta;
+#[cfg(test)]
+pub mod dice;
 mod error;
 pub mod ingest;
 mod key_filter;

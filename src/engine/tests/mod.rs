@@ -30,6 +30,7 @@ use crate::files::FileStore;
 use crate::formats::Source;
 use crate::model::{DateTime, Entity, KeyRange, TableName, Value};
 use crate::session::{Result, Session};
+use crate::storage::dice::Dice;
 
 /// 2024-05-01T08:00:00Z.
 const NOW_TICKS: i64 = 17_145_504_000_000_000;
@@ -80,18 +81,4 @@ fn rows_with(session: &mut Session, sql: &str, parameters: &[Value]) -> Result<V
         }
         Ok(rows)
     })
-}
-
-/// A small generator with a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound
-    }
-
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
 }

@@ -155,7 +155,9 @@ impl Fold<'_> {
             }
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system gives no more threads, those there are do it.
+            let spawn = |_| thread::Builder::new().name("rowkey-fold".to_owned()).spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads).filter_map(spawn).collect();
             let mut outcomes = vec![work()];
             outcomes.extend(others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(panicked()))));
             let mut folded = Vec::with_capacity(content.places.len());
@@ -195,7 +197,11 @@ impl Fold<'_> {
             Some(mask) => Arc::new(mask.as_ref() | replaced.as_ref()),
             None => replaced,
         };
-        *masked += mask.len() - file.masked_rows();
+        let newly_masked = mask.len() - file.masked_rows();
+        if newly_masked == 0 {
+            return Ok(Some(Arc::clone(file)));
+        }
+        *masked += newly_masked;
         if mask.len() == file.rows {
             return Ok(None);
         }

@@ -34,10 +34,12 @@ pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
 /// What a compaction should do: it depends on how much has come while a fold was at work, which takes some tenths of a second.
 pub(super) fn compaction_beside(delta: &Arc<TableDelta>) -> Compaction {
     let has = |part: usize| delta.len() >= FOLD_VERSIONS / part || delta.memory_bytes() >= FOLD_BYTES / part as u64;
-    match () {
-        () if has(HARD_PRESSING_PART) => Compaction::HardPressed,
-        () if has(PRESSING_PART) => Compaction::Pressed,
-        () => Compaction::Thorough,
+    if has(HARD_PRESSING_PART) {
+        Compaction::HardPressed
+    } else if has(PRESSING_PART) {
+        Compaction::Pressed
+    } else {
+        Compaction::Thorough
     }
 }
 

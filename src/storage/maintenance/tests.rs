@@ -17,6 +17,7 @@ use futures::executor::block_on;
 use crate::clock::ManualClock;
 use crate::files::{FileStore, MemoryStore};
 use crate::model::{DateTime, Entity, Key, KeyRange, Value};
+use crate::storage::dice::Dice;
 use crate::storage::error::Result;
 use crate::storage::maintenance::plan::Compaction;
 use crate::storage::{
@@ -164,16 +165,6 @@ fn expect(store: &Store, model: &Model, what: &str) {
 /// Names of the run files there are.
 fn run_files(files: &MemoryStore) -> usize {
     files.files().keys().filter(|path| path.ends_with(".parquet")).count()
-}
-
-/// A small generator with a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound
-    }
 }
 
 fn durability(durability: Durability) -> StoreOptions {

@@ -9,6 +9,7 @@ use crate::clock::ManualClock;
 use crate::files::MemoryStore;
 use crate::model::{DateTime, Key};
 use crate::storage::catalog::Edit;
+use crate::storage::dice::Dice;
 use crate::storage::store::StoreOptions;
 use crate::storage::write::{Change, Condition};
 
@@ -17,15 +18,6 @@ const TABLE: u64 = 1;
 fn insert(key: &Key) -> Operation<'static> {
     let change = Change::Insert(Cow::Owned(Vec::new()));
     Operation { table: TABLE, key: Cow::Owned(key.clone()), change, condition: Condition::Any }
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound
-    }
 }
 
 #[test]
