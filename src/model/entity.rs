@@ -45,8 +45,17 @@ impl Entity {
     /// UTF-16 unit of the keys, and for each property 8, 2 for each unit of its name, and the size of its value (a
     /// String 2 for each unit and 4, a Binary its length and 4, the others their width). Timestamp does not count.
     pub fn size_bytes(&self) -> usize {
-        let property_bytes = |(name, value): &(Arc<str>, Value)| 8 + 2 * utf16_units(name) + value_bytes(value);
-        let keys = utf16_units(&self.key.partition) + utf16_units(&self.key.row);
+        self.size_bytes_by(utf16_units)
+    }
+
+    /// Not less than [`Entity::size_bytes`], and known without a look at the texts: UTF-8 never has fewer bytes than UTF-16 has units.
+    pub(crate) fn size_bytes_max(&self) -> usize {
+        self.size_bytes_by(str::len)
+    }
+
+    fn size_bytes_by(&self, units: impl Fn(&str) -> usize) -> usize {
+        let property_bytes = |(name, value): &(Arc<str>, Value)| 8 + 2 * units(name) + value_bytes(value, &units);
+        let keys = units(&self.key.partition) + units(&self.key.row);
         4 + 2 * keys + self.properties.iter().map(property_bytes).sum::<usize>()
     }
 
@@ -60,14 +69,14 @@ fn utf16_units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
-fn value_bytes(value: &Value) -> usize {
+fn value_bytes(value: &Value, units: impl Fn(&str) -> usize) -> usize {
     match value {
         Value::Binary(bytes) => bytes.len() + 4,
         Value::Boolean(_) => 1,
         Value::DateTime(_) | Value::Double(_) | Value::Int64(_) => 8,
         Value::Guid(_) => 16,
         Value::Int32(_) => 4,
-        Value::String(text) => 2 * utf16_units(text) + 4,
+        Value::String(text) => 2 * units(text) + 4,
     }
 }
 
@@ -127,6 +136,9 @@ impl EntityBuilder {
             return Err(Rejected::new("entity", &shown(&key), Rule::PropertyCount, limit));
         }
         let entity = Entity { key, timestamp, properties };
+        if entity.size_bytes_max() <= ENTITY_BYTES_MAX {
+            return Ok(entity);
+        }
         let bytes = entity.size_bytes();
         if bytes > ENTITY_BYTES_MAX {
             let limit = format!("an entity holds at most {ENTITY_BYTES_MAX} bytes, this has {bytes}");

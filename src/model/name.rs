@@ -148,6 +148,12 @@ pub fn validate_property_name(name: &str) -> Result<(), Rejected> {
             "every entity has PartitionKey, RowKey and Timestamp already".to_owned(),
         );
     }
+    // A name of ASCII, the usual case, is decided by its bytes alone.
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let begins_well = name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    if begins_well && name.len() <= PROPERTY_NAME_CHARS_MAX && name.bytes().all(is_plain) {
+        return Ok(());
+    }
     let mut chars = name.chars();
     match chars.next() {
         None => return rejected(Rule::PropertyName, "a property name has at least one character".to_owned()),

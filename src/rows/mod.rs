@@ -19,7 +19,7 @@ mod value_ref;
 pub use arena::Rows;
 pub use builder::RowBuilder;
 pub use cursor_heap::CursorHeap;
-pub use encoded_row::EncodedRow;
+pub use encoded_row::{EncodedKey, EncodedRow};
 pub use error::Error;
 pub use names::{NameCache, PropertyId, PropertyNames};
 pub use row_ref::{RowRef, key_bytes};

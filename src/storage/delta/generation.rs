@@ -1,8 +1,7 @@
 //! A stretch of writes of one table.
 
+use std::borrow::Borrow;
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::ops::Bound;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,6 +11,7 @@ use crossbeam_skiplist::SkipMap;
 
 use super::layer::Layer;
 use super::version::Version;
+use crate::rows::EncodedKey;
 use crate::storage::key_filter::{KeyFilter, KeyHash};
 
 /// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
@@ -41,27 +41,90 @@ impl Default for Generation {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Where a version lies: by key, of one key the newest first.
+#[derive(Debug)]
 struct Place {
-    key: Box<[u8]>,
-    sequence: Reverse<u64>,
+    key: EncodedKey,
+    sequence: u64,
 }
+
+/// A [`Place`], or one that is looked for.
+trait Placed {
+    fn place(&self) -> (&[u8], Reverse<u64>);
+}
+
+impl Placed for Place {
+    fn place(&self) -> (&[u8], Reverse<u64>) {
+        (self.key.bytes(), Reverse(self.sequence))
+    }
+}
+
+impl Placed for (&[u8], u64) {
+    fn place(&self) -> (&[u8], Reverse<u64>) {
+        (self.0, Reverse(self.1))
+    }
+}
+
+impl<'a> Borrow<dyn Placed + 'a> for Place {
+    fn borrow(&self) -> &(dyn Placed + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Placed + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for dyn Placed + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Placed + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn Placed + '_ {}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Place {}
 
 /// A generation with this much in it takes no more writes: what is sealed is sorted once, what is active with every scan.
 const FULL_VERSIONS: usize = 16 * 1024;
 const FULL_BYTES: u64 = 16 << 20;
 
 /// What an entry takes beside its version: the place, the node of the list.
-const ENTRY_BYTES: usize = 96;
+const ENTRY_BYTES: usize = 112;
 
 impl Generation {
     /// Adds a version; `sequence` is not below any before, `hash` is that of the key.
     pub fn add(&self, sequence: u64, hash: KeyHash, version: Arc<Version>) {
-        let key: Box<[u8]> = Box::from(version.key_bytes());
-        let bytes = (version.memory_bytes() + key.len() + ENTRY_BYTES) as u64;
+        let bytes = (version.memory_bytes() + ENTRY_BYTES) as u64;
         // Before the version is there, so that whoever may see it is not told that it is not.
         self.keys.add(hash);
-        self.versions.insert(Place { key, sequence: Reverse(sequence) }, version);
+        self.versions.insert(Place { key: version.encoded_key(), sequence }, version);
         self.memory_bytes.fetch_add(bytes, Relaxed);
         self.first_sequence.fetch_min(sequence, Release);
         self.last_sequence.fetch_max(sequence, Release);
@@ -72,23 +135,22 @@ impl Generation {
         if !self.keys.may_hold(hash) {
             return None;
         }
-        let from = Place { key: Box::from(key), sequence: Reverse(sequence) };
-        let entry = self.versions.lower_bound(Bound::Included(&from))?;
-        (*entry.key().key == *key).then(|| (entry.key().sequence.0, Arc::clone(entry.value())))
+        let entry = self.versions.lower_bound(Bound::Included(&(key, sequence) as &dyn Placed))?;
+        (entry.key().key.bytes() == key).then(|| (entry.key().sequence, Arc::clone(entry.value())))
     }
 
     /// The least key of a version that is not below this one.
     pub fn next_key(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let from = Place { key: Box::from(key), sequence: Reverse(u64::MAX) };
-        Some(self.versions.lower_bound(Bound::Included(&from))?.key().key.to_vec())
+        let entry = self.versions.lower_bound(Bound::Included(&(key, u64::MAX) as &dyn Placed))?;
+        Some(entry.key().key.bytes().to_vec())
     }
 
     /// The newest visible version of every key, in key order.
     pub fn visible(&self, sequence: u64) -> impl Iterator<Item = Arc<Version>> + '_ {
         let mut last: Option<Arc<Version>> = None;
         self.versions.iter().filter_map(move |entry| {
-            let seen = last.as_ref().is_some_and(|last| last.key_bytes() == &*entry.key().key);
-            if seen || entry.key().sequence.0 > sequence {
+            let seen = last.as_ref().is_some_and(|last| last.key_bytes() == entry.key().key.bytes());
+            if seen || entry.key().sequence > sequence {
                 return None;
             }
             last = Some(Arc::clone(entry.value()));
@@ -114,8 +176,8 @@ impl Generation {
         if self.last_sequence() <= sequence {
             return;
         }
-        for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
-            let bytes = entry.value().memory_bytes() + entry.key().key.len() + ENTRY_BYTES;
+        for entry in self.versions.iter().filter(|entry| entry.key().sequence > sequence) {
+            let bytes = entry.value().memory_bytes() + ENTRY_BYTES;
             if entry.remove() {
                 self.memory_bytes.fetch_sub(bytes as u64, Relaxed);
             }
@@ -148,9 +210,9 @@ impl Generation {
     /// The versions above a sequence number, in a generation of their own.
     pub(super) fn above(&self, sequence: u64) -> Self {
         let above = Self::default();
-        for entry in self.versions.iter().filter(|entry| entry.key().sequence.0 > sequence) {
+        for entry in self.versions.iter().filter(|entry| entry.key().sequence > sequence) {
             let Place { key, sequence } = entry.key();
-            above.add(sequence.0, KeyHash::of(key), Arc::clone(entry.value()));
+            above.add(*sequence, KeyHash::of(key.bytes()), Arc::clone(entry.value()));
         }
         above
     }
@@ -170,49 +232,13 @@ impl Generation {
 /// The newest visible version of every key of several generations, the newest of them last, in key order.
 pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
     let mut versions: Vec<Arc<Version>> = Vec::with_capacity(generations.iter().map(|g| g.len()).sum());
-    if let [one] = generations {
-        versions.extend(one.visible(sequence));
+    generations.iter().rev().for_each(|generation| versions.extend(generation.visible(sequence)));
+    if generations.len() < 2 {
         return versions;
     }
-    let mut rest: Vec<_> = generations.iter().map(|generation| generation.visible(sequence)).collect();
-    let head = |(age, rest): (usize, &mut _)| Iterator::next(rest).map(|version| Head { version, age });
-    let mut heads: BinaryHeap<Head> = rest.iter_mut().enumerate().filter_map(head).collect();
-    while let Some(mut head) = heads.peek_mut() {
-        let next = rest[head.age].next();
-        let version = match next {
-            Some(next) => std::mem::replace(&mut head.version, next),
-            None => PeekMut::pop(head).version,
-        };
-        // Of one key the newest comes first.
-        if versions.last().is_none_or(|last| last.key_bytes() != version.key_bytes()) {
-            versions.push(version);
-        }
-    }
-    versions
+    // Each generation is in order already, which this sort makes use of; of one key the newest stays first.
+    let mut order: Vec<(&[u8], usize)> = versions.iter().map(|version| version.key_bytes()).zip(0..).collect();
+    order.sort_by_key(|(key, _)| *key);
+    order.dedup_by_key(|(key, _)| *key);
+    order.iter().map(|(_, place)| Arc::clone(&versions[*place])).collect()
 }
-
-/// The next version of a generation, by its place among the others. The greatest has the least key, and of one key it is the newest.
-struct Head {
-    version: Arc<Version>,
-    age: usize,
-}
-
-impl Ord for Head {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.version.key_bytes().cmp(self.version.key_bytes()).then(self.age.cmp(&other.age))
-    }
-}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Head {}

@@ -4,7 +4,7 @@
 //! them wants done, in log order, and only then answers. While it syncs, the next group gathers.
 //!
 //! Where one caller writes alone, waking the thread and being woken by it takes as long as the sync. Then the caller does the thread's
-//! work itself: an append that finds nobody at work, after a group of one, is written by whoever waits for its answer ([`Lead`]).
+//! work itself: an append that finds nobody at work, after some groups of one, is written by whoever waits for its answer ([`Lead`]).
 
 use std::collections::VecDeque;
 use std::fmt;

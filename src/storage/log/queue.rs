@@ -46,8 +46,8 @@ pub(super) struct QueueState {
     syncs: Vec<Answer>,
     /// Whether somebody has the turn to write.
     is_writing: bool,
-    /// Whether the last group was of one, and nobody came while it was written.
-    is_alone: bool,
+    /// Groups that were of one, and nobody came while they were written, since there was another.
+    lonely_groups: u8,
     /// What its caller is to write, until it begins.
     pub claimed: Option<Entry>,
     closed: bool,
@@ -57,7 +57,25 @@ pub(super) struct QueueState {
     pub durable: u64,
 }
 
+/// After so many groups of one, the next one who comes is taken for alone. Who is not, and writes, keeps its thread from others that could
+/// get the next group ready meanwhile.
+const LONELY_GROUPS_MIN: u8 = 4;
+
 impl QueueState {
+    /// Remembers whether the group that was written was of one, and nobody came meanwhile.
+    fn end_group(&mut self, entries: usize) {
+        self.is_writing = false;
+        self.lonely_groups = match entries == 1 && self.waiting.is_empty() {
+            true => self.lonely_groups.saturating_add(1),
+            false => 0,
+        };
+    }
+
+    fn is_alone(&self) -> bool {
+        let is_idle = !self.is_writing && self.waiting.is_empty() && self.syncs.is_empty();
+        is_idle && self.lonely_groups >= LONELY_GROUPS_MIN
+    }
+
     /// Takes the turn from a caller that has not begun; false if there is none.
     fn give_to_thread(&mut self) -> bool {
         let Some(entry) = self.claimed.take() else { return false };
@@ -73,7 +91,7 @@ impl Queue {
             waiting: VecDeque::new(),
             syncs: Vec::new(),
             is_writing: false,
-            is_alone: false,
+            lonely_groups: 0,
             claimed: None,
             closed: false,
             poisoned: None,
@@ -101,7 +119,7 @@ impl Queue {
                 entry.answer(Err(error));
                 false
             }
-            None if state.is_alone && !state.is_writing && state.waiting.is_empty() && state.syncs.is_empty() => {
+            None if state.is_alone() => {
                 state.is_writing = true;
                 state.claimed = Some(entry);
                 true
@@ -150,8 +168,7 @@ impl Queue {
     pub fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
         let mut state = self.state();
         if let Some(before) = before {
-            state.is_writing = false;
-            state.is_alone = before == 1 && state.waiting.is_empty();
+            state.end_group(before);
         }
         loop {
             if state.closed {
@@ -218,8 +235,7 @@ pub(super) struct EndOfTurn<'a>(pub &'a Queue);
 impl Drop for EndOfTurn<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.is_writing = false;
-        state.is_alone = state.waiting.is_empty();
+        state.end_group(1);
         let wanted = !state.waiting.is_empty() || !state.syncs.is_empty() || state.closed;
         drop(state);
         if wanted {

@@ -342,15 +342,15 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
         let appended = log.append(KIND, payload(round));
         led += usize::from(appended.is_led());
         written.push(payload(round));
-        match round % 4 {
+        match round % 8 {
             // Waited for, dropped, and behind another one that was dropped or is written by nobody yet.
-            0 | 1 => drop(appended.wait().expect("durable")),
-            2 => drop(appended),
+            0..=5 => drop(appended.wait().expect("durable")),
+            6 => drop(appended),
             _ => {
                 let behind = log.append(KIND, payload(round + 100));
                 written.push(payload(round + 100));
                 let waiting = thread::spawn(move || behind.wait());
-                if round % 8 == 3 {
+                if round % 16 == 7 {
                     drop(appended);
                 } else {
                     appended.wait().expect("durable");

@@ -19,6 +19,14 @@ pub(super) struct ColumnBuilder {
     rows: usize,
 }
 
+/// What a batch of a column needs: growing by halves would copy it several times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub rows: usize,
+    /// Of all texts or binaries.
+    pub bytes: usize,
+}
+
 #[derive(Debug)]
 enum Values {
     Binary(BinaryBuilder),
@@ -31,19 +39,28 @@ enum Values {
     String(StringBuilder),
 }
 
+impl Values {
+    fn new(edm: EdmType, Room { rows, bytes }: Room) -> Self {
+        match edm {
+            EdmType::Binary => Values::Binary(BinaryBuilder::with_capacity(rows, bytes)),
+            EdmType::Boolean => Values::Boolean(BooleanBuilder::with_capacity(rows)),
+            EdmType::DateTime => {
+                Values::DateTime(TimestampMicrosecondBuilder::with_capacity(rows).with_timezone("UTC"))
+            }
+            EdmType::Double => Values::Double(Float64Builder::with_capacity(rows)),
+            EdmType::Guid => Values::Guid(FixedSizeBinaryBuilder::with_capacity(rows, 16)),
+            EdmType::Int32 => Values::Int32(Int32Builder::with_capacity(rows)),
+            EdmType::Int64 => Values::Int64(Int64Builder::with_capacity(rows)),
+            EdmType::String => Values::String(StringBuilder::with_capacity(rows, bytes)),
+        }
+    }
+}
+
 impl ColumnBuilder {
-    pub fn new(column: &RunColumn) -> Self {
-        let values = match column.edm {
-            EdmType::Binary => Values::Binary(BinaryBuilder::new()),
-            EdmType::Boolean => Values::Boolean(BooleanBuilder::new()),
-            EdmType::DateTime => Values::DateTime(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
-            EdmType::Double => Values::Double(Float64Builder::new()),
-            EdmType::Guid => Values::Guid(FixedSizeBinaryBuilder::new(16)),
-            EdmType::Int32 => Values::Int32(Int32Builder::new()),
-            EdmType::Int64 => Values::Int64(Int64Builder::new()),
-            EdmType::String => Values::String(StringBuilder::new()),
-        };
-        Self { values, tick: column.tick.then(Int8Builder::new), rows: 0 }
+    /// `room` is what a batch is expected to need.
+    pub fn new(column: &RunColumn, room: Room) -> Self {
+        let tick = column.tick.then(|| Int8Builder::with_capacity(room.rows));
+        Self { values: Values::new(column.edm, room), tick, rows: 0 }
     }
 
     /// Sets the value of row `row`, which is not before the last one set. A value of another type is left out: the layout
@@ -76,21 +93,20 @@ impl ColumnBuilder {
         self.rows = row + 1;
     }
 
-    /// The arrays of `rows` rows (the value's, then the tick's), and a fresh start.
-    pub fn finish(&mut self, rows: usize) -> impl Iterator<Item = ArrayRef> {
+    /// The arrays of `rows` rows: the value's, then the tick's.
+    pub fn finish(mut self, rows: usize) -> impl Iterator<Item = ArrayRef> {
         self.fill(rows);
-        self.rows = 0;
-        let values: ArrayRef = match &mut self.values {
-            Values::Binary(b) => Arc::new(b.finish()),
-            Values::Boolean(b) => Arc::new(b.finish()),
-            Values::DateTime(b) => Arc::new(b.finish()),
-            Values::Double(b) => Arc::new(b.finish()),
-            Values::Guid(b) => Arc::new(b.finish()),
-            Values::Int32(b) => Arc::new(b.finish()),
-            Values::Int64(b) => Arc::new(b.finish()),
-            Values::String(b) => Arc::new(b.finish()),
+        let values: ArrayRef = match self.values {
+            Values::Binary(mut b) => Arc::new(b.finish()),
+            Values::Boolean(mut b) => Arc::new(b.finish()),
+            Values::DateTime(mut b) => Arc::new(b.finish()),
+            Values::Double(mut b) => Arc::new(b.finish()),
+            Values::Guid(mut b) => Arc::new(b.finish()),
+            Values::Int32(mut b) => Arc::new(b.finish()),
+            Values::Int64(mut b) => Arc::new(b.finish()),
+            Values::String(mut b) => Arc::new(b.finish()),
         };
-        std::iter::once(values).chain(self.tick.as_mut().map(|tick| Arc::new(tick.finish()) as ArrayRef))
+        std::iter::once(values).chain(self.tick.map(|mut tick| Arc::new(tick.finish()) as ArrayRef))
     }
 
     fn fill(&mut self, to: usize) {

@@ -1,13 +1,15 @@
 //! What the values of a column are like, gathered in one pass before a file is written.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
 
 use crate::model::{DateTime, EdmType, Value};
 use crate::rows::ValueRef;
 
 /// The same for every file, so that equal rows make equal files.
-pub(super) type ValueHasher = BuildHasherDefault<DefaultHasher>;
+pub(super) type ValueHasher = FixedState;
 
 /// Rows looked at to guess how many different values a column has.
 const SAMPLE_ROWS_MAX: u64 = 16 * 1024;
@@ -26,7 +28,7 @@ pub(super) struct ColumnStatistics {
     pub nan: bool,
     pub value_bytes: u64,
     bounds: Bounds,
-    sample: HashSet<u64>,
+    sample: HashSet<u64, ValueHasher>,
     sampled: u64,
 }
 
@@ -49,7 +51,7 @@ impl ColumnStatistics {
             nan: false,
             value_bytes: 0,
             bounds: Bounds::None,
-            sample: HashSet::new(),
+            sample: HashSet::default(),
             sampled: 0,
         }
     }

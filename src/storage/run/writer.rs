@@ -38,7 +38,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::checksums::Checksums;
-use super::column::ColumnBuilder;
+use super::column::{ColumnBuilder, Room};
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
 use super::live_rows::LiveRows;
 use super::other;
@@ -99,13 +99,16 @@ pub fn write_run<'r>(
     let written = (|| {
         let mut writer =
             ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
-        let mut batch = BatchBuilder::new(&survey, schema, options);
+        let mut begun: Option<BatchBuilder<'_>> = None;
         let mut groups = survey.row_group_ends.iter().peekable();
         for (position, row) in rows.enumerate() {
+            let rows_max = BATCH_ROWS.min(survey.rows as usize - position);
+            let batch = begun.get_or_insert_with(|| BatchBuilder::new(&survey, &schema, options, rows_max));
             batch.push(row);
             let group_ends = groups.next_if(|&&end| end == position + 1).is_some();
             if group_ends || batch.rows == BATCH_ROWS {
-                writer.write(&batch.finish()?)?;
+                let batch = begun.take().map(BatchBuilder::finish).transpose()?;
+                batch.map_or(Ok(()), |batch| writer.write(&batch))?;
             }
             if group_ends {
                 writer.flush()?;
@@ -174,7 +177,8 @@ pub fn batch_of<'r>(
 ) -> Result<(RunLayout, RecordBatch)> {
     let options = WriteOptions { names, column_ranks, timestamp: DateTime::MIN };
     let survey = Survey::take(rows.clone(), options);
-    let mut batch = BatchBuilder::new(&survey, survey.layout.schema(), options);
+    let schema = survey.layout.schema();
+    let mut batch = BatchBuilder::new(&survey, &schema, options, survey.rows as usize);
     rows.for_each(|row| batch.push(row));
     let batch = batch.finish().map_err(|error| Error::corrupt("recent writes", error))?;
     Ok((survey.layout, batch))
@@ -232,6 +236,8 @@ struct Survey<'r> {
     /// The first and the last one.
     bounds: Option<(RowRef<'r>, RowRef<'r>)>,
     encoded_bytes: u64,
+    /// Of all PartitionKeys, and of all RowKeys.
+    key_bytes: [u64; 2],
     rows: u64,
     partitions: u64,
     layout: RunLayout,
@@ -249,11 +255,14 @@ impl<'r> Survey<'r> {
         let mut other = false;
         let mut partition_rows: Vec<usize> = Vec::new();
         let mut partition: &[u8] = &[];
-        let mut encoded_bytes = 0;
+        let (mut encoded_bytes, mut key_bytes) = (0, [0; 2]);
         let mut bounds: Option<(RowRef<'r>, RowRef<'r>)> = None;
         for row in rows {
             bounds = Some((bounds.map_or(row, |(first, _)| first), row));
             encoded_bytes += row.encoded_bytes().len() as u64;
+            let partition_bytes = row.partition_bytes().len();
+            key_bytes[0] += partition_bytes as u64;
+            key_bytes[1] += (row.key_bytes().len() - partition_bytes - 1) as u64;
             match partition_rows.last_mut() {
                 Some(count) if row.partition_bytes() == partition => *count += 1,
                 _ => {
@@ -296,6 +305,7 @@ impl<'r> Survey<'r> {
         Self {
             bounds,
             encoded_bytes,
+            key_bytes,
             rows: partition_rows.iter().sum::<usize>() as u64,
             partitions: partition_rows.len() as u64,
             layout,
@@ -402,7 +412,7 @@ fn row_group_ends(partition_rows: &[usize]) -> Vec<usize> {
 /// Rows on their way into a batch.
 struct BatchBuilder<'a> {
     survey: &'a Survey<'a>,
-    schema: SchemaRef,
+    schema: &'a SchemaRef,
     options: WriteOptions<'a>,
     rows: usize,
     partition: StringBuilder,
@@ -415,17 +425,27 @@ struct BatchBuilder<'a> {
 }
 
 impl<'a> BatchBuilder<'a> {
-    fn new(survey: &'a Survey<'a>, schema: SchemaRef, options: WriteOptions<'a>) -> Self {
+    /// For at most so many rows, with room for them.
+    fn new(survey: &'a Survey<'a>, schema: &'a SchemaRef, options: WriteOptions<'a>, rows_max: usize) -> Self {
+        // Some batches have a little more than others; what is not used is not touched either.
+        let room = |bytes: u64| {
+            let bytes = bytes as usize / (survey.rows as usize).max(1) * rows_max;
+            Room { rows: rows_max, bytes: bytes + bytes / 8 + PAGE_ROWS }
+        };
+        let key = |bytes: u64| StringBuilder::with_capacity(rows_max, room(bytes).bytes);
+        let columns = survey.layout.columns.iter().zip(&survey.statistics);
         Self {
             survey,
             schema,
             options,
             rows: 0,
-            partition: StringBuilder::new(),
-            row: StringBuilder::new(),
-            timestamp: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
-            tick: Int8Builder::new(),
-            columns: survey.layout.columns.iter().map(ColumnBuilder::new).collect(),
+            partition: key(survey.key_bytes[0]),
+            row: key(survey.key_bytes[1]),
+            timestamp: TimestampMicrosecondBuilder::with_capacity(rows_max).with_timezone("UTC"),
+            tick: Int8Builder::with_capacity(rows_max),
+            columns: columns
+                .map(|(column, statistics)| ColumnBuilder::new(column, room(statistics.value_bytes)))
+                .collect(),
             other: survey.layout.other.then(BinaryBuilder::new),
             other_value: Vec::new(),
         }
@@ -455,18 +475,15 @@ impl<'a> BatchBuilder<'a> {
         self.rows += 1;
     }
 
-    fn finish(&mut self) -> parquet::errors::Result<RecordBatch> {
+    fn finish(mut self) -> parquet::errors::Result<RecordBatch> {
         let mut arrays: Vec<ArrayRef> = vec![
             Arc::new(self.partition.finish()),
             Arc::new(self.row.finish()),
             Arc::new(self.timestamp.finish()),
             Arc::new(self.tick.finish()),
         ];
-        for column in &mut self.columns {
-            arrays.extend(column.finish(self.rows));
-        }
+        arrays.extend(self.columns.into_iter().flat_map(|column| column.finish(self.rows)));
         arrays.extend(self.other.as_mut().map(|other| Arc::new(other.finish()) as ArrayRef));
-        self.rows = 0;
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
+        Ok(RecordBatch::try_new(Arc::clone(self.schema), arrays)?)
     }
 }

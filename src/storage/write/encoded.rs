@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::operation::{Change, Content, Operation};
-use super::payload::TableWrites;
+use super::payload::{TableWriter, TableWrites};
 use crate::model::{DateTime, EdmType, Entity, KeyRef, Rejected};
 use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use crate::storage::delta::{Locations, TableDelta, Version};
@@ -136,6 +136,7 @@ impl EncodedTable {
 struct Encoder {
     names: Arc<PropertyNames>,
     rows: Rows,
+    writes: TableWriter,
     operations: Vec<(usize, bool)>,
     kinds: Kinds,
     /// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
@@ -145,8 +146,8 @@ struct Encoder {
 impl Encoder {
     fn new(names: Arc<PropertyNames>, count: usize) -> Self {
         let rows = Rows::with_capacity(count, count * ROW_BYTES_EXPECTED);
-        let operations = Vec::with_capacity(count);
-        Self { names, rows, operations, kinds: Kinds::default(), last_names: Vec::new() }
+        let (writes, operations) = (TableWriter::new(count), Vec::with_capacity(count));
+        Self { names, rows, writes, operations, kinds: Kinds::default(), last_names: Vec::new() }
     }
 
     /// Appends what an operation makes of the current version.
@@ -155,6 +156,7 @@ impl Encoder {
         let (set, base) = match (&operation.change, current) {
             (Change::Delete, _) => {
                 self.operations.push((place, true));
+                self.writes.delete(key);
                 return self.rows.push(&self.names, key, None, std::iter::empty());
             }
             (Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set), _) => (set, None),
@@ -182,6 +184,7 @@ impl Encoder {
         for (nth, (id, value)) in properties.iter().enumerate() {
             self.kinds.meet(nth, (*id, value.edm_type()));
         }
+        self.writes.write(key, properties.iter().copied());
         self.rows.push(&self.names, key, Some(DateTime::MIN), properties.iter().copied())
     }
 
@@ -207,9 +210,8 @@ impl Encoder {
     }
 
     fn finish(self, table: u64) -> EncodedTable {
-        let Self { names, rows, operations, kinds, .. } = self;
-        let deleted = operations.iter().map(|(_, is_deleted)| *is_deleted);
-        let writes = TableWrites::encode(table, &names, rows.iter().zip(deleted));
+        let Self { names, rows, writes, operations, kinds, .. } = self;
+        let writes = writes.finish(table, &names);
         EncodedTable { names, rows, operations, kinds: kinds.met, writes }
     }
 }

@@ -18,12 +18,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::{DateTime, EdmType, KeyRef};
-use crate::rows::{EncodedRow, PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+use crate::rows::{EncodedRow, PropertyId, PropertyNames, Rows, ValueRef};
 use crate::storage::catalog::Edit;
 use crate::storage::delta::{Locations, Version};
 
 const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;
+
+/// What is reserved for one write.
+const WRITE_BYTES_EXPECTED: usize = 128;
 
 /// Writes to one table as they lie in a record, ready but for their Timestamp.
 #[derive(Debug, Default)]
@@ -35,57 +38,80 @@ pub struct TableWrites {
     timestamps_at: Vec<usize>,
 }
 
-impl TableWrites {
-    /// Rows with their Timestamps; of those that are deleted the key counts alone.
-    pub fn encode<'r>(
-        table: u64,
-        names: &PropertyNames,
-        rows: impl ExactSizeIterator<Item = (RowRef<'r>, bool)>,
-    ) -> Self {
-        let count = rows.len();
-        let mut places: HashMap<PropertyId, u32> = HashMap::new();
-        let mut ids = Vec::new();
-        let mut writes = Vec::with_capacity(count * 128);
-        let mut timestamps_at = Vec::with_capacity(count);
-        for (row, is_deleted) in rows {
-            let KeyRef { partition, row: row_key } = row.key();
-            put_text(&mut writes, partition);
-            put_text(&mut writes, row_key);
-            if is_deleted {
-                writes.push(DELETED);
-                continue;
-            }
-            writes.push(WRITTEN);
-            timestamps_at.push(writes.len());
-            writes.extend_from_slice(&row.timestamp().unwrap_or(DateTime::MIN).ticks().to_le_bytes());
-            let count_at = writes.len();
-            let mut count: u16 = 0;
-            writes.extend_from_slice(&count.to_le_bytes());
-            for (nth, (id, value)) in row.properties().enumerate() {
-                // Entities of one write are mostly alike.
-                let place = match ids.get(nth) == Some(&id) {
-                    true => nth as u32,
-                    false => *places.entry(id).or_insert_with(|| {
-                        ids.push(id);
-                        ids.len() as u32 - 1
-                    }),
-                };
-                writes.extend_from_slice(&place.to_le_bytes());
-                put_value(&mut writes, value);
-                count += 1;
-            }
-            writes[count_at..count_at + 2].copy_from_slice(&count.to_le_bytes());
+/// Writes to one table on their way into a record.
+#[derive(Debug)]
+pub struct TableWriter {
+    writes: Vec<u8>,
+    count: usize,
+    timestamps_at: Vec<usize>,
+    /// Names that occur, and their places among them.
+    names: Vec<PropertyId>,
+    places: HashMap<PropertyId, u32>,
+}
+
+impl TableWriter {
+    /// For about so many writes.
+    pub fn new(count: usize) -> Self {
+        Self {
+            writes: Vec::with_capacity(count * WRITE_BYTES_EXPECTED),
+            count: 0,
+            timestamps_at: Vec::with_capacity(count),
+            names: Vec::new(),
+            places: HashMap::new(),
         }
-        let mut head = Vec::with_capacity(16 + ids.len() * 24);
-        head.extend_from_slice(&table.to_le_bytes());
-        put_u32(&mut head, ids.len());
-        for id in ids {
-            put_text(&mut head, &names.name(id));
-        }
-        put_u32(&mut head, count);
-        Self { head, writes, timestamps_at }
     }
 
+    pub fn delete(&mut self, key: KeyRef<'_>) {
+        self.begin(key);
+        self.writes.push(DELETED);
+    }
+
+    /// Adds an entity with a Timestamp to come.
+    pub fn write<'v>(
+        &mut self,
+        key: KeyRef<'_>,
+        properties: impl ExactSizeIterator<Item = (PropertyId, ValueRef<'v>)>,
+    ) {
+        self.begin(key);
+        self.writes.push(WRITTEN);
+        self.timestamps_at.push(self.writes.len());
+        self.writes.extend_from_slice(&DateTime::MIN.ticks().to_le_bytes());
+        // Bounded by the rules of the data model.
+        self.writes.extend_from_slice(&(properties.len() as u16).to_le_bytes());
+        for (nth, (id, value)) in properties.enumerate() {
+            // Entities of one write are mostly alike.
+            let place = match self.names.get(nth) == Some(&id) {
+                true => nth as u32,
+                false => *self.places.entry(id).or_insert_with(|| {
+                    self.names.push(id);
+                    self.names.len() as u32 - 1
+                }),
+            };
+            self.writes.extend_from_slice(&place.to_le_bytes());
+            put_value(&mut self.writes, value);
+        }
+    }
+
+    fn begin(&mut self, key: KeyRef<'_>) {
+        self.count += 1;
+        put_text(&mut self.writes, key.partition);
+        put_text(&mut self.writes, key.row);
+    }
+
+    /// The writes to the table of this id, whose properties have these names.
+    pub fn finish(self, table: u64, names: &PropertyNames) -> TableWrites {
+        let mut head = Vec::with_capacity(16 + self.names.len() * 24);
+        head.extend_from_slice(&table.to_le_bytes());
+        put_u32(&mut head, self.names.len());
+        for id in self.names {
+            put_text(&mut head, &names.name(id));
+        }
+        put_u32(&mut head, self.count);
+        TableWrites { head, writes: self.writes, timestamps_at: self.timestamps_at }
+    }
+}
+
+impl TableWrites {
     /// Gives all writes that delete nothing this Timestamp.
     pub fn set_timestamps(&mut self, timestamp: DateTime) {
         let ticks = timestamp.ticks().to_le_bytes();

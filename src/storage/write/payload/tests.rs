@@ -19,9 +19,9 @@ fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
         rows.push(names, KeyRef { partition, row }, at, properties.iter().copied()).expect("a row");
     };
     push("p", "1", Some(DateTime::from_ticks(17)), &properties);
-    push("p", "", Some(DateTime::MAX), &[]);
+    push("p", "", Some(DateTime::from_ticks(17)), &[]);
     push("", "gone", None, &[]);
-    push("p", "2", Some(DateTime::from_ticks(-1)), &properties[3..4]);
+    push("p", "2", Some(DateTime::from_ticks(17)), &properties[3..4]);
     let version = |(place, row)| match place {
         2 => Version::deleted(row, Locations::unknown()),
         _ => Version::written(row, Locations::unknown()),
@@ -30,12 +30,16 @@ fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
 }
 
 fn writes(table: u64, names: &PropertyNames, versions: &[Arc<Version>]) -> TableWrites {
-    let mut rows = Rows::new();
+    let mut writer = TableWriter::new(versions.len());
     for version in versions {
-        let properties = version.row().into_iter().flat_map(|row| row.properties());
-        rows.push(names, version.key(), version.timestamp(), properties).expect("a row");
+        match version.row() {
+            Some(row) => writer.write(version.key(), row.properties().collect::<Vec<_>>().into_iter()),
+            None => writer.delete(version.key()),
+        }
     }
-    TableWrites::encode(table, names, rows.iter().zip(versions.iter().map(|version| version.is_deleted())))
+    let mut writes = writer.finish(table, names);
+    writes.set_timestamps(DateTime::from_ticks(17));
+    writes
 }
 
 fn content(version: &Version, names: &PropertyNames) -> (Key, Option<Entity>) {
