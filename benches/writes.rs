@@ -74,16 +74,26 @@ fn partition(number: u64) -> String {
 }
 
 fn entity(number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
-    entity_of(&partition(number), number, place)
+    Names::new().entity(&partition(number), number, place)
 }
 
-fn entity_of(partition: &str, number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
-    let key = Key::new(partition, format!("{number:012}-{place:03}"));
-    let builder = EntityBuilder::new(key)
-        .property("Amount", number as i32)
-        .property("Status", "waiting for the next step of its life")
-        .property("Score", number as f64 / 7.0);
-    Ok(builder.build()?)
+/// Names of the properties, which the entities of a group share.
+struct Names([Arc<str>; 3]);
+
+impl Names {
+    fn new() -> Self {
+        Self(["Amount", "Status", "Score"].map(Arc::from))
+    }
+
+    fn entity(&self, partition: &str, number: u64, place: usize) -> Result<rowkey::model::Entity, Failure> {
+        let key = Key::new(partition, format!("{number:012}-{place:03}"));
+        let [amount, status, score] = self.0.clone();
+        let builder = EntityBuilder::new(key)
+            .property(amount, number as i32)
+            .property(status, "waiting for the next step of its life")
+            .property(score, number as f64 / 7.0);
+        Ok(builder.build()?)
+    }
 }
 
 #[tokio::main]
@@ -163,9 +173,9 @@ async fn in_process(folder: &str, run: &Run) -> Result<(), Failure> {
                             }
                             Work::Group | Work::Rows => {
                                 let number = numbers.next();
-                                let pk = partition(number);
-                                let group =
-                                    (1..=GROUP).map(|place| entity_of(&pk, number, place).map(EntityOperation::Insert));
+                                let (names, pk) = (Names::new(), partition(number));
+                                let entity = |place| names.entity(&pk, number, place).map(EntityOperation::Insert);
+                                let group = (1..=GROUP).map(entity);
                                 table.batch(&group.collect::<Result<Vec<_>, _>>()?).await?;
                             }
                         }

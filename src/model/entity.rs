@@ -108,7 +108,8 @@ impl EntityBuilder {
         self
     }
 
-    /// Adds a property. The order does not matter; a name given twice is refused by [`EntityBuilder::build`].
+    /// Adds a property. The order does not matter; a name given twice is refused by [`EntityBuilder::build`]. Whoever builds many entities
+    /// keeps the names as `Arc<str>` and gives clones: a `&str` is copied each time.
     pub fn property(mut self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         self.properties.push((name.into(), value.into()));
         self

@@ -36,8 +36,18 @@ pub struct Layer {
     /// By newer layer: the places of the versions that it hides.
     hidden: Mutex<Vec<Hidden>>,
     batch: OnceLock<LayerBatch>,
+    found: OnceLock<Found>,
     /// By number of the file: its rows that these versions take the place of.
     replaced: Mutex<HashMap<u64, Arc<RoaringBitmap>>>,
+}
+
+/// What those who wrote the versions have found in files.
+#[derive(Debug)]
+struct Found {
+    /// All is known about files with smaller numbers.
+    known_below: u64,
+    /// By number of the file.
+    rows: HashMap<u64, Arc<RoaringBitmap>>,
 }
 
 /// What one newer layer hides of another.
@@ -140,6 +150,10 @@ impl Layer {
         if let Some(known) = self.known(run.id) {
             return Ok(known);
         }
+        let found = self.found();
+        if run.id < found.known_below {
+            return Ok(found.rows.get(&run.id).cloned().unwrap_or_default());
+        }
         let from = self.versions.partition_point(|version| version.key() < run.first.as_ref());
         let to = self.versions.partition_point(|version| version.key() <= run.last.as_ref());
         let mut rows = RoaringBitmap::new();
@@ -160,6 +174,22 @@ impl Layer {
         let rows = Arc::new(rows);
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).insert(run.id, Arc::clone(&rows));
         Ok(rows)
+    }
+
+    fn found(&self) -> &Found {
+        self.found.get_or_init(|| {
+            let mut known_below = u64::MAX;
+            let mut rows: HashMap<u64, RoaringBitmap> = HashMap::new();
+            for version in &self.versions {
+                version.with_locations(|locations| {
+                    known_below = known_below.min(locations.known_below());
+                    for (file, row) in locations.rows() {
+                        rows.entry(file).or_default().insert(row);
+                    }
+                });
+            }
+            Found { known_below, rows: rows.into_iter().map(|(file, rows)| (file, Arc::new(rows))).collect() }
+        })
     }
 
     fn known(&self, file: u64) -> Option<Arc<RoaringBitmap>> {

@@ -29,6 +29,16 @@ impl Locations {
         looked.or_else(|| (file < self.known_below).then_some(None))
     }
 
+    /// All is known about files with smaller numbers than this, for good.
+    pub fn known_below(&self) -> u64 {
+        self.known_below
+    }
+
+    /// Rows that were found, each with the number of its file.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.looked.iter().filter_map(|&(file, row)| Some((file, row?)))
+    }
+
     /// Adds what a look into one file has found.
     pub fn add(&mut self, file: u64, row: Option<u32>) {
         if self.row_in(file).is_none() {

@@ -82,7 +82,7 @@ struct Folded {
 
 /// A fold of fewer versions is done before another thread has begun.
 const PARALLEL_VERSIONS_MIN: usize = 16 * 1024;
-/// Range partitions folded at a time, at most: each has a row group in memory.
+/// Range partitions folded at a time, at most: each has a row group in memory. Half of the processors are for those who write meanwhile.
 const THREADS_MAX: usize = 4;
 
 impl Fold<'_> {
@@ -134,7 +134,7 @@ impl Fold<'_> {
         let busy = content.places.iter().filter(|places| !places.is_empty()).count();
         let threads = match content.layer.versions().len() < PARALLEL_VERSIONS_MIN {
             true => 1,
-            false => available_parallelism().map_or(1, NonZero::get).min(busy).clamp(1, THREADS_MAX),
+            false => (available_parallelism().map_or(1, NonZero::get) / 2).min(busy).clamp(1, THREADS_MAX),
         };
         let next = AtomicUsize::new(0);
         let work = || {

@@ -119,6 +119,7 @@ impl Head {
                 let table = self.catalog.table_by_id(operation.table);
                 let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
                 let locations = Locations::found(manifest.newest_file_id() + 1, None);
+                let manifest = Arc::new(manifest);
                 found.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
             }
         }

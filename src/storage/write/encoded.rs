@@ -135,29 +135,31 @@ impl EncodedTable {
 /// Encodes the operations on one table.
 struct Encoder {
     names: Arc<PropertyNames>,
-    rows: Rows,
-    writes: TableWriter,
+    last_names: LastNames,
+    output: Output,
     operations: Vec<(usize, bool)>,
-    kinds: Kinds,
-    /// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
-    last_names: Vec<(Arc<str>, PropertyId)>,
 }
 
 impl Encoder {
     fn new(names: Arc<PropertyNames>, count: usize) -> Self {
         let rows = Rows::with_capacity(count, count * ROW_BYTES_EXPECTED);
-        let (writes, operations) = (TableWriter::new(count), Vec::with_capacity(count));
-        Self { names, rows, writes, operations, kinds: Kinds::default(), last_names: Vec::new() }
+        Self {
+            names,
+            last_names: LastNames::default(),
+            output: Output { rows, writes: TableWriter::new(count), kinds: Kinds::default() },
+            operations: Vec::with_capacity(count),
+        }
     }
 
     /// Appends what an operation makes of the current version.
     fn push(&mut self, place: usize, operation: &Operation<'_>, current: &Current<'_>) -> Result<(), Rejected> {
+        let Self { names, last_names, output, operations } = self;
         let key = operation.key.as_ref().as_ref();
+        operations.push((place, matches!(operation.change, Change::Delete)));
         let (set, base) = match (&operation.change, current) {
             (Change::Delete, _) => {
-                self.operations.push((place, true));
-                self.writes.delete(key);
-                return self.rows.push(&self.names, key, None, std::iter::empty());
+                output.writes.delete(key);
+                return output.rows.push(names, key, None, std::iter::empty());
             }
             (Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set), _) => (set, None),
             (Change::Merge(set) | Change::InsertOrMerge(set), Current::Absent) => (set, None),
@@ -165,54 +167,80 @@ impl Encoder {
                 (set, version.row().map(|row| row.properties().collect::<Vec<_>>()))
             }
             (Change::Merge(set) | Change::InsertOrMerge(set), Current::Stored(entity)) => {
-                let names = &self.names;
                 let stored = entity.properties().map(|(name, value)| (names.intern(name), ValueRef::from(value)));
                 (set, Some(stored.collect()))
             }
         };
-        let mut properties = self.numbered(set)?;
-        if let Some(mut base) = base {
-            base.retain(|(id, _)| properties.iter().all(|(changed, _)| changed != id));
-            base.append(&mut properties);
-            properties = base;
-        }
-        self.operations.push((place, false));
-        self.write(key, &properties)
-    }
-
-    fn write(&mut self, key: KeyRef<'_>, properties: &[(PropertyId, ValueRef<'_>)]) -> Result<(), Rejected> {
-        for (nth, (id, value)) in properties.iter().enumerate() {
-            self.kinds.meet(nth, (*id, value.edm_type()));
-        }
-        self.writes.write(key, properties.iter().copied());
-        self.rows.push(&self.names, key, Some(DateTime::MIN), properties.iter().copied())
-    }
-
-    /// Properties with their numbers; names and values are checked.
-    fn numbered<'v>(&mut self, properties: &'v Content<'_>) -> Result<Vec<(PropertyId, ValueRef<'v>)>, Rejected> {
-        let mut numbered = Vec::with_capacity(properties.len());
-        for (nth, (name, value)) in properties.iter().enumerate() {
-            value.validate(name)?;
-            let id = match self.last_names.get(nth).filter(|(last, _)| last == name) {
-                Some((_, id)) => *id,
-                None => {
-                    let id = self.names.accept(name)?;
-                    self.last_names.truncate(nth);
-                    if self.last_names.len() == nth {
-                        self.last_names.push((Arc::clone(name), id));
-                    }
-                    id
-                }
-            };
-            numbered.push((id, ValueRef::from(value)));
-        }
-        Ok(numbered)
+        let numbered = last_names.numbered(set, names);
+        let Some(mut merged) = base else { return output.write(names, key, numbered) };
+        let changed = numbered.collect::<Result<Vec<_>, _>>()?;
+        merged.retain(|(id, _)| changed.iter().all(|(changed, _)| changed != id));
+        merged.extend(changed);
+        output.write(names, key, merged.into_iter().map(Ok))
     }
 
     fn finish(self, table: u64) -> EncodedTable {
-        let Self { names, rows, writes, operations, kinds, .. } = self;
+        let Self { names, output: Output { rows, writes, kinds }, operations, .. } = self;
         let writes = writes.finish(table, &names);
         EncodedTable { names, rows, operations, kinds: kinds.met, writes }
+    }
+}
+
+/// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
+#[derive(Default)]
+struct LastNames(Vec<(Arc<str>, PropertyId)>);
+
+impl LastNames {
+    /// Properties with their numbers; names and values are checked.
+    fn numbered<'v>(
+        &mut self,
+        properties: &'v Content<'_>,
+        names: &PropertyNames,
+    ) -> impl ExactSizeIterator<Item = Result<(PropertyId, ValueRef<'v>), Rejected>> {
+        properties.iter().enumerate().map(move |(nth, (name, value))| {
+            value.validate(name)?;
+            Ok((self.number(nth, name, names)?, ValueRef::from(value)))
+        })
+    }
+
+    fn number(&mut self, nth: usize, name: &Arc<str>, names: &PropertyNames) -> Result<PropertyId, Rejected> {
+        if let Some((_, id)) = self.0.get(nth).filter(|(last, _)| last == name) {
+            return Ok(*id);
+        }
+        let id = names.accept(name)?;
+        self.0.truncate(nth);
+        if self.0.len() == nth {
+            self.0.push((Arc::clone(name), id));
+        }
+        Ok(id)
+    }
+}
+
+/// What becomes of entities.
+struct Output {
+    rows: Rows,
+    writes: TableWriter,
+    kinds: Kinds,
+}
+
+impl Output {
+    /// Adds an entity; one that breaks a rule leaves writes behind that must not reach the log.
+    fn write<'v>(
+        &mut self,
+        names: &PropertyNames,
+        key: KeyRef<'_>,
+        properties: impl ExactSizeIterator<Item = Result<(PropertyId, ValueRef<'v>), Rejected>>,
+    ) -> Result<(), Rejected> {
+        let mut row = self.rows.builder(names);
+        row.begin();
+        self.writes.begin_entity(key, properties.len());
+        for (nth, property) in properties.enumerate() {
+            let (id, value) = property?;
+            self.kinds.meet(nth, (id, value.edm_type()));
+            row.set(id, value);
+            self.writes.property(nth, id, value);
+        }
+        row.finish(key.partition, key.row, Some(DateTime::MIN))
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) struct Found {
 
 /// What run files hold for a key, by one manifest.
 pub(super) struct Stored {
-    pub manifest: Manifest,
+    /// Shared by the operations of one write alone: writers would wait for each other to count those who hold that of the table.
+    pub manifest: Arc<Manifest>,
     /// There is no recent version up to this sequence number.
     pub sequence: u64,
     pub entity: Option<Arc<Entity>>,
@@ -33,6 +34,7 @@ pub(super) struct Stored {
 /// The table that operations are looked up in.
 struct Search {
     table: TableSnapshot,
+    manifest: Arc<Manifest>,
     /// All its files have smaller numbers.
     files_below: u64,
     gaps: Gaps,
@@ -93,6 +95,7 @@ impl Store {
                 (Some(search), Some(_)) if search.table.table.id == operation.table => last.insert(search),
                 (_, Some(table)) => last.insert(Search {
                     table: snapshot.table_snapshot(table),
+                    manifest: Arc::new(table.manifest.clone()),
                     files_below: table.manifest.newest_file_id() + 1,
                     gaps: Gaps::default(),
                     recent_gap: RecentGap::default(),
@@ -106,7 +109,7 @@ impl Store {
             let stored = search.table.find_in_files(self.files(), key_ref, hash, &mut search.gaps).await?;
             let place = stored.as_ref().map(|&(_, file, row)| (file, row));
             let stored = Stored {
-                manifest: search.table.table.manifest.clone(),
+                manifest: Arc::clone(&search.manifest),
                 sequence: snapshot.sequence,
                 entity: stored.map(|(entity, ..)| entity),
                 locations: Locations::found(search.files_below, place),

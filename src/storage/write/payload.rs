@@ -66,30 +66,28 @@ impl TableWriter {
         self.writes.push(DELETED);
     }
 
-    /// Adds an entity with a Timestamp to come.
-    pub fn write<'v>(
-        &mut self,
-        key: KeyRef<'_>,
-        properties: impl ExactSizeIterator<Item = (PropertyId, ValueRef<'v>)>,
-    ) {
+    /// Begins an entity with a Timestamp to come and so many properties, each of which follows.
+    pub fn begin_entity(&mut self, key: KeyRef<'_>, properties: usize) {
         self.begin(key);
         self.writes.push(WRITTEN);
         self.timestamps_at.push(self.writes.len());
         self.writes.extend_from_slice(&DateTime::MIN.ticks().to_le_bytes());
         // Bounded by the rules of the data model.
-        self.writes.extend_from_slice(&(properties.len() as u16).to_le_bytes());
-        for (nth, (id, value)) in properties.enumerate() {
-            // Entities of one write are mostly alike.
-            let place = match self.names.get(nth) == Some(&id) {
-                true => nth as u32,
-                false => *self.places.entry(id).or_insert_with(|| {
-                    self.names.push(id);
-                    self.names.len() as u32 - 1
-                }),
-            };
-            self.writes.extend_from_slice(&place.to_le_bytes());
-            put_value(&mut self.writes, value);
-        }
+        self.writes.extend_from_slice(&(properties as u16).to_le_bytes());
+    }
+
+    /// Adds the `nth` property of the entity begun.
+    pub fn property(&mut self, nth: usize, id: PropertyId, value: ValueRef<'_>) {
+        // Entities of one write are mostly alike.
+        let place = match self.names.get(nth) == Some(&id) {
+            true => nth as u32,
+            false => *self.places.entry(id).or_insert_with(|| {
+                self.names.push(id);
+                self.names.len() as u32 - 1
+            }),
+        };
+        self.writes.extend_from_slice(&place.to_le_bytes());
+        put_value(&mut self.writes, value);
     }
 
     fn begin(&mut self, key: KeyRef<'_>) {

@@ -33,7 +33,10 @@ fn writes(table: u64, names: &PropertyNames, versions: &[Arc<Version>]) -> Table
     let mut writer = TableWriter::new(versions.len());
     for version in versions {
         match version.row() {
-            Some(row) => writer.write(version.key(), row.properties().collect::<Vec<_>>().into_iter()),
+            Some(row) => {
+                writer.begin_entity(version.key(), row.properties().count());
+                row.properties().enumerate().for_each(|(nth, (id, value))| writer.property(nth, id, value));
+            }
             None => writer.delete(version.key()),
         }
     }
