@@ -191,14 +191,23 @@ impl TableSnapshot {
         gaps: &mut Gaps,
     ) -> Result<Option<(Arc<Entity>, u64, u32)>> {
         let range = self.table.manifest.range_of(key);
-        if gaps.common.as_ref().is_some_and(|common| common.holds(range, key)) {
+        if gaps.common_holds(range, key) {
             return Ok(None);
         }
         let files_of_range = &self.table.manifest.ranges()[range].files;
-        // A filter tells nothing of the keys around one.
+        // Where files know their keys, a look for one key is quicker than one for the keys around it.
         let filtered = files_of_range.iter().any(|run| run.keys.are_known());
-        let mut common = (!filtered).then(|| CommonGap { range, from: key.to_key(), to: None });
-        for run in files_of_range.iter().filter(|run| run.keys.may_hold(hash)) {
+        let is_worth_it = !filtered || gaps.may_be_of_use();
+        let mut common = is_worth_it.then(|| CommonGap { range, from: key.to_key(), to: None });
+        for run in files_of_range {
+            if !run.keys.may_hold(hash) {
+                match common.as_ref().and_then(|_| run.keys.next_behind(key)) {
+                    Some(Some(next)) => common.iter_mut().for_each(|common| common.ends_before(next)),
+                    Some(None) => {}
+                    None => common = None,
+                }
+                continue;
+            }
             if !run.spans(key) {
                 if key < run.first.as_ref()
                     && let Some(common) = &mut common
@@ -219,7 +228,7 @@ impl TableSnapshot {
                 _ => common = None,
             }
         }
-        gaps.common = common;
+        gaps.looked(common);
         Ok(None)
     }
 }
@@ -230,7 +239,14 @@ impl TableSnapshot {
 pub struct Gaps {
     files: Vec<(u64, Option<Gap>)>,
     common: Option<CommonGap>,
+    /// Keys in it since it was found.
+    hits: usize,
+    has_looked: bool,
+    is_of_no_use: bool,
 }
+
+/// A common gap that spares fewer looks is not worth finding.
+const COMMON_GAP_HITS_MIN: usize = 8;
 
 /// Keys of a range partition that no file of it has.
 #[derive(Debug)]
@@ -254,6 +270,23 @@ impl CommonGap {
 }
 
 impl Gaps {
+    fn common_holds(&mut self, range: usize, key: KeyRef<'_>) -> bool {
+        let Some(common) = &self.common else { return false };
+        let holds = common.holds(range, key);
+        self.hits += usize::from(holds);
+        self.is_of_no_use |= !holds && self.hits < COMMON_GAP_HITS_MIN;
+        holds
+    }
+
+    /// Whether there have been keys before, and none of their gaps has turned out to be small.
+    fn may_be_of_use(&self) -> bool {
+        self.has_looked && !self.is_of_no_use
+    }
+
+    fn looked(&mut self, common: Option<CommonGap>) {
+        (self.common, self.hits, self.has_looked) = (common, 0, true);
+    }
+
     /// The last gap in a file, by its number.
     fn of(&mut self, file: u64) -> &mut Option<Gap> {
         let at = self.files.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {

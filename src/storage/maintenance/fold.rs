@@ -216,7 +216,9 @@ impl Fold<'_> {
         let versions = &content.layer.versions()[places.clone()];
         let rows = versions.iter().filter_map(|version| version.row());
         let file = write_run(self.store.files().store(), &path, id, rows, options)?;
-        let keys = KnownKeys::of(content.layer.hashes()[places].iter().copied());
+        let hashes = content.layer.hashes()[places].iter().copied();
+        let live = versions.iter().filter(|version| !version.is_deleted());
+        let keys = KnownKeys::of(hashes, live.map(|version| version.key()));
         let file = Arc::new(RunFile { keys, ..file });
         self.written().push(Arc::clone(&file));
         Ok(file)

@@ -6,6 +6,7 @@
 
 mod checksums;
 mod column;
+mod known_keys;
 mod layout;
 mod live_rows;
 mod open;
@@ -18,12 +19,13 @@ mod statistics;
 mod to_rows;
 mod writer;
 
+pub use known_keys::KnownKeys;
 pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use live_rows::LiveRows;
 pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use recount::Recount;
-pub use run_file::{ColumnSummary, KnownKeys, RunFile};
+pub use run_file::{ColumnSummary, RunFile};
 pub use to_rows::EntityColumns;
 pub use writer::{WriteOptions, batch_of, column_ranks, write_run};

@@ -6,10 +6,10 @@ use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
 use super::checksums::Checksums;
+use super::known_keys::KnownKeys;
 use super::layout::{RunColumn, RunLayout};
 use super::live_rows::LiveRows;
 use crate::model::{Key, KeyRef};
-use crate::storage::key_filter::{KeyFilter, KeyHash};
 
 /// Encoded bytes for one byte of a file, roughly.
 const ENCODED_PER_STORED: u64 = 3;
@@ -73,35 +73,6 @@ impl Holders {
 
 /// Who holds a file says nothing of what is in it.
 impl PartialEq for Holders {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-/// Keys that a file may hold, if the process has seen them: of files that it has folded itself. Many of those may lie beside each other
-/// while writes come fast, and every new key would have to be looked for in each.
-#[derive(Debug, Clone, Default)]
-pub struct KnownKeys(Option<Arc<KeyFilter>>);
-
-impl KnownKeys {
-    pub fn of(hashes: impl ExactSizeIterator<Item = KeyHash>) -> Self {
-        let filter = KeyFilter::with_room_for(hashes.len());
-        hashes.for_each(|hash| filter.add(hash));
-        Self(Some(Arc::new(filter)))
-    }
-
-    pub fn are_known(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// False only if the file does not hold the key of this hash, masked or not.
-    pub fn may_hold(&self, hash: KeyHash) -> bool {
-        self.0.as_ref().is_none_or(|filter| filter.may_hold(hash))
-    }
-}
-
-/// What is known of a file says nothing of what is in it.
-impl PartialEq for KnownKeys {
     fn eq(&self, _: &Self) -> bool {
         true
     }

@@ -39,10 +39,11 @@ use parquet::schema::types::ColumnPath;
 
 use super::checksums::Checksums;
 use super::column::{ColumnBuilder, Room};
+use super::known_keys::KnownKeys;
 use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
 use super::live_rows::LiveRows;
 use super::other;
-use super::run_file::{ColumnSummary, Holders, KnownKeys, RunFile};
+use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::files::{self, FileStore, Publication};
 use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
