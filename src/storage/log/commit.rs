@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::checkpoint::Checkpoints;
 use super::error::{Error, Result};
-use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue};
+use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue, Turn};
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES};
@@ -133,9 +133,9 @@ impl Log {
         } else if entry.payload.len() > PAYLOAD_BYTES_MAX {
             let bytes = entry.payload.len() as u64;
             entry.answer(Err(Error::TooLong { bytes, bytes_max: PAYLOAD_BYTES_MAX as u64 }));
-        } else if self.queue.push(entry) {
-            let lead = Lead { queue: Arc::clone(&self.queue), writing: Arc::clone(&self.writing), begun: false };
-            return Appended { lead: Some(lead), answer };
+        } else if let Turn::Caller { gives_way } = self.queue.push(entry) {
+            let (queue, writing) = (Arc::clone(&self.queue), Arc::clone(&self.writing));
+            return Appended { lead: Some(Lead { queue, writing, gives_way, begun: false }), answer };
         }
         Appended { lead: None, answer }
     }
@@ -259,11 +259,14 @@ impl Future for Appended {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(lead) = self.lead.take() {
+            let gives_way = lead.gives_way;
             lead.write();
-            // The answer is there. But this thread was blocked, and what else waits for it goes first: or else a caller that has one append
-            // after another would keep it to itself, and nobody would gather for the next group.
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+            if gives_way {
+                // The answer is there. But this thread was blocked, and what else waits for it goes first: or else a caller that has one
+                // append after another would keep it to itself, and nobody would gather for the next group.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
         Pin::new(&mut self.answer).poll(context).map(|answer| {
             // An entry dropped without an answer was in the hands of a thread that panicked.
@@ -276,6 +279,8 @@ impl Future for Appended {
 struct Lead {
     queue: Arc<Queue>,
     writing: Arc<Writing>,
+    /// Whether other tasks have this thread before the answer is taken.
+    gives_way: bool,
     begun: bool,
 }
 

@@ -61,6 +61,19 @@ pub(super) struct QueueState {
 /// get the next group ready meanwhile.
 const LONELY_GROUPS_MIN: u8 = 4;
 
+/// So often a caller writes its own appends before it gives way once. Giving way wakes another thread, which takes as long as the sync.
+const LED_GROUPS_MAX: u8 = 16;
+
+/// Who writes an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Thread,
+    /// Its caller. `gives_way` if other tasks are to have this thread before the caller goes on.
+    Caller {
+        gives_way: bool,
+    },
+}
+
 impl QueueState {
     /// Remembers whether the group that was written was of one, and nobody came meanwhile.
     fn end_group(&mut self, entries: usize) {
@@ -71,9 +84,16 @@ impl QueueState {
         };
     }
 
-    fn is_alone(&self) -> bool {
+    fn next_turn(&mut self) -> Turn {
         let is_idle = !self.is_writing && self.waiting.is_empty() && self.syncs.is_empty();
-        is_idle && self.lonely_groups >= LONELY_GROUPS_MIN
+        if !is_idle || self.lonely_groups < LONELY_GROUPS_MIN {
+            return Turn::Thread;
+        }
+        let gives_way = self.lonely_groups >= LONELY_GROUPS_MIN + LED_GROUPS_MAX;
+        if gives_way {
+            self.lonely_groups = LONELY_GROUPS_MIN;
+        }
+        Turn::Caller { gives_way }
     }
 
     /// Takes the turn from a caller that has not begun; false if there is none.
@@ -105,8 +125,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an append for the thread; true if the caller is to write it instead.
-    pub fn push(&self, entry: Entry) -> bool {
+    /// Takes an append, and says who is to write it.
+    pub fn push(&self, entry: Entry) -> Turn {
         let mut state = self.state();
         let refused = match (&state.poisoned, &state.stalled) {
             (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
@@ -117,22 +137,23 @@ impl Queue {
             Some(error) => {
                 drop(state);
                 entry.answer(Err(error));
-                false
-            }
-            None if state.is_alone() => {
-                state.is_writing = true;
-                state.claimed = Some(entry);
-                true
+                Turn::Thread
             }
             None => {
-                state.waiting.push_back(entry);
-                // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
-                let wake = !state.is_writing;
-                drop(state);
-                if wake {
-                    self.changed.notify_one();
+                let turn = state.next_turn();
+                if turn == Turn::Thread {
+                    state.waiting.push_back(entry);
+                    // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
+                    let wake = !state.is_writing;
+                    drop(state);
+                    if wake {
+                        self.changed.notify_one();
+                    }
+                } else {
+                    state.is_writing = true;
+                    state.claimed = Some(entry);
                 }
-                false
+                turn
             }
         }
     }

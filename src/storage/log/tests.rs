@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::io;
+use std::pin::pin;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::thread;
 
 use bytes::Bytes;
@@ -367,4 +370,26 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
     last.wait().expect("durable");
     let opened = open(store as _, 0).expect("opens");
     assert_eq!(opened.payloads(), written);
+}
+
+#[test]
+fn a_caller_that_goes_on_writing_its_appends_gives_way_now_and_then() {
+    let log = open(memory(BTreeMap::new()), 0).expect("opens").log;
+    let (mut led, mut ways) = (0, Vec::new());
+    for round in 0..100 {
+        let mut appended = pin!(log.append(KIND, payload(round)));
+        if appended.is_led() {
+            led += 1;
+            let first = appended.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            if first.is_pending() {
+                ways.push(led);
+            }
+            if first.is_ready() {
+                continue;
+            }
+        }
+        block_on(appended).expect("durable");
+    }
+    assert!(led > 80, "{led} of 100 were written by their caller");
+    assert_eq!(ways, (17..=led).step_by(16).collect::<Vec<_>>());
 }
