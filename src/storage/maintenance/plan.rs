@@ -2,12 +2,12 @@
 //!
 //! Within a range partition files are tiers by size: four or more, of which the largest is at most twice as large as the others
 //! together, become one. So those that stay grow threefold from one to the next, and a range partition has few of them. A file of which
-//! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions; small neighbours become
-//! one. Sizes are those of live entities as they are encoded, which is what files are cut by.
+//! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions;
+//! small neighbours become one. Sizes are those of live entities as they are encoded, which is what files are cut by.
 //!
 //! While writes come about as fast as they are folded, every rewrite is taken from them, and no fold can begin before one has ended. Then
-//! range partitions are left alone until they have many files, so that a row is written anew less often, and while writes press hard, a
-//! small table is cut into several range partitions early, so that later rewrites are short.
+//! range partitions are left alone until they have many files, so that a row is written anew less often, and then some of the smallest
+//! become one. While writes press hard, a small table is cut into several range partitions early, so that later rewrites are short.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ const TIER_FILES_MIN: usize = 4;
 /// number.
 const PRESSED_FILES_MIN: usize = 32;
 const PRESSED_OUTGROWN_FILES_MIN: usize = 12;
+/// While writes press, so much is merged at a time, in parts of a full file, unless that is fewer files than are merged at least.
+const PRESSED_PART: u64 = 8;
 /// While writes press hard, a table has so many range partitions, unless there is little in it or much.
 const PRESSED_RANGES_MIN: usize = 8;
 /// What is little, in parts of a full file, and in entities.
@@ -70,7 +72,10 @@ pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction
         _ => range.files.len() < PRESSED_FILES_MIN,
     };
     let within = ranges.iter().enumerate().filter(|(_, range)| !waits(range)).find_map(|(place, range)| {
-        let (files, cut) = within(range, file_bytes)?;
+        let (mut files, cut) = within(range, file_bytes)?;
+        if compaction != Compaction::Thorough && !cut {
+            keep_smallest(&mut files, file_bytes / PRESSED_PART);
+        }
         Some(Rewrite { ranges: place..place + 1, files: vec![files], cut_bytes: cut.then_some(file_bytes) })
     });
     within.or_else(|| match compaction {
@@ -134,6 +139,18 @@ fn tier(range: &RangePartition, file_bytes: u64) -> Vec<usize> {
         sum += bytes;
     }
     sizes.into_iter().take(count).map(|(_, place)| place).collect()
+}
+
+/// Leaves the smallest files, of at most so many bytes or no more than are merged at least.
+fn keep_smallest(files: &mut Vec<Arc<RunFile>>, bytes_max: u64) {
+    files.sort_by_key(|file| file.live_encoded_bytes());
+    let mut sum = 0;
+    let fits = |file: &Arc<RunFile>| {
+        sum += file.live_encoded_bytes();
+        sum <= bytes_max
+    };
+    let count = files.iter().map(fits).take_while(|fits| *fits).count();
+    files.truncate(count.max(TIER_FILES_MIN));
 }
 
 fn live_bytes(range: &RangePartition) -> u64 {

@@ -115,6 +115,16 @@ impl MaintenanceSignals {
         self.folded.notify_waiters();
     }
 
+    /// There may be room without a fold, as after a TRUNCATE.
+    pub fn look_again(&self) {
+        self.folded.notify_waiters();
+    }
+
+    /// Whether writers wait for a fold of this delta.
+    pub fn is_full(&self, delta: &TableDelta) -> bool {
+        delta.memory_bytes() > self.delta_bytes_max
+    }
+
     /// A step of a compaction has ended, well or not.
     pub fn compacted(&self, table: u64, outcome: Outcome, now: DateTime) {
         let mut state = self.state();
@@ -172,16 +182,11 @@ impl Store {
     /// The same for some tables.
     pub(in crate::storage) async fn room_for_writes(&self, tables: impl Iterator<Item = u64>) -> Result<()> {
         let signals = &self.maintenance;
-        for table in tables.collect::<BTreeSet<u64>>() {
+        for table in changes_of(tables) {
             loop {
                 // Made before looking, so that a fold that ends in between is not missed.
                 let folded = signals.folded.notified();
-                let full = self
-                    .snapshot()
-                    .deltas
-                    .get(&table)
-                    .is_some_and(|delta| delta.memory_bytes() > signals.delta_bytes_max);
-                if !full {
+                if !self.snapshot().deltas.get(&table).is_some_and(|delta| signals.is_full(delta)) {
                     break;
                 }
                 if let Some(cause) = signals.failure(table) {
@@ -200,11 +205,17 @@ impl Store {
     /// Asks for a fold of the tables that have enough to fold.
     pub(in crate::storage) fn after_writes(&self, tables: impl Iterator<Item = u64>) {
         let snapshot = self.snapshot();
-        for table in tables.collect::<BTreeSet<u64>>() {
+        for table in changes_of(tables) {
             let Some(delta) = snapshot.deltas.get(&table) else { continue };
             if is_due(delta) {
                 self.maintenance.want(table);
             }
         }
     }
+}
+
+/// The tables without those that come again at once: most writes are to one.
+fn changes_of(tables: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    let mut before = None;
+    tables.filter(move |table| before.replace(*table) != Some(*table))
 }

@@ -59,8 +59,22 @@ impl Maintainer {
     /// Works until [`Store::stop_maintenance`]. Blocks.
     pub fn run(mut self) {
         while let Some(wanted) = self.store.maintenance.wait(self.patience()) {
+            let wanted = self.still_wanted(wanted);
             self.round(wanted);
         }
+    }
+
+    /// Without the tables that were folded since somebody asked: what has come in since then would be a small file.
+    pub(super) fn still_wanted(&self, wanted: BTreeSet<u64>) -> BTreeSet<u64> {
+        let snapshot = self.store.snapshot();
+        let signals = &self.store.maintenance;
+        let has_enough = |delta: &Arc<TableDelta>| is_due(delta) || signals.is_full(delta);
+        let (wanted, folded): (BTreeSet<u64>, BTreeSet<u64>) =
+            wanted.into_iter().partition(|table| snapshot.deltas.get(table).is_some_and(has_enough));
+        if !folded.is_empty() {
+            signals.look_again();
+        }
+        wanted
     }
 
     pub(super) fn patience(&self) -> Duration {
@@ -148,10 +162,14 @@ impl Maintainer {
             let named = store.table_of_job(table)?;
             store.begin_work(&named.account, &named.name, Work::Fold)?
         };
-        self.fold(table)?;
+        let mut have_waited = self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());
-            let compaction = store.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside);
+            // Those who waited for the fold have written nothing meanwhile, but begin again at once.
+            let compaction = match have_waited {
+                true => Compaction::HardPressed,
+                false => store.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside),
+            };
             let step = store.compact_step(table, self.file_bytes, compaction);
             if let Ok(None) = &step {
                 self.note_put_off(table, compaction != Compaction::Thorough)?;
@@ -160,10 +178,11 @@ impl Maintainer {
             store.maintenance.compacted(table, outcome(&step), store.clock().now());
             step?;
             // Writers must not wait for all of a long compaction.
-            if store.snapshot().deltas.get(&table).is_some_and(is_due) {
+            let due = store.snapshot().deltas.get(&table).is_some_and(is_due);
+            if due {
                 job.goes_on_with(Work::Fold, store.clock().now());
-                self.fold(table)?;
             }
+            have_waited = due && self.fold(table)?;
         }
     }
 
@@ -178,13 +197,21 @@ impl Maintainer {
         Ok(())
     }
 
-    fn fold(&self, table: u64) -> Result<()> {
-        if self.store.snapshot().deltas.get(&table).is_some_and(|delta| delta.is_empty()) {
-            return Ok(());
+    /// True if there was no room for writers when it began.
+    fn fold(&self, table: u64) -> Result<bool> {
+        let signals = &self.store.maintenance;
+        let snapshot = self.store.snapshot();
+        let delta = snapshot.deltas.get(&table);
+        let is_full = delta.is_some_and(|delta| signals.is_full(delta));
+        if delta.is_some_and(|delta| delta.is_empty()) {
+            signals.look_again();
+            return Ok(false);
         }
+        // Its memory is to be free when the fold ends.
+        drop(snapshot);
         let folded = self.store.fold(table);
-        self.store.maintenance.folded(table, outcome(&folded), self.store.clock().now());
-        folded.map(|_| ())
+        signals.folded(table, outcome(&folded), self.store.clock().now());
+        folded.map(|_| is_full)
     }
 }
 

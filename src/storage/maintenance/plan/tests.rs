@@ -97,14 +97,15 @@ fn while_writes_press_only_very_many_files_are_written_anew() {
     };
     assert_eq!(files(&manifest(31, 9000), Compaction::Thorough), Some(31));
     assert_eq!(files(&manifest(31, 9000), Compaction::Pressed), None);
-    assert_eq!(files(&manifest(32, 9000), Compaction::Pressed), Some(32));
+    assert_eq!(files(&manifest(32, 9000), Compaction::Pressed), Some(14), "what fits into an eighth of a file");
+    assert_eq!(files(&manifest(32, 30_000), Compaction::Pressed), Some(4), "what a merge is worth");
     let outgrown = 4 * FULL / 11;
     assert_eq!(files(&manifest(11, outgrown), Compaction::Thorough), Some(11));
     assert_eq!(files(&manifest(11, outgrown), Compaction::Pressed), None);
     assert_eq!(files(&manifest(12, outgrown), Compaction::Pressed), Some(12));
     assert_eq!(files(&manifest(0, 9000), Compaction::Thorough), Some(0), "small neighbours become one");
     assert_eq!(files(&manifest(0, 9000), Compaction::Pressed), None);
-    assert_eq!(files(&manifest(32, 9000), Compaction::HardPressed), Some(32));
+    assert_eq!(files(&manifest(32, 9000), Compaction::HardPressed), Some(14));
     assert_eq!(files(&manifest(0, 9000), Compaction::HardPressed), None);
 }
 

@@ -185,6 +185,40 @@ fn writers_wait_for_room_and_go_on_when_there_is_some() {
 }
 
 #[test]
+fn where_writers_waited_for_a_fold_compactions_wait_and_nothing_is_folded_twice() {
+    let options = StoreOptions { delta_bytes_max: 20_000, ..small() };
+    let clock = clock();
+    let store = block_on(Store::open(Arc::new(MemoryStore::new()), Arc::clone(&clock) as _, options)).expect("opens");
+    let store = Arc::new(store);
+    create(&store).expect("a table");
+    let mut maintainer = Maintainer::with_sizes(Arc::clone(&store), FILE_BYTES, LOG_BYTES_MAX);
+    let mut model = Model::new();
+    let files = || table(&store.snapshot()).manifest.files().count();
+    let is_full = || store.maintenance.is_full(&store.snapshot().deltas[&ID]);
+    let asked = || BTreeSet::from([ID]);
+    for round in 0..5 {
+        for row in 0.. {
+            if is_full() {
+                break;
+            }
+            assert_eq!(maintainer.still_wanted(asked()), BTreeSet::new(), "what there is is little");
+            write(&store, &mut model, &[put(key("p", round * 1000 + row), &content(row as i32))]);
+        }
+        let wanted = maintainer.still_wanted(asked());
+        assert_eq!(wanted, asked());
+        maintainer.round(wanted);
+        assert_eq!(files(), round + 1, "as many as folds");
+    }
+    expect(&store, &model, "folded");
+    let compactions = || store.maintenance_status().tables[&ID].compactions;
+    assert_eq!(compactions(), 0);
+    clock.advance(Duration::from_secs(1));
+    maintainer.round(BTreeSet::new());
+    assert!(compactions() > 0, "nobody waits any more");
+    expect(&store, &model, "compacted");
+}
+
+#[test]
 fn what_is_stopped_gives_its_work_up() {
     let mut bench = Bench::over(Arc::new(MemoryStore::new()));
     bench.put(1);
