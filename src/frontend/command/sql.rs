@@ -95,7 +95,7 @@ async fn execute(database: &Database, statements: &[String], form: Form, out: &m
     let mut tables = 0;
     let mut session = database.own_session()?;
     for statement in statements {
-        let timeout = session.settings().duration("statement_timeout");
+        let timeout = session.settings().limits().statement_timeout;
         let mut guard = StatementGuard::new(session.registration(), timeout);
         let answer = guard.run(session.sql(statement, &[])).await?;
         for notice in session.take_notices() {

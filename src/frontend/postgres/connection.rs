@@ -90,7 +90,7 @@ impl Connection {
     /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
         let more = !self.ahead.is_empty() || !self.messages.is_empty();
-        if more && !self.reply.is_large() {
+        if more && !self.reply.is_large() || self.reply.try_flush()? {
             return Ok(());
         }
         let mut interrupts = self.session.registration().interrupts();
@@ -142,7 +142,7 @@ impl Connection {
     async fn end_request(&mut self) -> Result<()> {
         if self.session.is_implicit() {
             let mut guard = self.guard();
-            if let Err(error) = guard.run(self.session.commit_implicit()).await {
+            if let Err(error) = guard.run(Box::pin(self.session.commit_implicit())).await {
                 if error.kind() == ErrorKind::ShuttingDown {
                     return Err(error);
                 }
@@ -154,18 +154,21 @@ impl Connection {
     }
 
     async fn receive(&mut self) -> Result<Option<Received>> {
+        if let Ok(received) = self.messages.try_recv() {
+            return Ok(Some(received));
+        }
         let mut interrupts = self.session.registration().interrupts();
-        let (setting, kind, idle) = match self.session.status() {
+        let limits = self.session.settings().limits();
+        let (timeout, kind, idle) = match self.session.status() {
             TransactionStatus::Idle => {
                 let message = "terminating connection due to idle-session timeout";
-                ("idle_session_timeout", ErrorKind::IdleSession, message)
+                (limits.idle_session_timeout, ErrorKind::IdleSession, message)
             }
             _ => {
                 let message = "terminating connection due to idle-in-transaction timeout";
-                ("idle_in_transaction_session_timeout", ErrorKind::IdleTransaction, message)
+                (limits.idle_in_transaction_session_timeout, ErrorKind::IdleTransaction, message)
             }
         };
-        let timeout = self.session.settings().duration(setting);
         let idle_for = async {
             match timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -187,8 +190,9 @@ impl Connection {
         }
         let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
         let done = match message {
-            Message::Query(text) => self.query(text).await,
-            Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
+            // Boxed, since every message moves what the largest of these takes.
+            Message::Query(text) => Box::pin(self.query(text)).await,
+            Message::Parse { name, text, types } => Box::pin(self.parse(&name, &text, &types)).await,
             Message::Bind(bind) => self.bind(bind).await,
             Message::DescribeStatement(name) => self.describe_statement(&name),
             Message::DescribePortal(name) => self.describe_portal(&name),
@@ -267,6 +271,6 @@ impl Connection {
 
     /// Watches over one statement.
     pub(super) fn guard(&self) -> StatementGuard {
-        StatementGuard::new(self.session.registration(), self.session.settings().duration("statement_timeout"))
+        StatementGuard::new(self.session.registration(), self.session.settings().limits().statement_timeout)
     }
 }

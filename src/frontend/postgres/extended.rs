@@ -1,5 +1,6 @@
 //! The extended protocol: Parse, Bind, Describe, Execute, Close.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -142,7 +143,8 @@ impl Connection {
                 self.session.put_portal(name, portal);
                 return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
             }
-            match guard.run(self.session.run(&portal.prepared, &portal.parameters)).await? {
+            let outcome = guard.run(pin!(self.session.run(&portal.prepared, &portal.parameters))).await?;
+            match outcome {
                 Outcome::Rows(rows) => portal.state = PortalState::Running(Box::new(rows)),
                 Outcome::Done(tag) => {
                     portal.state = PortalState::Finished;

@@ -152,7 +152,11 @@ impl Body {
         if count * bytes_min > self.0.len() {
             return Err(SHORT);
         }
-        (0..count).map(|_| read(self).ok_or(SHORT)).collect()
+        let mut list = Vec::with_capacity(count);
+        for _ in 0..count {
+            list.push(read(self).ok_or(SHORT)?);
+        }
+        Ok(list)
     }
 
     fn startup(&mut self, version: i32) -> Option<First> {

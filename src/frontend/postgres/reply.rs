@@ -49,14 +49,19 @@ impl Reply {
     /// Sends what there is, and waits while the client does not read. Dropped while it waits, it keeps what was not sent: a
     /// statement that is cancelled then must not take along the messages before it.
     pub async fn flush(&mut self) -> Result<()> {
-        let gone = || Error::new(ErrorKind::ShuttingDown, "the client is gone");
+        while !self.try_flush()? {
+            self.socket.writable().await.map_err(|_| gone())?;
+        }
+        Ok(())
+    }
+
+    /// Sends what the socket takes without a wait; true if that is all there is.
+    pub fn try_flush(&mut self) -> Result<bool> {
         while !self.buffer.is_empty() {
             match self.socket.try_write(&self.buffer) {
                 Ok(0) => return Err(gone()),
                 Ok(bytes) => self.buffer.advance(bytes),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.socket.writable().await.map_err(|_| gone())?;
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(gone()),
             }
@@ -64,7 +69,7 @@ impl Reply {
         if self.buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
             self.buffer = BytesMut::new();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Nothing more will be sent.
@@ -108,4 +113,8 @@ impl Reply {
         };
         self.push(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
     }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::ShuttingDown, "the client is gone")
 }

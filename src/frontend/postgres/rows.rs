@@ -1,5 +1,7 @@
 //! Rows as the protocol has them.
 
+use std::pin::pin;
+
 use arrow::array::RecordBatch;
 use bytes::{BufMut, BytesMut};
 
@@ -40,7 +42,7 @@ pub async fn send(
     let mut sent = 0;
     while sent < rows_max {
         let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
-        let Some(batch) = guard.run(rows.next(most)).await? else { break };
+        let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
         let encoders = encoders(&batch, &rows.columns, formats, style)?;
         let mut from = 0;
         while from < batch.num_rows() {

@@ -1,5 +1,6 @@
 //! The simple protocol: a text of statements, answered in full.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use pgwire::messages::PgWireBackendMessage;
@@ -86,7 +87,8 @@ impl Connection {
         if prepared.parameters.len() != values.len() {
             return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
         }
-        match guard.run(self.session.run(&prepared, values)).await? {
+        let outcome = guard.run(pin!(self.session.run(&prepared, values))).await?;
+        match outcome {
             Outcome::Done(tag) => Ok(tag),
             Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,
             Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy, guard)).await,

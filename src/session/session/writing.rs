@@ -211,8 +211,7 @@ impl Session {
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
-        let read_only = ["transaction_read_only", "default_transaction_read_only"];
-        if read_only.iter().any(|name| self.settings.is_on(name)) {
+        if self.settings.limits().is_read_only {
             let message = format!("cannot execute {tag} in a read-only transaction");
             return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
         }

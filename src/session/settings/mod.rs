@@ -23,6 +23,16 @@ pub struct Settings {
     /// What to go back to: first the state before the transaction, then one for every savepoint.
     saved: Vec<Level>,
     style: Arc<TextStyle>,
+    limits: Limits,
+}
+
+/// What is asked of every statement and between two of them, read once when it is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    pub statement_timeout: Option<Duration>,
+    pub idle_session_timeout: Option<Duration>,
+    pub idle_in_transaction_session_timeout: Option<Duration>,
+    pub is_read_only: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -39,8 +49,10 @@ impl Settings {
             startup: Values::default(),
             current: Level::default(),
             saved: Vec::new(),
-            style: Arc::new(TextStyle::default()),
+            style: Arc::default(),
+            limits: Limits::default(),
         };
+        settings.read_back();
         for (name, value) in startup {
             settings.set(&name, Some(&value), false)?;
         }
@@ -106,13 +118,13 @@ impl Settings {
             Some(value) => values.insert(key, value),
             None => values.remove(&key),
         };
-        self.restyle();
+        self.read_back();
         Ok(())
     }
 
     pub fn reset_all(&mut self) {
         self.current = Level { session: Arc::clone(&self.startup), local: Values::default() };
-        self.restyle();
+        self.read_back();
     }
 
     /// A transaction or a savepoint begins.
@@ -125,7 +137,7 @@ impl Settings {
         if let Some(level) = self.saved.get(depth) {
             self.current = level.clone();
             self.saved.truncate(depth + 1);
-            self.restyle();
+            self.read_back();
         }
     }
 
@@ -134,7 +146,7 @@ impl Settings {
         self.saved.truncate(depth);
         if depth == 0 {
             self.current.local = Values::default();
-            self.restyle();
+            self.read_back();
         }
     }
 
@@ -150,8 +162,12 @@ impl Settings {
         &self.style
     }
 
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// A setting that is a time in milliseconds; 0 is none.
-    pub fn duration(&self, name: &str) -> Option<Duration> {
+    fn duration(&self, name: &str) -> Option<Duration> {
         let milliseconds = value::integer(self.get(name)?, "ms")?;
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
     }
@@ -182,7 +198,7 @@ impl Settings {
     }
 
     /// Values are valid when they are set, so reading them back does not fail.
-    fn restyle(&mut self) {
+    fn read_back(&mut self) {
         let get = |name| self.get(name).unwrap_or_default();
         let default = TextStyle::default();
         let style = TextStyle {
@@ -193,6 +209,12 @@ impl Settings {
             extra_float_digits: get("extra_float_digits").parse().unwrap_or(default.extra_float_digits),
         };
         self.style = Arc::new(style);
+        self.limits = Limits {
+            statement_timeout: self.duration("statement_timeout"),
+            idle_session_timeout: self.duration("idle_session_timeout"),
+            idle_in_transaction_session_timeout: self.duration("idle_in_transaction_session_timeout"),
+            is_read_only: self.is_on("transaction_read_only") || self.is_on("default_transaction_read_only"),
+        };
     }
 }
 

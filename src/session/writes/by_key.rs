@@ -138,8 +138,9 @@ impl KeyWrite {
         let mut done = KeyChanges { table, changes: Vec::new(), count: 0 };
         match &self.action {
             KeyAction::Insert { columns, rows, or } => {
+                done.changes.reserve_exact(rows.len());
                 for row in rows {
-                    let mut draft = Draft::default();
+                    let mut draft = Draft::with_room(columns.len());
                     for (at, given) in columns.iter().zip(row) {
                         let column = &self.target.columns[*at];
                         let Some(value) = self.value(given, column, values) else { return Ok(None) };

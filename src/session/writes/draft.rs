@@ -28,6 +28,11 @@ impl Draft {
         }
     }
 
+    /// Nothing yet, with room for so many columns.
+    pub fn with_room(columns: usize) -> Self {
+        Self { properties: Vec::with_capacity(columns), given: Vec::with_capacity(columns), ..Self::default() }
+    }
+
     /// Sets a column. NULL removes the property: from a column of one type only a value of that type.
     pub fn assign(&mut self, column: &TargetColumn, value: Option<Value>) -> Result<()> {
         let property = match (&column.takes, value) {

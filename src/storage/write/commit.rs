@@ -101,8 +101,8 @@ impl Head {
         };
         encoded.set_timestamp(timestamp)?;
         let mut edits = Vec::new();
-        for (&id, writes) in &encoded.tables {
-            let table = Arc::clone(self.table(id)?);
+        for (id, writes) in &encoded.tables {
+            let table = Arc::clone(self.table(*id)?);
             edits.extend(self.columns_for(&table, writes));
         }
         let writes = encoded.take_writes();
@@ -125,12 +125,12 @@ impl Head {
                 (Some(version), _) => version.locations(),
                 (None, None) => Locations::unknown(),
             };
-            for (&table, writes) in &encoded.tables {
-                let Some(delta) = head.deltas.get(&table) else { continue };
+            for (table, writes) in &encoded.tables {
+                let Some(delta) = head.deltas.get(table) else { continue };
                 for (place, version) in writes.versions(locations) {
                     delta.active().add(sequence, found[place].hash, version);
                 }
-                head.seal_when_full(table);
+                head.seal_when_full(*table);
             }
         })?;
         self.last_timestamp = timestamp_of_clock(timestamp, self.last_timestamp, store.clock().now());

@@ -3,7 +3,7 @@
 //! What most operations write does not depend on what is there: it is encoded before the commit lock is taken, and gets its Timestamp
 //! under it. A merge is encoded under the lock, with the newest version in hand.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::operation::{Change, Content, Operation};
@@ -33,8 +33,8 @@ impl Current<'_> {
 /// What some operations write.
 #[derive(Debug)]
 pub(super) struct EncodedWrites {
-    /// By table.
-    pub tables: BTreeMap<u64, EncodedTable>,
+    /// Tables and what is written to them; mostly it is one.
+    pub tables: Vec<(u64, EncodedTable)>,
     /// The first operation that breaks a rule, and how: told once it is known that all conditions hold.
     refused: Option<(usize, Rejected)>,
 }
@@ -71,18 +71,20 @@ impl EncodedWrites {
         delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
         current: impl Fn(usize) -> Current<'c>,
     ) -> Result<Self> {
-        let mut encoders: BTreeMap<u64, Encoder> = BTreeMap::new();
+        let mut encoders: Vec<(u64, Encoder)> = Vec::new();
         let mut refused = None;
         for (place, operation) in operations.iter().enumerate() {
             let id = operation.table;
-            let encoder = match encoders.get_mut(&id) {
-                Some(encoder) => encoder,
+            let known = encoders.iter().rposition(|(table, _)| *table == id);
+            let at = match known {
+                Some(at) => at,
                 None => {
                     let names = Arc::clone(delta(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))?.names());
-                    encoders.entry(id).or_insert_with(|| Encoder::new(names, operations.len() - place))
+                    encoders.push((id, Encoder::new(names, operations.len() - place)));
+                    encoders.len() - 1
                 }
             };
-            if let Err(rejected) = encoder.push(place, operation, &current(place)) {
+            if let Err(rejected) = encoders[at].1.push(place, operation, &current(place)) {
                 refused = Some((place, rejected));
                 break;
             }
@@ -94,7 +96,7 @@ impl EncodedWrites {
     /// Whether properties are numbered as in these deltas.
     pub fn is_of<'d>(&self, delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>) -> bool {
         let mut tables = self.tables.iter();
-        tables.all(|(&id, table)| delta(id).is_some_and(|delta| Arc::ptr_eq(delta.names(), &table.names)))
+        tables.all(|(id, table)| delta(*id).is_some_and(|delta| Arc::ptr_eq(delta.names(), &table.names)))
     }
 
     /// Gives all entities their Timestamp, unless one of them breaks a rule.
@@ -102,7 +104,7 @@ impl EncodedWrites {
         if let Some((index, rejected)) = self.refused.take() {
             return Err(Error::RejectedAt { index, rejected });
         }
-        for table in self.tables.values_mut() {
+        for (_, table) in &mut self.tables {
             table.rows.set_timestamps(timestamp);
             table.writes.set_timestamps(timestamp);
         }
@@ -111,7 +113,7 @@ impl EncodedWrites {
 
     /// The writes as they lie in the log, which nobody else needs: large ones should not be in memory twice for long.
     pub fn take_writes(&mut self) -> Vec<TableWrites> {
-        self.tables.values_mut().map(|table| std::mem::take(&mut table.writes)).collect()
+        self.tables.iter_mut().map(|(_, table)| std::mem::take(&mut table.writes)).collect()
     }
 }
 
@@ -251,7 +253,7 @@ const ROW_BYTES_EXPECTED: usize = 160;
 #[derive(Default)]
 struct Kinds {
     met: Vec<(PropertyId, EdmType)>,
-    known: HashSet<(PropertyId, EdmType)>,
+    known: BTreeSet<(PropertyId, EdmType)>,
     /// Of the last entities, by place: those of the next one are mostly the same.
     last: Vec<(PropertyId, EdmType)>,
 }

@@ -122,7 +122,7 @@ impl Runner {
         let (events, mut received) = mpsc::channel(EVENTS_WAITING_MAX);
         let task = {
             let _within = self.threads.enter();
-            let timeout = session.settings().duration("statement_timeout");
+            let timeout = session.settings().limits().statement_timeout;
             let mut guard = StatementGuard::new(session.registration(), timeout);
             let text = text.to_owned();
             self.threads.spawn(async move {
