@@ -64,9 +64,6 @@ async fn check(folder: &Path, acknowledged: &mut Acknowledged, round: usize) {
             let member = number(table.get(&partition, &group_row(place)).await.expect("a read")).unwrap_or(0);
             assert_eq!(member, counter, "round {round}, writer {writer}: half a group");
         }
-        // What is found after a restart is durable, acknowledged or not: the next round goes on from there.
-        acknowledged.insert((writer, "group".to_owned()), counter);
-        let last = |what: &str| acknowledged.get(&(writer, what.to_owned())).copied().unwrap_or(0);
         for single in 1..=last("single") {
             let found = number(table.get(&partition, &format!("single-{single:09}")).await.expect("a read"));
             let gone = single % 3 == 0;
@@ -76,6 +73,8 @@ async fn check(folder: &Path, acknowledged: &mut Acknowledged, round: usize) {
             let right = if deleted { found.is_none() } else { found == Some(single) || (pending && found.is_none()) };
             assert!(right, "round {round}, writer {writer}: entity {single} is {found:?}");
         }
+        // What is found after a restart is durable, acknowledged or not: the next round goes on from there.
+        acknowledged.insert((writer, "group".to_owned()), counter);
     }
     let counted = db.sql("SELECT count(*) FROM Ledger").await.expect("a query").collect().await.expect("rows");
     let listed = db.sql("SELECT \"RowKey\" FROM Ledger WHERE \"Text\" IS NOT NULL").await.expect("a query");
