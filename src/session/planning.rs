@@ -50,7 +50,7 @@ use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Catalog, Edit, Snapshot, Store};
+use crate::storage::{self, Catalog, Edit, Snapshot, Store, TableHold};
 use crate::system_catalog::{CursorRow, SystemCatalog};
 
 /// Memory for queries where the machine does not tell how much it has.
@@ -165,6 +165,13 @@ impl Planner {
     /// Returns when what others have committed, and is on its way to the disk, can be seen.
     pub async fn settled(&self) -> Result<()> {
         Ok(self.store.settled().await?)
+    }
+
+    /// Holds a table: others' writes to it wait. What was on its way before can be seen.
+    pub async fn hold_table(&self, table: u64) -> Result<TableHold> {
+        let hold = self.store.hold_table(table).await;
+        self.settled().await?;
+        Ok(hold)
     }
 
     /// The time of day.

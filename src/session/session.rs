@@ -19,9 +19,9 @@ use super::planning::{Planner, View};
 use super::portal::{Cursor, Portal, PortalState, Rows};
 use super::prepared::{Column, Prepared};
 use super::registry::Registration;
-use super::settings::{DEFINITIONS, Settings};
+use super::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use super::statement::{Request, Statement, parse};
-use super::transaction::{Transaction, TransactionStatus, set_modes};
+use super::transaction::{Transaction, TransactionStatus};
 use super::writes;
 use crate::model::Value;
 use crate::sql_types::{PostgresType, SqlValue, field};
@@ -226,6 +226,10 @@ impl Session {
     /// A statement ended well: what its functions set holds from now on.
     pub fn succeeded(&mut self) -> Result<()> {
         for change in self.changes.take() {
+            if is_transaction_mode(&change.name) {
+                self.transaction.set_mode(&change.name, Some(&change.value), true, &mut self.settings)?;
+                continue;
+            }
             self.set(&change.name, Some(&change.value), change.local)?;
         }
         Ok(())
@@ -443,7 +447,7 @@ impl Session {
     ) -> Result<Outcome> {
         let mut tag = command.tag().to_owned();
         match command {
-            Command::Begin(modes) => {
+            Command::Begin { modes, .. } => {
                 if !self.transaction.begin(*modes, &mut self.settings)? {
                     self.warn(ErrorKind::ActiveTransaction, "there is already a transaction in progress");
                 }
@@ -462,11 +466,8 @@ impl Session {
             Command::SetTransaction(modes) => {
                 if self.transaction.status() == TransactionStatus::Idle {
                     self.warn(ErrorKind::NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks");
-                } else if modes.isolation.is_some() && self.transaction.has_read() {
-                    let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
-                    return Err(Error::new(ErrorKind::ActiveTransaction, message));
                 } else {
-                    set_modes(*modes, &mut self.settings)?;
+                    self.transaction.set_modes(*modes, &mut self.settings)?;
                 }
             }
             Command::SetSessionTransaction(modes) => {
@@ -589,9 +590,7 @@ impl Session {
                 Err(Error::new(ErrorKind::UnknownObject, format!("role \"{user}\" does not exist")))
             }
             ("role", _) => Ok(()),
-            ("transaction_read_only", Some(_)) if self.transaction.status() != TransactionStatus::Idle => {
-                self.settings.set(name, value, true)
-            }
+            _ if is_transaction_mode(name) => self.transaction.set_mode(name, value, false, &mut self.settings),
             _ => self.settings.set(name, value, local),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::commands::{Isolation, Modes};
 use super::error::{Error, ErrorKind, Result};
-use super::settings::Settings;
+use super::settings::{READ_ONLY, Settings, definition};
 use super::writes::{Mark, OwnChanges};
 use crate::model::DateTime;
 use crate::storage::{Definitions, Edit, Snapshot};
@@ -83,9 +83,9 @@ impl Transaction {
 
     /// Begins a block; false if there is one already. One that nobody has begun becomes one that somebody has.
     pub fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<bool> {
-        if let Some(block) = &mut self.block {
-            set_modes(modes, settings)?;
-            return Ok(std::mem::take(&mut block.is_implicit));
+        if self.block.is_some() {
+            self.set_modes(modes, settings)?;
+            return Ok(self.block.as_mut().is_some_and(|block| std::mem::take(&mut block.is_implicit)));
         }
         settings.save();
         self.block = Some(Block {
@@ -107,7 +107,7 @@ impl Transaction {
             read_only: Some(modes.read_only.unwrap_or(read_only)),
             deferrable: Some(modes.deferrable.unwrap_or(deferrable)),
         };
-        set_modes(modes, settings)?;
+        self.set_modes(modes, settings)?;
         Ok(true)
     }
 
@@ -235,6 +235,53 @@ impl Transaction {
         self.block.as_ref().is_some_and(|block| block.snapshot.is_some())
     }
 
+    /// Modes are settings that end with the transaction.
+    pub fn set_modes(&self, modes: Modes, settings: &mut Settings) -> Result<()> {
+        let switch = |on: bool| if on { "on" } else { "off" };
+        for (name, value) in [
+            ("transaction_isolation", modes.isolation.map(|isolation| isolation.name())),
+            (READ_ONLY, modes.read_only.map(switch)),
+            ("transaction_deferrable", modes.deferrable.map(switch)),
+        ] {
+            if value.is_some() {
+                self.set_mode(name, value, false, settings)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets one of them, where that is not too late (PostgreSQL, `SET TRANSACTION`); `None` is its default. A query that does so has read
+    /// by then.
+    pub fn set_mode(&self, name: &str, value: Option<&str>, by_query: bool, settings: &mut Settings) -> Result<()> {
+        let given = definition(name).zip(value).filter(|_| by_query || self.block.is_some());
+        let Some((definition, value)) = given else { return settings.set(name, value, true) };
+        let value = Settings::canonical(definition, value)?;
+        let changes = settings.get(name) != Some(value.as_str());
+        let has_read = by_query || self.has_read();
+        let is_nested = self.block.as_ref().is_some_and(|block| !block.savepoints.is_empty());
+        let refusal = match (definition.name, value.as_str()) {
+            (READ_ONLY, "on") => None,
+            (READ_ONLY, _) if !changes => None,
+            (READ_ONLY, _) if is_nested => {
+                Some("cannot set transaction read-write mode inside a read-only transaction")
+            }
+            (READ_ONLY, _) => has_read.then_some("transaction read-write mode must be set before any query"),
+            ("transaction_isolation", _) if !changes => None,
+            ("transaction_isolation", _) if has_read => {
+                Some("SET TRANSACTION ISOLATION LEVEL must be called before any query")
+            }
+            ("transaction_isolation", _) => {
+                is_nested.then_some("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
+            }
+            _ if is_nested => Some("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"),
+            _ => has_read.then_some("SET TRANSACTION [NOT] DEFERRABLE must be called before any query"),
+        };
+        match refusal {
+            Some(message) => Err(Error::new(ErrorKind::ActiveTransaction, message)),
+            None => settings.set(name, Some(&value), true),
+        }
+    }
+
     fn block_for(&mut self, command: &str) -> Result<&mut Block> {
         // What no BEGIN has begun has no savepoints.
         let named = !matches!(command, "SAVEPOINT" | "RELEASE SAVEPOINT" | "ROLLBACK TO SAVEPOINT");
@@ -247,19 +294,4 @@ impl Transaction {
         let found = self.block_for(command)?.savepoints.iter().rposition(|savepoint| savepoint.name == name);
         found.ok_or_else(|| Error::new(ErrorKind::UnknownSavepoint, format!("savepoint \"{name}\" does not exist")))
     }
-}
-
-/// Modes are settings that end with the transaction.
-pub fn set_modes(modes: Modes, settings: &mut Settings) -> Result<()> {
-    let switch = |on: bool| if on { "on" } else { "off" };
-    if let Some(isolation) = modes.isolation {
-        settings.set("transaction_isolation", Some(isolation.name()), true)?;
-    }
-    if let Some(read_only) = modes.read_only {
-        settings.set("transaction_read_only", Some(switch(read_only)), true)?;
-    }
-    if let Some(deferrable) = modes.deferrable {
-        settings.set("transaction_deferrable", Some(switch(deferrable)), true)?;
-    }
-    Ok(())
 }

@@ -12,7 +12,7 @@ use super::maintenance::{Jobs, MaintenanceSignals};
 use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
 use super::snapshot::Snapshot;
-use super::write::{ENTITY_WRITES, payload};
+use super::write::{ENTITY_WRITES, TableHolds, payload};
 use crate::clock::Clock;
 use crate::files::{FileStore, OwnerLock, paths};
 use crate::model::{DateTime, EdmType};
@@ -67,6 +67,7 @@ pub struct Store {
     checkpoints: Mutex<Checkpointing>,
     next_file_id: FileIds,
     pub(super) maintenance: MaintenanceSignals,
+    pub(super) holds: TableHolds,
     /// Files that no newer catalog names, which older snapshots may still read.
     retired: Mutex<Vec<Arc<RunFile>>>,
     jobs: Arc<Jobs>,
@@ -166,6 +167,7 @@ impl Store {
             log,
             checkpoints: Mutex::new(Checkpointing { after_bytes: options.checkpoint_after_bytes, covered: from }),
             maintenance: MaintenanceSignals::new(options.delta_bytes_max),
+            holds: TableHolds::default(),
             retired: Mutex::default(),
             jobs: Arc::default(),
             durability: options.durability,

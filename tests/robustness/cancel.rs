@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::server::Server;
-use crate::wire::{Client, bind, execute, parse, query, sync};
+use crate::wire::{Client, bind, execute, flush, parse, query, sync};
 use crate::{is_long, wait_for};
 
 /// How soon a statement that was stopped has to be over, on a machine with other work.
@@ -272,6 +272,27 @@ fn idle_sessions_time_out() {
         assert_eq!((answer.code(), answer.status), (wanted, ' '), "{answer:?}");
         let took = began.elapsed();
         assert!(took > Duration::from_millis(250) && took < SOON, "{setting}: {took:?}");
+    }
+    // Nor is a request that has not ended: its client may take its time between Flush and Sync, or before it.
+    for begun in [
+        [parse("", "select 1", &[]), bind("", "", &[]), execute("", 0), flush()].concat(),
+        parse("", "select 1", &[]),
+        [parse("", "nonsense", &[]), flush()].concat(),
+    ] {
+        for (setting, before) in
+            [("idle_session_timeout", None), ("idle_in_transaction_session_timeout", Some("begin"))]
+        {
+            let mut client = server.connect();
+            client.ask(&format!("set {setting} = '200ms'"));
+            before.into_iter().for_each(|sql| drop(client.ask(sql)));
+            client.send(&begun).expect("sent");
+            thread::sleep(Duration::from_millis(500));
+            client.send(&sync()).expect("sent");
+            let answer = client.answer();
+            assert!(answer.kinds.ends_with('Z'), "{setting}: {answer:?}");
+            let wanted = if setting.contains("_in_") { "25P03" } else { "57P05" };
+            assert_eq!(client.answer().code(), wanted, "then it is idle");
+        }
     }
     // The other state's timeout does not act.
     let mut client = server.connect();

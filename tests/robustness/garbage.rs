@@ -269,12 +269,25 @@ fn large_messages() {
     let answer = client.ask_extended("select length($1::text)", &[&text]);
     assert_eq!(answer.rows, [[Some(text.len().to_string())]]);
     server.assert_well_within(2048);
-    // Larger than any message may be: refused by its length, not by trying.
+    // Larger than any that is taken: it is an error, and the session goes on.
+    let text = "x".repeat(100 << 20);
+    let answer = client.ask(&format!("select length('{text}')"));
+    assert_eq!((answer.code(), answer.status), ("54000", 'I'), "{}", answer.text());
+    assert!(answer.text().contains("104857"), "{}", answer.text());
+    assert_eq!(client.value("select 1"), "1");
+    let answer = client.ask_extended("select length($1::text)", &[&text]);
+    assert_eq!((answer.code(), answer.status), ("54000", 'I'), "{}", answer.text());
+    client.ask("create table Copied (t text)");
+    client.send(&query("copy copied (partitionkey, rowkey, t) from stdin")).expect("sent");
+    assert_eq!(client.receive().map(|message| message.kind), Some(b'G'));
+    client.send(&[message(b'd', text.as_bytes()), message(b'c', &[])].concat()).expect("sent");
+    assert_eq!(client.answer().code(), "54000");
+    assert_eq!(client.value("select count(*) from copied"), "0");
+    // Nothing is set aside for it.
     let mut other = server.connect();
-    let head = [&b"Q"[..], &(100_i32 << 20).to_be_bytes()].concat();
-    other.socket.write_all(&head).expect("sent");
-    assert_eq!(other.answer().code(), "08P01");
+    other.send(&[&b"Q"[..], &(1_000_000_000_i32).to_be_bytes()].concat()).expect("sent");
     server.assert_well_within(2048);
+    drop(other);
     server.wait_until_quiet(Duration::from_secs(40));
 }
 

@@ -191,6 +191,30 @@ fn terminate_after_a_pipeline() {
     server.assert_well();
 }
 
+/// Who says goodbye does not wait for what it has asked for: it is done. Who goes without a word takes it along.
+#[test]
+fn what_was_asked_before_a_goodbye_is_done() {
+    let server = Server::empty();
+    let mut observer = server.connect();
+    observer.ask("create table Done (n int)");
+    let write = |key: &str| {
+        let slowly = "(select pg_sleep(0.6))::text is not null";
+        query(&format!("insert into done (partitionkey, rowkey, n) select 'p', '{key}', 1 where {slowly}"))
+    };
+    for (key, goodbye, stays) in [("a", message(b'X', &[]), true), ("b", Vec::new(), false)] {
+        let mut client = server.connect();
+        let pid = client.pid;
+        client.send(&[write(key), goodbye].concat()).expect("sent");
+        thread::sleep(Duration::from_millis(100));
+        drop(client);
+        let there = format!("select count(*) from pg_stat_activity where pid = {pid}");
+        wait_for("its session ends", Duration::from_secs(40), || observer.value(&there) == "0");
+        let found = observer.value(&format!("select count(*) from done where rowkey = '{key}'"));
+        assert_eq!(found == "1", stays, "{key}");
+    }
+    server.assert_well();
+}
+
 const TABLE: &str = "create table things (n int)";
 
 fn insert(key: &str) -> String {

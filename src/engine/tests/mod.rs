@@ -1,5 +1,6 @@
 //! The engine as a whole, on memory and on failing files.
 
+mod beside_writers;
 mod check;
 mod columns;
 mod crash;

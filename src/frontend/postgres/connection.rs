@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
-use super::message::{Lost, Malformed, Message};
-use super::queue::Received;
-use super::reply::Reply;
+use super::message::{Lost, MESSAGE_BYTES_MAX, Malformed, Message};
 use super::sqlstate::Severity;
+use super::wire::Wire;
 use crate::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, StatementGuard, TransactionStatus};
 
 /// One client's session.
 pub struct Connection {
     pub(super) session: Session,
-    pub(super) reply: Reply,
-    messages: mpsc::Receiver<Received>,
+    pub(super) wire: Wire,
     /// Messages that were looked at before their turn.
-    ahead: VecDeque<Received>,
+    ahead: VecDeque<Message>,
+    /// The client was told that the session is ready, and has not asked for anything since.
+    is_ready: bool,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// What the client was told of the settings.
@@ -33,8 +31,12 @@ fn terminated() -> Error {
     Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
 }
 
-fn error_of(malformed: Malformed) -> Error {
+pub(super) fn error_of(malformed: Malformed) -> Error {
     match malformed {
+        Malformed::TooLarge(bytes) => {
+            let message = format!("a message of {bytes} bytes is too large: at most {MESSAGE_BYTES_MAX} are taken");
+            Error::new(ErrorKind::TooLarge, message)
+        }
         Malformed::Content(reason) => Error::new(ErrorKind::Protocol, reason),
         Malformed::NotUtf8 => Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""),
     }
@@ -49,21 +51,21 @@ enum End {
 }
 
 impl Connection {
-    pub fn new(session: Session, reply: Reply, messages: mpsc::Receiver<Received>) -> Self {
+    pub fn new(session: Session, wire: Wire) -> Self {
         let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
         let told_of = session.settings().clone();
-        Self { session, reply, messages, ahead: VecDeque::new(), skip_to_sync: false, told, told_of }
+        Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, told, told_of }
     }
 
     /// Serves until the client leaves or is sent away.
     pub async fn run(mut self) {
         if let End::Fatal(error) = self.serve().await {
             // The client may be gone; it was the last there was to say.
-            let _ = self.reply.error(&error, Severity::Fatal);
+            let _ = self.wire.error(&error, Severity::Fatal);
         }
         // The answers before Terminate too. It is cut off if it does not take them.
-        let _ = tokio::time::timeout(FAREWELL, self.reply.flush()).await;
-        self.reply.close().await;
+        let _ = tokio::time::timeout(FAREWELL, self.wire.flush()).await;
+        self.wire.end();
     }
 
     async fn serve(&mut self) -> End {
@@ -71,16 +73,12 @@ impl Connection {
             if let Err(error) = self.flush_when_idle().await {
                 return End::Fatal(error);
             }
-            let received = match self.next().await {
-                Ok(Some(received)) => received,
-                Ok(None) => return End::Quiet,
+            let message = match self.next().await {
+                Ok(None | Some(Message::Terminate)) => return End::Quiet,
+                Ok(Some(message)) => message,
                 Err(error) => return End::Fatal(error),
             };
-            let message = match received.message {
-                Ok(Message::Terminate) => return End::Quiet,
-                Ok(message) => message,
-                Err(Lost(reason)) => return End::Fatal(Error::new(ErrorKind::Protocol, reason)),
-            };
+            self.is_ready = false;
             if let Err(error) = self.handle(message).await {
                 return End::Fatal(error);
             }
@@ -89,31 +87,31 @@ impl Connection {
 
     /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        let more = !self.ahead.is_empty() || !self.messages.is_empty();
-        if more && !self.reply.is_large() || self.reply.try_flush()? {
+        let more = !self.ahead.is_empty() || self.wire.has_read();
+        if more && !self.wire.is_large() || self.wire.try_flush()? {
             return Ok(());
         }
         let mut interrupts = self.session.registration().interrupts();
         tokio::select! {
             biased;
-            flushed = self.reply.flush() => flushed,
+            flushed = self.wire.flush() => flushed,
             _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
         }
     }
 
     /// The next message; none when the client has left.
-    async fn next(&mut self) -> Result<Option<Received>> {
+    async fn next(&mut self) -> Result<Option<Message>> {
         match self.ahead.pop_front() {
-            Some(received) => Ok(Some(received)),
+            Some(message) => Ok(Some(message)),
             None => self.receive().await,
         }
     }
 
-    /// The next message, however long that takes.
-    pub(super) async fn taken(&mut self) -> Option<Received> {
+    /// The next message of a copy, however long that takes.
+    pub(super) async fn next_of_copy(&mut self) -> Option<std::result::Result<Message, Lost>> {
         match self.ahead.pop_front() {
-            Some(received) => Some(received),
-            None => self.messages.recv().await,
+            Some(message) => Some(Ok(message)),
+            None => self.wire.next().await,
         }
     }
 
@@ -123,16 +121,12 @@ impl Connection {
         let mut place = 0;
         loop {
             if place == self.ahead.len() {
-                let received = match self.messages.try_recv() {
-                    Ok(received) => Some(received),
-                    Err(_) => self.receive().await?,
-                };
-                let Some(received) = received else { return Ok(false) };
-                self.ahead.push_back(received);
+                let Some(message) = self.receive().await? else { return Ok(false) };
+                self.ahead.push_back(message);
             }
-            match self.ahead.get(place).map(|received| &received.message) {
-                Some(Ok(Message::Sync)) => return Ok(true),
-                Some(Ok(Message::CloseStatement(_) | Message::ClosePortal(_))) => place += 1,
+            match self.ahead.get(place) {
+                Some(Message::Sync) => return Ok(true),
+                Some(Message::CloseStatement(_) | Message::ClosePortal(_)) => place += 1,
                 _ => return Ok(false),
             }
         }
@@ -153,9 +147,10 @@ impl Connection {
         Ok(())
     }
 
-    async fn receive(&mut self) -> Result<Option<Received>> {
-        if let Ok(received) = self.messages.try_recv() {
-            return Ok(Some(received));
+    async fn receive(&mut self) -> Result<Option<Message>> {
+        let lost = |Lost(reason)| Error::new(ErrorKind::Protocol, reason);
+        if let Some(message) = self.wire.read_before().map_err(lost)? {
+            return Ok(Some(message));
         }
         let mut interrupts = self.session.registration().interrupts();
         let limits = self.session.settings().limits();
@@ -169,6 +164,8 @@ impl Connection {
                 (limits.idle_in_transaction_session_timeout, ErrorKind::IdleTransaction, message)
             }
         };
+        // In the middle of a request a client may take its time.
+        let timeout = timeout.filter(|_| self.is_ready);
         let idle_for = async {
             match timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -177,7 +174,7 @@ impl Connection {
         };
         tokio::select! {
             biased;
-            received = self.messages.recv() => Ok(received),
+            message = self.wire.next() => message.transpose().map_err(lost),
             _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
             () = idle_for => Err(Error::new(kind, idle)),
         }
@@ -199,7 +196,7 @@ impl Connection {
             Message::Execute { portal, rows_max } => self.execute(&portal, rows_max).await,
             Message::CloseStatement(name) => self.close_statement(&name),
             Message::ClosePortal(name) => self.close_portal(&name),
-            Message::Flush => self.reply.flush().await,
+            Message::Flush => self.wire.flush().await,
             Message::Sync => {
                 self.skip_to_sync = false;
                 self.end_request().await?;
@@ -236,12 +233,12 @@ impl Connection {
     pub(super) fn tell(&mut self, error: &Error) -> Result<()> {
         self.session.failed();
         self.notices()?;
-        self.reply.error(error, Severity::Error)
+        self.wire.error(error, Severity::Error)
     }
 
     pub(super) fn notices(&mut self) -> Result<()> {
         for notice in self.session.take_notices() {
-            self.reply.error(&notice, Severity::Warning)?;
+            self.wire.error(&notice, Severity::Warning)?;
         }
         Ok(())
     }
@@ -250,7 +247,8 @@ impl Connection {
         self.notices()?;
         self.tell_settings()?;
         self.session.idle();
-        self.reply.ready(self.session.status())
+        self.is_ready = true;
+        self.wire.ready(self.session.status())
     }
 
     /// Drivers keep some settings in mind, and have to hear of every change.
@@ -263,7 +261,7 @@ impl Connection {
             let told = self.told.entry(name).or_default();
             if told != value {
                 value.clone_into(told);
-                self.reply.parameter(name, value)?;
+                self.wire.parameter(name, value)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use bytes::BufMut;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 
-use super::connection::Connection;
+use super::connection::{Connection, error_of};
 use super::message::Message;
 use crate::session::{CopyIn, CopyOut, Error, ErrorKind, Result, StatementGuard};
 
@@ -16,12 +16,12 @@ impl Connection {
     pub(super) async fn copy_in(&mut self, mut copy: Box<CopyIn>, guard: &mut StatementGuard) -> Result<String> {
         let columns = columns(copy.width())?;
         let response = CopyInResponse::new(0, columns, vec![0; copy.width()]);
-        self.reply.push(&PgWireBackendMessage::CopyInResponse(response))?;
-        guard.run(self.reply.flush()).await?;
+        self.wire.push(&PgWireBackendMessage::CopyInResponse(response))?;
+        guard.run(self.wire.flush()).await?;
         loop {
-            let received = guard.run(async { Ok(self.taken().await) }).await?;
+            let received = guard.run(async { Ok(self.next_of_copy().await) }).await?;
             let gone = || Error::new(ErrorKind::ShuttingDown, "unexpected EOF on client connection during COPY");
-            let message = received.ok_or_else(gone)?.message.map_err(|lost| Error::new(ErrorKind::Protocol, lost.0))?;
+            let message = received.ok_or_else(gone)?.map_err(|lost| Error::new(ErrorKind::Protocol, lost.0))?;
             match message {
                 Message::CopyData(bytes) => copy.push(&bytes)?,
                 Message::CopyDone => return guard.run(self.session.finish_copy(*copy)).await,
@@ -31,6 +31,7 @@ impl Connection {
                 // Clients of the extended protocol may have sent them ahead.
                 Message::Flush | Message::Sync => {}
                 Message::Terminate => return Err(gone()),
+                Message::Malformed(malformed) => return Err(error_of(malformed)),
                 _ => {
                     let message = "unexpected message type during COPY from stdin";
                     return Err(Error::new(ErrorKind::Protocol, message));
@@ -42,22 +43,22 @@ impl Connection {
     /// Sends rows; the answer is the tag.
     pub(super) async fn copy_out(&mut self, mut copy: Box<CopyOut>, guard: &mut StatementGuard) -> Result<String> {
         let response = CopyOutResponse::new(0, columns(copy.width())?, vec![0; copy.width()]);
-        self.reply.push(&PgWireBackendMessage::CopyOutResponse(response))?;
+        self.wire.push(&PgWireBackendMessage::CopyOutResponse(response))?;
         if let Some(line) = copy.header() {
-            put_line(&mut self.reply.buffer, &line);
+            put_line(&mut self.wire.buffer, &line);
         }
         let mut sent = 0;
         while let Some(batch) = guard.run(copy.rows.next(BATCH_ROWS_MAX)).await? {
             for from in (0..batch.num_rows()).step_by(1024) {
                 let some = batch.slice(from, 1024.min(batch.num_rows() - from));
-                copy.lines(&some, |line| put_line(&mut self.reply.buffer, line))?;
-                if self.reply.is_large() {
-                    guard.run(self.reply.flush()).await?;
+                copy.lines(&some, |line| put_line(&mut self.wire.buffer, line))?;
+                if self.wire.is_large() {
+                    guard.run(self.wire.flush()).await?;
                 }
             }
             sent += batch.num_rows() as u64;
         }
-        self.reply.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
+        self.wire.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         Ok(format!("COPY {sent}"))
     }
 }

@@ -35,7 +35,7 @@ impl Connection {
             None => self.prepare(name, text, &types).await?,
         };
         self.session.keep_statement(name, prepared)?;
-        self.reply.push(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+        self.wire.push(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
     }
 
     async fn prepare(
@@ -93,13 +93,13 @@ impl Connection {
             self.session.close_portal("");
         }
         self.session.bind(&bind.portal, prepared, values, bind.result_formats)?;
-        self.reply.push(&PgWireBackendMessage::BindComplete(BindComplete::new()))
+        self.wire.push(&PgWireBackendMessage::BindComplete(BindComplete::new()))
     }
 
     pub(super) fn describe_statement(&mut self, name: &str) -> Result<()> {
         let prepared = self.session.statement(name)?;
         let types = prepared.parameters.iter().map(|ty| ty.oid).collect();
-        self.reply.push(&PgWireBackendMessage::ParameterDescription(ParameterDescription::new(types)))?;
+        self.wire.push(&PgWireBackendMessage::ParameterDescription(ParameterDescription::new(types)))?;
         // Which formats there will be is not known before Bind.
         self.describe(&prepared, &[])
     }
@@ -114,9 +114,9 @@ impl Connection {
         match &prepared.columns {
             Some(columns) => {
                 let formats = formats(asked, columns.len())?;
-                self.reply.push(&row_description(columns, &formats)?)
+                self.wire.push(&row_description(columns, &formats)?)
             }
-            None => self.reply.push(&PgWireBackendMessage::NoData(NoData::new())),
+            None => self.wire.push(&PgWireBackendMessage::NoData(NoData::new())),
         }
     }
 
@@ -141,7 +141,7 @@ impl Connection {
         if let PortalState::Ready = portal.state {
             if portal.prepared.is_empty() {
                 self.session.put_portal(name, portal);
-                return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+                return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
             }
             let outcome = guard.run(pin!(self.session.run(&portal.prepared, &portal.parameters))).await?;
             match outcome {
@@ -149,7 +149,7 @@ impl Connection {
                 Outcome::Done(tag) => {
                     portal.state = PortalState::Finished;
                     // What ends a transaction ends its portals, this one too.
-                    self.reply.complete(tag)?;
+                    self.wire.complete(tag)?;
                     self.session.put_portal(name, portal);
                     return Ok(());
                 }
@@ -157,13 +157,13 @@ impl Connection {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
                     let tag = Box::pin(self.copy_in(copy, &mut guard)).await?;
-                    return self.reply.complete(tag);
+                    return self.wire.complete(tag);
                 }
                 Outcome::CopyOut(copy) => {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
                     let tag = Box::pin(self.copy_out(copy, &mut guard)).await?;
-                    return self.reply.complete(tag);
+                    return self.wire.complete(tag);
                 }
                 Outcome::FromCursor { name: cursor, rows_max: fetched } => {
                     let asked = portal.result_formats.clone();
@@ -177,17 +177,17 @@ impl Connection {
         match &mut portal.state {
             PortalState::Running(rows) => {
                 let formats = formats(&portal.result_formats, rows.columns.len())?;
-                let sent = send(&mut self.reply, rows, &formats, &style, rows_max, &mut guard).await?;
+                let sent = send(&mut self.wire, rows, &formats, &style, rows_max, &mut guard).await?;
                 // Less than asked for is the end; exactly as many is not known to be, as in PostgreSQL.
                 if sent == rows_max {
-                    self.reply.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
+                    self.wire.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
                 } else {
                     self.session.succeeded()?;
-                    self.reply.complete(tag(rows.verb, sent))?;
+                    self.wire.complete(tag(rows.verb, sent))?;
                     portal.state = PortalState::Finished;
                 }
             }
-            _ if portal.prepared.columns.is_some() => self.reply.complete(tag("SELECT", 0))?,
+            _ if portal.prepared.columns.is_some() => self.wire.complete(tag("SELECT", 0))?,
             _ => return Err(Error::new(ErrorKind::WrongState, format!("portal \"{name}\" cannot be run"))),
         }
         self.session.put_portal(name, portal);
@@ -207,19 +207,19 @@ impl Connection {
             return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{cursor}\" is not open")));
         };
         let formats = formats(asked, rows.columns.len())?;
-        let sent = send(&mut self.reply, rows, &formats, &style, rows_max, guard).await?;
+        let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
         self.session.put_portal(cursor, portal);
-        self.reply.complete(format!("FETCH {sent}"))
+        self.wire.complete(format!("FETCH {sent}"))
     }
 
     pub(super) fn close_statement(&mut self, name: &str) -> Result<()> {
         self.session.close_statement(name);
-        self.reply.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+        self.wire.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
     }
 
     pub(super) fn close_portal(&mut self, name: &str) -> Result<()> {
         self.session.close_portal(name);
-        self.reply.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+        self.wire.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
     }
 }
 

@@ -3,7 +3,9 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 /// Longest message of a session, in bytes: a statement or a row of values must fit.
-const MESSAGE_BYTES_MAX: usize = 64 << 20;
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// What says that it is longer than this is no message (PostgreSQL has the same bound).
+const PASSED_OVER_BYTES_MAX: usize = (1 << 30) - 1;
 /// Longest first message of a connection.
 const STARTUP_BYTES_MAX: usize = 10_000;
 
@@ -16,8 +18,17 @@ const CANCEL_REQUEST: i32 = 80_877_102;
 pub enum First {
     Ssl,
     Gss,
-    Cancel { pid: i32, secret: i32 },
-    Startup { major: u16, minor: u16, parameters: Vec<(String, String)> },
+    Cancel {
+        pid: i32,
+        secret: i32,
+    },
+    Startup {
+        major: u16,
+        minor: u16,
+        parameters: Vec<(String, String)>,
+    },
+    /// It says that it is one of the last kind, and is not.
+    Unreadable,
 }
 
 /// A message of a session.
@@ -48,7 +59,7 @@ pub enum Message {
     FunctionCall,
     /// It was read to its end, and is an error in the session.
     Malformed(Malformed),
-    /// The same of a simple query, which no Sync follows.
+    /// The same of a simple query or a function call, which no Sync follows.
     MalformedQuery(Malformed),
 }
 
@@ -68,6 +79,8 @@ pub enum Malformed {
     /// The content does not fit the length.
     Content(&'static str),
     NotUtf8,
+    /// It has this many bytes.
+    TooLarge(usize),
 }
 
 /// The connection cannot go on: what follows cannot be told apart.
@@ -90,33 +103,80 @@ pub fn first(buffer: &mut BytesMut) -> Result<Option<First>, Lost> {
         Some(SSL_REQUEST) => Ok(Some(First::Ssl)),
         Some(GSS_REQUEST) => Ok(Some(First::Gss)),
         Some(CANCEL_REQUEST) => fits(body.int4().zip(body.int4()).map(|(pid, secret)| First::Cancel { pid, secret })),
-        Some(version) => fits(body.startup(version)),
+        Some(version) => Ok(Some(body.startup(version).unwrap_or(First::Unreadable))),
         None => fits(None),
     }
 }
 
-/// The next message of a session, once all of it is there.
-pub fn next(buffer: &mut BytesMut) -> Result<Option<Message>, Lost> {
-    let (Some(&kind), Some(length)) = (buffer.first(), peek_length(buffer, 1)) else { return Ok(None) };
+/// What a buffer begins with.
+#[derive(Debug, PartialEq)]
+pub enum Next {
+    Whole(Message),
+    /// Not all of it is there.
+    Part,
+    TooLarge(TooLarge),
+}
+
+/// A message that is larger than is taken. It is passed over, and an error in the session.
+#[derive(Debug, PartialEq)]
+pub struct TooLarge {
+    kind: u8,
+    length: usize,
+    bytes_left: usize,
+}
+
+impl TooLarge {
+    /// How many of these bytes belong to it; they are done with.
+    pub fn pass_over(&mut self, bytes: usize) -> usize {
+        let passed = bytes.min(self.bytes_left);
+        self.bytes_left -= passed;
+        passed
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.bytes_left == 0
+    }
+
+    pub fn message(self) -> Message {
+        malformed(self.kind, Malformed::TooLarge(self.length))
+    }
+}
+
+/// Whether the buffer begins with a message, or with something that cannot become one.
+pub fn is_whole(buffer: &BytesMut) -> bool {
+    peek_length(buffer, 1).is_some_and(|length| {
+        let bytes = usize::try_from(length).unwrap_or_default();
+        bytes > MESSAGE_BYTES_MAX || buffer.len() > bytes
+    })
+}
+
+fn malformed(kind: u8, malformed: Malformed) -> Message {
+    match kind {
+        b'Q' | b'F' => Message::MalformedQuery(malformed),
+        _ => Message::Malformed(malformed),
+    }
+}
+
+/// The next message of a session.
+pub fn next(buffer: &mut BytesMut) -> Result<Next, Lost> {
+    let (Some(&kind), Some(length)) = (buffer.first(), peek_length(buffer, 1)) else { return Ok(Next::Part) };
     if !b"QPBDECHSXdcfFp".contains(&kind) {
         return Err(Lost(format!("invalid frontend message type {kind}")));
     }
-    if !(4..=MESSAGE_BYTES_MAX as i64).contains(&length) {
-        return Err(Lost(format!("invalid message length {length}: at most {MESSAGE_BYTES_MAX} bytes")));
+    let length = usize::try_from(length).ok().filter(|length| (4..=PASSED_OVER_BYTES_MAX).contains(length));
+    let length = length.ok_or_else(|| Lost("invalid message length".to_owned()))?;
+    if length > MESSAGE_BYTES_MAX {
+        return Ok(Next::TooLarge(TooLarge { kind, length, bytes_left: 1 + length }));
     }
-    let length = length as usize;
     if buffer.len() < 1 + length {
         buffer.reserve(1 + length - buffer.len());
-        return Ok(None);
+        return Ok(Next::Part);
     }
     let mut body = Body(buffer.split_to(1 + length).freeze().slice(5..));
     let message = body.message(kind);
-    Ok(Some(match message {
+    Ok(Next::Whole(match message {
         Ok(message) if body.0.is_empty() => message,
-        other => {
-            let malformed = other.err().unwrap_or(Malformed::Content("invalid message format"));
-            if kind == b'Q' { Message::MalformedQuery(malformed) } else { Message::Malformed(malformed) }
-        }
+        other => malformed(kind, other.err().unwrap_or(Malformed::Content("invalid message format"))),
     }))
 }
 

@@ -1,23 +1,23 @@
 //! The PostgreSQL wire protocol, version 3.
 //!
-//! A connection is three tasks. The reader takes messages off the socket, also while a statement runs, so that clients can
-//! pipeline and a client that left is noticed. The session does the work, on threads of its own so that computing does not hold
-//! up anybody's input and output. The writer sends what the session has made; the queue between them is short, so a slow reader
-//! slows its own statement and takes no memory. A client that sends messages without reading the answers is not read any further
-//! once a queue is full, as in PostgreSQL; it goes on where it stopped as soon as it reads.
+//! A connection is one task, on threads of its own kind so that computing does not hold up those who come in or cancel: it takes a
+//! message off the socket, does what it asks, and gathers the answers until nothing more has come. A slow reader slows its own
+//! statement and takes no memory. While it waits for a client to take its answers it reads ahead, up to a bound; beyond that a client
+//! that sends without reading is not read any further, as in PostgreSQL. That a client has left while its statement runs is seen from
+//! outside.
 
 mod connection;
 mod copy;
 mod describe;
 mod extended;
 mod message;
-mod queue;
-mod reply;
+mod peer;
 mod rows;
 mod server;
 mod simple;
 mod sqlstate;
 mod startup;
 mod strangers;
+mod wire;
 
 pub use server::{Server, ServerOptions};

@@ -5,7 +5,7 @@ use std::pin::pin;
 use arrow::array::RecordBatch;
 use bytes::{BufMut, BytesMut};
 
-use super::reply::{CHUNK_BYTES, Reply};
+use super::wire::{CHUNK_BYTES, Wire};
 use crate::session::{Column, Error, ErrorKind, Result, Rows, StatementGuard};
 use crate::sql_types::{ColumnEncoder, Format, TextStyle};
 
@@ -32,7 +32,7 @@ pub fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
 
 /// Sends rows, at most `rows_max`, as they come. The answer is how many; it is less than the most only at the end.
 pub async fn send(
-    reply: &mut Reply,
+    wire: &mut Wire,
     rows: &mut Rows,
     formats: &[Format],
     style: &TextStyle,
@@ -46,9 +46,9 @@ pub async fn send(
         let encoders = encoders(&batch, &rows.columns, formats, style)?;
         let mut from = 0;
         while from < batch.num_rows() {
-            from = encode(&encoders, from, batch.num_rows(), &mut reply.buffer)?;
-            if reply.buffer.len() >= CHUNK_BYTES {
-                guard.run(reply.flush()).await?;
+            from = encode(&encoders, from, batch.num_rows(), &mut wire.buffer)?;
+            if wire.buffer.len() >= CHUNK_BYTES {
+                guard.run(wire.flush()).await?;
             }
         }
         sent += batch.num_rows() as u64;

@@ -9,7 +9,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
+use super::peer::{LOOKS_EVERY, Peers};
 use super::startup;
 use super::strangers::Strangers;
 use crate::frontend::embedded::Database;
@@ -48,6 +50,7 @@ pub struct Server {
 pub(super) struct Shared {
     pub database: Database,
     pub registry: Arc<Registry>,
+    pub peers: Peers,
     /// Where statements run: not where sockets are served.
     pub compute: Handle,
     pub port: u16,
@@ -74,7 +77,14 @@ impl Server {
         registry.allow(options.connections_max);
         Ok(Self {
             listener,
-            shared: Arc::new(Shared { database, registry, compute, port, copy_folder: options.copy_folder.clone() }),
+            shared: Arc::new(Shared {
+                database,
+                registry,
+                peers: Peers::default(),
+                compute,
+                port,
+                copy_folder: options.copy_folder.clone(),
+            }),
         })
     }
 
@@ -87,11 +97,14 @@ impl Server {
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
         let mut strangers = Strangers::default();
         let mut connections = JoinSet::new();
+        let mut looks = tokio::time::interval(LOOKS_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = asked_to_stop(&mut stop) => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                _ = looks.tick(), if !connections.is_empty() => self.shared.peers.look(&self.shared.registry),
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
                         let stranger = strangers.one_more();

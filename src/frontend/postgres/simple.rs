@@ -39,7 +39,7 @@ impl Connection {
         }
         let statements = parse_all(text)?;
         if statements.is_empty() {
-            return self.reply.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+            return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
         let alone = statements.len() == 1;
         let last = statements.len() - 1;
@@ -73,8 +73,8 @@ impl Connection {
             guard.run(self.session.commit_implicit()).await?;
         }
         self.notices()?;
-        self.reply.complete(tag)?;
-        self.reply.flush_if_large().await
+        self.wire.complete(tag)?;
+        self.wire.flush_if_large().await
     }
 
     /// Runs a statement and sends its rows; the answer is the tag.
@@ -95,8 +95,8 @@ impl Connection {
             Outcome::Rows(mut rows) => {
                 let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;
-                self.reply.push(&row_description(&rows.columns, &formats)?)?;
-                let sent = send(&mut self.reply, &mut rows, &formats, &style, u64::MAX, guard).await?;
+                self.wire.push(&row_description(&rows.columns, &formats)?)?;
+                let sent = send(&mut self.wire, &mut rows, &formats, &style, u64::MAX, guard).await?;
                 Ok(tag(rows.verb, sent))
             }
             Outcome::FromCursor { name, rows_max } => {
@@ -106,8 +106,8 @@ impl Connection {
                     return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
                 };
                 let formats = formats(&[], rows.columns.len())?;
-                self.reply.push(&row_description(&rows.columns, &formats)?)?;
-                let sent = send(&mut self.reply, rows, &formats, &style, rows_max, guard).await?;
+                self.wire.push(&row_description(&rows.columns, &formats)?)?;
+                let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
                 self.session.put_portal(&name, portal);
                 Ok(format!("FETCH {sent}"))
             }

@@ -9,15 +9,14 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::ErrorResponse;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
 use super::connection::Connection;
 use super::message::{self, First};
-use super::reply::Reply;
+use super::peer::Peer;
 use super::server::{Shared, set_no_delay};
 use super::sqlstate::{Severity, fields};
 use super::strangers::Stranger;
-use super::{queue, server};
+use super::wire::Wire;
 use crate::session::{Error, ErrorKind, FileAccess, Result, Session, Settings};
 
 /// How long a client may take to say who it is.
@@ -77,6 +76,10 @@ async fn introduction(socket: &mut TcpStream, buffer: &mut BytesMut, shared: &Sh
             }
             Ok(Some(First::Startup { major: 3, minor, parameters })) => {
                 return Client::new(minor, parameters).map(Some);
+            }
+            Ok(Some(First::Unreadable)) => {
+                let message = "invalid startup packet layout: expected terminator as last byte";
+                return Err(Error::new(ErrorKind::Protocol, message));
             }
             Ok(Some(First::Startup { major, minor, .. })) => {
                 let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
@@ -169,42 +172,38 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
 
 /// Runs a session where statements run. Its socket is served there too: a question that is answered in microseconds is not worth
 /// waking other threads for. New clients and cancellations are served here, whatever the statements do.
-async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<server::Shared>) {
+async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<Shared>) {
     // Without a descriptor that can be used there is nobody to tell.
     let Ok(socket) = socket.into_std() else { return };
-    let registry = Arc::clone(&shared.registry);
-    let work = shared.compute.spawn(async move {
+    let compute = shared.compute.clone();
+    let work = compute.spawn(async move {
         let Ok(socket) = TcpStream::from_std(socket) else { return };
-        let pid = session.registration().pid;
-        let (read, write) = socket.into_split();
-        let (message_sender, messages) = queue::messages();
-        let mut reply = Reply::new(write);
-        if greet(&mut reply, &client, &session).is_err() {
+        let peer = Arc::new(Peer::new(socket));
+        shared.peers.add(session.registration().pid, &peer);
+        let mut wire = Wire::new(peer, buffer);
+        if greet(&mut wire, &client, &session).is_err() {
             return;
         }
-        // Ends with the session, however that ends.
-        let mut tasks = JoinSet::new();
-        tasks.spawn(queue::read(read, buffer, message_sender, registry, pid));
-        Connection::new(session, reply, messages).run().await;
+        Connection::new(session, wire).run().await;
     });
     // A panic in the session has been reported by the runtime; the socket is closed all the same.
     let _ = work.await;
 }
 
-fn greet(reply: &mut Reply, client: &Client, session: &Session) -> Result<()> {
+fn greet(wire: &mut Wire, client: &Client, session: &Session) -> Result<()> {
     if client.minor > 0 || !client.unknown.is_empty() {
-        negotiate(&mut reply.buffer, &client.unknown);
+        negotiate(&mut wire.buffer, &client.unknown);
     }
     // Authentication is done: code 0.
-    reply.buffer.put_slice(b"R\0\0\0\x08\0\0\0\0");
+    wire.buffer.put_slice(b"R\0\0\0\x08\0\0\0\0");
     for (name, value) in session.settings().reported() {
-        reply.parameter(name, value)?;
+        wire.parameter(name, value)?;
     }
     let registration = session.registration();
-    reply.buffer.put_slice(b"K\0\0\0\x0c");
-    reply.buffer.put_i32(registration.pid);
-    reply.buffer.put_i32(registration.secret);
-    reply.ready(session.status())
+    wire.buffer.put_slice(b"K\0\0\0\x0c");
+    wire.buffer.put_i32(registration.pid);
+    wire.buffer.put_i32(registration.secret);
+    wire.ready(session.status())
 }
 
 /// NegotiateProtocolVersion: the newest minor version spoken here, and the options that are not known.

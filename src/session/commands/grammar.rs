@@ -16,9 +16,9 @@ impl Command {
     pub fn parse(words: &mut Words<'_>) -> Result<Option<Self>> {
         let command = if words.take("begin") {
             let _ = words.take("work") || words.take("transaction");
-            Command::Begin(modes(words)?)
+            Command::Begin { modes: modes(words)?, started: false }
         } else if words.take_all(&["start", "transaction"]) {
-            Command::Begin(modes(words)?)
+            Command::Begin { modes: modes(words)?, started: true }
         } else if words.take("commit") || words.take("end") {
             if words.is("prepared") {
                 return Err(words.unsupported("COMMIT PREPARED"));

@@ -19,7 +19,11 @@ pub use words::Words;
 /// A statement that is not a query.
 #[derive(Debug, Clone)]
 pub enum Command {
-    Begin(Modes),
+    Begin {
+        modes: Modes,
+        /// Written as START TRANSACTION.
+        started: bool,
+    },
     /// With AND CHAIN the next transaction begins at once.
     Commit {
         chain: bool,
@@ -132,7 +136,8 @@ impl Command {
     /// Tag of the answer; None where it depends on what was done.
     pub fn tag(&self) -> &'static str {
         match self {
-            Command::Begin(_) => "BEGIN",
+            Command::Begin { started: false, .. } => "BEGIN",
+            Command::Begin { started: true, .. } => "START TRANSACTION",
             Command::Commit { .. } => "COMMIT",
             Command::Rollback { .. } | Command::RollbackTo(_) => "ROLLBACK",
             Command::Savepoint(_) => "SAVEPOINT",

@@ -46,9 +46,9 @@ fn transactions_have_modes_in_any_order() {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY NOT DEFERRABLE",
         "START TRANSACTION READ ONLY, NOT DEFERRABLE, ISOLATION LEVEL REPEATABLE READ",
     ] {
-        assert!(matches!(command(text), Command::Begin(read) if read == modes), "{text}");
+        assert!(matches!(command(text), Command::Begin { modes: read, .. } if read == modes), "{text}");
     }
-    assert!(matches!(command("begin work"), Command::Begin(modes) if modes == Modes::default()));
+    assert!(matches!(command("begin work"), Command::Begin { modes, started: false } if modes == Modes::default()));
     assert!(matches!(command("END"), Command::Commit { chain: false }));
     assert!(matches!(command("COMMIT AND CHAIN"), Command::Commit { chain: true }));
     assert!(matches!(command("ABORT TRANSACTION AND NO CHAIN"), Command::Rollback { chain: false }));

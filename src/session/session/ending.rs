@@ -1,8 +1,10 @@
 //! Transactions that nobody has begun, and the end of all of them.
 
+use super::super::commands::{Isolation, Modes};
 use super::super::error::{Error, ErrorKind, Result};
 use super::super::transaction::TransactionStatus;
 use super::Session;
+use crate::storage::TableHold;
 
 impl Session {
     /// Statements from here to the end of the request are one transaction, unless there is one.
@@ -17,8 +19,12 @@ impl Session {
 
     /// Commits what the request's statements have done together, if they are a transaction.
     pub async fn commit_implicit(&mut self) -> Result<()> {
+        self.commit_implicit_holding(None).await
+    }
+
+    pub(super) async fn commit_implicit_holding(&mut self, hold: Option<&TableHold>) -> Result<()> {
         if self.transaction.is_implicit() {
-            self.commit_writes().await?;
+            self.commit_writes(hold).await?;
             self.transaction.end(true, &mut self.settings);
         }
         Ok(())
@@ -35,13 +41,17 @@ impl Session {
             }
             self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
         }
-        let modes = super::super::commands::Modes {
-            isolation: self.settings.get("transaction_isolation").and_then(super::super::commands::Isolation::parse),
-            read_only: Some(self.settings.is_on("transaction_read_only")),
-            deferrable: Some(self.settings.is_on("transaction_deferrable")),
+        let modes = match self.transaction.status() {
+            // What was set in it is undone already.
+            TransactionStatus::Failed => Modes::default(),
+            _ => Modes {
+                isolation: self.settings.get("transaction_isolation").and_then(Isolation::parse),
+                read_only: Some(self.settings.is_on("transaction_read_only")),
+                deferrable: Some(self.settings.is_on("transaction_deferrable")),
+            },
         };
         if commit {
-            self.commit_writes().await?;
+            self.commit_writes(None).await?;
         }
         let ended = self.transaction.end(commit, &mut self.settings);
         self.end_portals();

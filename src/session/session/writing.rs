@@ -14,25 +14,27 @@ use super::super::transaction::TransactionStatus;
 use super::super::writes;
 use super::{Outcome, Session};
 use crate::sql_types::SqlValue;
-use crate::storage::Operation;
+use crate::storage::{Operation, TableHold};
 
 /// How often a statement reads again because somebody else was faster.
 const WRITE_ATTEMPTS_MAX: usize = 200;
+/// After so many attempts, others wait for the statement.
+const ATTEMPTS_BESIDE_OTHERS: usize = 3;
 /// How often a definition is tried again after somebody else changed the catalog first.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
     /// Commits what the block has defined and written. If that fails, the block is over and nothing of it stays.
-    pub(super) async fn commit_writes(&mut self) -> Result<()> {
+    pub(super) async fn commit_writes(&mut self, hold: Option<&TableHold>) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
         }
         let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
-            Some(definitions) => self.planner.commit_definitions(&definitions, &operations, signals).await,
+            Some(definitions) => self.planner.commit_definitions(&definitions, &operations, hold, signals).await,
             None if operations.is_empty() => return Ok(()),
-            None => self.planner.commit(&operations, signals).await.map(drop),
+            None => self.planner.commit(&operations, hold, signals).await.map(drop),
         };
         if committed.is_err() {
             self.transaction.end(false, &mut self.settings);
@@ -47,6 +49,7 @@ impl Session {
         let tag = Definition::tag(definition);
         self.refuse_if_read_only(tag)?;
         let mut attempt = 1;
+        let mut hold = None;
         let defined = loop {
             let is_alone = self.transaction.status() == TransactionStatus::Idle;
             let view = self.view();
@@ -55,6 +58,11 @@ impl Session {
             let rewritten = std::mem::take(&mut defined.rewritten);
             if edits.is_empty() {
                 break defined;
+            }
+            if let (true, None, Some(first)) = (is_alone, &hold, rewritten.first()) {
+                // Nobody may write to it while all of it is read and written.
+                hold = Some(self.planner.hold_table(first.table).await?);
+                continue;
             }
             let committed = if is_alone && rewritten.is_empty() {
                 self.planner.commit_edits(edits).await
@@ -69,7 +77,7 @@ impl Session {
                     }
                 }
                 self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
-                if is_alone { self.commit_implicit().await } else { Ok(()) }
+                if is_alone { self.commit_implicit_holding(hold.as_ref()).await } else { Ok(()) }
             };
             match committed {
                 // Somebody else was first: the statement is read again, against what there is now.
@@ -127,7 +135,7 @@ impl Session {
                 let changes = found.changes.iter();
                 let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
-                    match planner.commit(&operations, self.registration.signals()).await {
+                    match planner.commit(&operations, None, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
                         Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                             attempt += 1;
@@ -154,6 +162,7 @@ impl Session {
         self.refuse_if_read_only(verb)?;
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;
+        let mut hold = None;
         loop {
             let view = self.view();
             let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
@@ -167,11 +176,16 @@ impl Session {
                     let operations: Vec<Operation<'_>> =
                         done.changes.iter().filter_map(|change| change.operation(table)).collect();
                     if !operations.is_empty() {
-                        let committed = match self.planner.commit(&operations, self.registration.signals()).await {
+                        let signals = self.registration.signals();
+                        let committed = match self.planner.commit(&operations, hold.as_ref(), signals).await {
                             // What it has read is out of date: it reads again.
                             Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                                 attempt += 1;
-                                self.planner.settled().await?;
+                                if attempt > ATTEMPTS_BESIDE_OTHERS && hold.is_none() {
+                                    hold = Some(self.planner.hold_table(table).await?);
+                                } else {
+                                    self.planner.settled().await?;
+                                }
                                 continue;
                             }
                             committed => committed?,
@@ -203,7 +217,7 @@ impl Session {
                 let operations: Vec<Operation<'_>> =
                     changes.iter().filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
-                    self.planner.commit(&operations, self.registration.signals()).await?;
+                    self.planner.commit(&operations, None, self.registration.signals()).await?;
                 }
             }
         }

@@ -12,6 +12,16 @@ pub use definitions::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, def
 use super::error::{Error, ErrorKind, Result};
 use crate::sql_types::{DateStyle, TextStyle, Zone};
 
+/// Whether the transaction refuses writes.
+pub const READ_ONLY: &str = "transaction_read_only";
+
+/// Settings that are the transaction's own, each with the one that says what it begins with.
+const TRANSACTION_MODES: [(&str, &str); 3] = [
+    (READ_ONLY, "default_transaction_read_only"),
+    ("transaction_isolation", "default_transaction_isolation"),
+    ("transaction_deferrable", "default_transaction_deferrable"),
+];
+
 type Values = Arc<BTreeMap<String, String>>;
 
 /// The settings of a session. A change rolls back with its transaction.
@@ -67,9 +77,20 @@ impl Settings {
         }
     }
 
+    /// A value in the form in which it would be kept.
+    pub fn canonical(definition: &'static Definition, value: &str) -> Result<String> {
+        value::canonical(definition, value)
+    }
+
     /// The value as SHOW prints it.
     pub fn get(&self, name: &str) -> Option<&str> {
         let key = name.to_ascii_lowercase();
+        // Between transactions, what the next one begins with.
+        if self.saved.is_empty()
+            && let Some((_, default)) = TRANSACTION_MODES.iter().find(|(mode, _)| *mode == key)
+        {
+            return self.get(default);
+        }
         let set = self.current.local.get(&key).or_else(|| self.current.session.get(&key));
         set.map(String::as_str).or_else(|| definition(name).map(|definition| definition.default))
     }
@@ -87,6 +108,7 @@ impl Settings {
     /// Changes a setting; `None` is its default. A local change ends with the transaction.
     pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let key = name.to_ascii_lowercase();
+        let local = local || is_transaction_mode(&key);
         let value = match (definition(name), value) {
             (Some(definition), Some(value)) => {
                 let canonical = value::canonical(definition, value)?;
@@ -123,7 +145,9 @@ impl Settings {
     }
 
     pub fn reset_all(&mut self) {
-        self.current = Level { session: Arc::clone(&self.startup), local: Values::default() };
+        let mut local = BTreeMap::clone(&self.current.local);
+        local.retain(|name, _| is_transaction_mode(name));
+        self.current = Level { session: Arc::clone(&self.startup), local: Arc::new(local) };
         self.read_back();
     }
 
@@ -143,11 +167,15 @@ impl Settings {
 
     /// Forgets saves from `depth` on and keeps what was set since.
     pub fn forget(&mut self, depth: usize) {
+        // What was made read-only within a savepoint is so no longer.
+        let read_only = self.saved.get(depth).and_then(|level| level.local.get(READ_ONLY)).cloned();
         self.saved.truncate(depth);
         if depth == 0 {
             self.current.local = Values::default();
-            self.read_back();
+        } else if let Some(read_only) = read_only {
+            Arc::make_mut(&mut self.current.local).insert(READ_ONLY.to_owned(), read_only);
         }
+        self.read_back();
     }
 
     /// Whether nothing was set since these were cloned from them. Changes that come to the same may count.
@@ -213,9 +241,14 @@ impl Settings {
             statement_timeout: self.duration("statement_timeout"),
             idle_session_timeout: self.duration("idle_session_timeout"),
             idle_in_transaction_session_timeout: self.duration("idle_in_transaction_session_timeout"),
-            is_read_only: self.is_on("transaction_read_only") || self.is_on("default_transaction_read_only"),
+            is_read_only: self.is_on(READ_ONLY),
         };
     }
+}
+
+/// Whether a setting is of the transaction, in any case of letters, and ends with it.
+pub fn is_transaction_mode(name: &str) -> bool {
+    TRANSACTION_MODES.iter().any(|(mode, _)| mode.eq_ignore_ascii_case(name))
 }
 
 /// A value as a plain number in the unit of its setting, as `pg_settings` has it.

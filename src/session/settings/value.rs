@@ -30,6 +30,9 @@ pub fn canonical(definition: &Definition, value: &str) -> Result<String> {
         },
         Kind::Integer { min, max, unit } => {
             let number = integer(value, unit).ok_or_else(invalid)?;
+            if i32::try_from(number).is_err() {
+                return Err(invalid().with_hint("Value exceeds integer range."));
+            }
             if !(min..=max).contains(&number) {
                 let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
                 let message = format!(

@@ -19,7 +19,7 @@ use crate::session::settings::Settings;
 use crate::session::statement::Statement;
 use crate::session::watching::Signals;
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, Written};
+use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, TableHold, Written};
 
 /// What EXPLAIN tells of a statement that writes.
 pub struct Explained {
@@ -160,10 +160,15 @@ impl Planner {
     }
 
     /// Makes operations durable and visible, all or none. What stops the statement does not stop this.
-    pub async fn commit(&self, operations: &[Operation<'_>], signals: &Signals) -> Result<Written> {
-        self.store().wait_for_room(operations).await?;
+    pub async fn commit(
+        &self,
+        operations: &[Operation<'_>],
+        hold: Option<&TableHold>,
+        signals: &Signals,
+    ) -> Result<Written> {
+        self.store().wait_for_room(operations, hold).await?;
         let committing = signals.committing();
-        let written = self.store().write(operations).await.map_err(of_commit)?;
+        let written = self.store().write_holding(operations, hold).await.map_err(of_commit)?;
         committing.done();
         Ok(written)
     }
@@ -173,11 +178,12 @@ impl Planner {
         &self,
         definitions: &Definitions,
         operations: &[Operation<'_>],
+        hold: Option<&TableHold>,
         signals: &Signals,
     ) -> Result<()> {
-        self.store().wait_for_room(operations).await?;
+        self.store().wait_for_room(operations, hold).await?;
         let committing = signals.committing();
-        let (_, gone) = self.store().commit_definitions(definitions, operations).await.map_err(of_commit)?;
+        let (_, gone) = self.store().commit_definitions(definitions, operations, hold).await.map_err(of_commit)?;
         committing.done();
         let store = Arc::clone(self.store());
         let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;

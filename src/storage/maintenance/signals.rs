@@ -12,7 +12,7 @@ use crate::model::DateTime;
 use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
-use crate::storage::write::Operation;
+use crate::storage::write::{Operation, TableHold};
 
 /// A table with this much in its delta is folded.
 const FOLD_VERSIONS: usize = 128 * 1024;
@@ -173,16 +173,21 @@ impl MaintenanceSignals {
 }
 
 impl Store {
-    /// Returns when the deltas that some operations write to have room. Waits for folds where they have not; when those fail, so does
-    /// this.
-    pub async fn wait_for_room(&self, operations: &[Operation<'_>]) -> Result<()> {
-        self.room_for_writes(operations.iter().map(|operation| operation.table)).await
+    /// Returns when nobody else holds the tables that some operations write to, and their deltas have room. Waits for folds where they
+    /// have not; when those fail, so does this.
+    pub async fn wait_for_room(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
+        self.room_for_writes(operations.iter().map(|operation| operation.table), hold).await
     }
 
     /// The same for some tables.
-    pub(in crate::storage) async fn room_for_writes(&self, tables: impl Iterator<Item = u64>) -> Result<()> {
+    pub(in crate::storage) async fn room_for_writes(
+        &self,
+        tables: impl Iterator<Item = u64>,
+        hold: Option<&TableHold>,
+    ) -> Result<()> {
         let signals = &self.maintenance;
         for table in changes_of(tables) {
+            self.not_held(table, hold).await;
             loop {
                 // Made before looking, so that a fold that ends in between is not missed.
                 let folded = signals.folded.notified();

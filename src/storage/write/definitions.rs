@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::commit::Appending;
 use super::found::{Found, Stored};
+use super::hold::TableHold;
 use super::operation::{Operation, Written};
 use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn};
 use crate::storage::delta::Locations;
@@ -35,9 +36,10 @@ impl Store {
         &self,
         definitions: &Definitions,
         operations: &[Operation<'_>],
+        hold: Option<&TableHold>,
     ) -> Result<(Written, Vec<Arc<RunFile>>)> {
         loop {
-            self.room_for_writes(operations.iter().map(|operation| operation.table)).await?;
+            self.room_for_writes(operations.iter().map(|operation| operation.table), hold).await?;
             let found = self.find(operations).await?;
             let (appended, gone) = {
                 let mut head = self.head()?;

@@ -4,9 +4,11 @@ mod commit;
 mod definitions;
 mod encoded;
 mod found;
+mod hold;
 mod operation;
 pub(super) mod payload;
 
 pub use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
+pub use hold::{TableHold, TableHolds};
 pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};

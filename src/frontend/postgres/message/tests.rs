@@ -22,20 +22,20 @@ fn messages_are_read_when_they_are_whole() {
     let whole = framed(b'P', b"s\0SELECT $1\0\0\x01\0\0\0\x17");
     for cut in 0..whole.len() {
         let mut part = BytesMut::from(&whole[..cut]);
-        assert_eq!(next(&mut part), Ok(None), "{cut} bytes");
+        assert_eq!(next(&mut part), Ok(Next::Part), "{cut} bytes");
     }
     let wanted = Message::Parse { name: "s".to_owned(), text: "SELECT $1".to_owned(), types: vec![23] };
     let mut two = whole.clone();
     two.extend_from_slice(&framed(b'S', b""));
-    assert_eq!(next(&mut two), Ok(Some(wanted)));
-    assert_eq!(next(&mut two), Ok(Some(Message::Sync)));
+    assert_eq!(next(&mut two), Ok(Next::Whole(wanted)));
+    assert_eq!(next(&mut two), Ok(Next::Whole(Message::Sync)));
     assert!(two.is_empty());
 }
 
 #[test]
 fn bind_takes_values_and_nulls() {
     let mut message = framed(b'B', b"p\0s\0\0\x01\0\x01\0\x02\0\0\0\x02hi\xff\xff\xff\xff\0\0");
-    let Ok(Some(Message::Bind(bind))) = next(&mut message) else { panic!("no bind") };
+    let Ok(Next::Whole(Message::Bind(bind))) = next(&mut message) else { panic!("no bind") };
     assert_eq!((bind.portal.as_str(), bind.statement.as_str()), ("p", "s"));
     assert_eq!(bind.formats, [1]);
     assert_eq!(bind.values, [Some(Bytes::from_static(b"hi")), None]);
@@ -46,19 +46,40 @@ fn what_does_not_fit_its_length_is_malformed_and_the_next_message_is_read() {
     for body in [&b"s\0SELECT 1\0\xff\xff\0\0\0\x17"[..], b"no end", b"s\0SELECT 1\0\0\0 and more", b""] {
         let mut buffer = framed(b'P', body);
         buffer.extend_from_slice(&framed(b'S', b""));
-        assert!(matches!(next(&mut buffer), Ok(Some(Message::Malformed(_)))), "{body:?}");
-        assert_eq!(next(&mut buffer), Ok(Some(Message::Sync)));
+        assert!(matches!(next(&mut buffer), Ok(Next::Whole(Message::Malformed(_)))), "{body:?}");
+        assert_eq!(next(&mut buffer), Ok(Next::Whole(Message::Sync)));
     }
-    assert_eq!(next(&mut framed(b'Q', b"\xc3\x28\0")), Ok(Some(Message::MalformedQuery(Malformed::NotUtf8))));
+    assert_eq!(next(&mut framed(b'Q', b"\xc3\x28\0")), Ok(Next::Whole(Message::MalformedQuery(Malformed::NotUtf8))));
     let mut negative = framed(b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xf0\0\0");
-    assert!(matches!(next(&mut negative), Ok(Some(Message::Malformed(_)))));
+    assert!(matches!(next(&mut negative), Ok(Next::Whole(Message::Malformed(_)))));
+}
+
+#[test]
+fn what_is_too_large_is_passed_over() {
+    for (kind, length) in [(b'Q', MESSAGE_BYTES_MAX + 1), (b'd', PASSED_OVER_BYTES_MAX)] {
+        let mut buffer = framed(kind, b"");
+        buffer[1..5].copy_from_slice(&(length as u32).to_be_bytes());
+        assert!(is_whole(&buffer));
+        let Ok(Next::TooLarge(mut large)) = next(&mut buffer) else { panic!("it is taken") };
+        assert_eq!(large.pass_over(5), 5);
+        assert_eq!(large.pass_over(length - 5), length - 5);
+        assert!(!large.is_over());
+        assert_eq!(large.pass_over(17), 1, "what comes next stays");
+        assert!(large.is_over());
+        let wanted = match kind {
+            b'Q' => Message::MalformedQuery(Malformed::TooLarge(length)),
+            _ => Message::Malformed(Malformed::TooLarge(length)),
+        };
+        assert_eq!(large.message(), wanted);
+    }
 }
 
 #[test]
 fn what_is_no_message_ends_the_connection() {
     assert!(next(&mut BytesMut::from(&b"GET / HTTP/1.1\r\n"[..])).is_err());
     assert!(next(&mut BytesMut::from(&b"Q\0\0\0\x01"[..])).is_err());
-    assert!(next(&mut BytesMut::from(&b"Q\x7f\xff\xff\xff"[..])).is_err());
+    assert!(next(&mut BytesMut::from(&b"Q\xff\xff\xff\xff"[..])).is_err());
+    assert!(next(&mut BytesMut::from(&b"Q\x40\0\0\0"[..])).is_err());
     assert!(first(&mut BytesMut::from(&b"GET / HTTP/1.1\r\n"[..])).is_err());
     assert!(first(&mut BytesMut::from(&b"\0\0\0\x04"[..])).is_err());
 }
@@ -72,5 +93,7 @@ fn the_first_message_is_one_of_four() {
     assert!(first(&mut startup(&cancel[..8])).is_err());
     let wanted = First::Startup { major: 3, minor: 0, parameters: vec![("user".to_owned(), "me".to_owned())] };
     assert_eq!(first(&mut startup(b"\0\x03\0\0user\0me\0\0")), Ok(Some(wanted)));
-    assert!(first(&mut startup(b"\0\x03\0\0user\0me")).is_err());
+    for body in [&b"\0\x03\0\0user\0me"[..], b"\0\x03\0\0"] {
+        assert_eq!(first(&mut startup(body)), Ok(Some(First::Unreadable)));
+    }
 }
