@@ -3,7 +3,8 @@
 //! ```sh
 //! cargo bench --bench delta -- FOLDER [--entities 1000000] [--updates 1000000]
 //! ```
-//! FOLDER is made anew, filled, and left for a look. Bytes written are what the kernel counts for this process.
+//! FOLDER is made anew, filled with two databases, and left for a look: scans of both take turns, so that what else the machine does
+//! slows both. Bytes written are what the kernel counts for this process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const DELTA: u64 = 100_000;
 /// Updates of one entity group transaction.
 const GROUP: u64 = 50;
-const SCANS: usize = 9;
+const SCANS: usize = 25;
 const READS: usize = 20_000;
 /// Updates a second, in the background of point reads.
 const LOAD: u64 = 2_000;
@@ -76,19 +77,23 @@ fn main() -> Result<(), Failure> {
 }
 
 async fn run(folder: &str, entities: u64, updates: u64) -> Result<(), Failure> {
+    let within = |name: &str| format!("{folder}/{name}");
+    let folded = Database::open(&within("folded")).await?;
+    fill(&folded, entities)?;
+    let folder = &within("recent");
     let mut db = Database::open(folder).await?;
     fill(&db, entities)?;
     println!("{entities} entities, {} MB on disk", folder_bytes(folder) >> 20);
 
-    let settled = scans(&db).await?;
     let table = db.table("Bench")?;
     let mut dice = Dice(7);
     update(&table, &mut dice, entities, DELTA).await?;
-    let beside = scans(&db).await?;
-    for ((query, settled), beside) in QUERIES.iter().zip(&settled).zip(&beside) {
-        let ratio = beside.as_secs_f64() / settled.as_secs_f64();
-        println!("settled {settled:>10.2?}  beside {DELTA} recent writes {beside:>10.2?}  ratio {ratio:.2}  {query}");
+    for query in QUERIES {
+        let [folded, beside] = scans([&folded, &db], query).await?;
+        let ratio = beside.as_secs_f64() / folded.as_secs_f64();
+        println!("folded {folded:>10.2?}  beside {DELTA} recent writes {beside:>10.2?}  ratio {ratio:.2}  {query}");
     }
+    drop(folded);
 
     drop(table);
     drop(db);
@@ -144,20 +149,20 @@ fn fill(db: &Database, entities: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The median time of each query.
-async fn scans(db: &Database) -> Result<Vec<Duration>, Failure> {
-    let mut medians = Vec::new();
-    for query in QUERIES {
-        let mut times = Vec::new();
-        for _ in 0..SCANS {
+/// The median times of a query on each of two databases, by turns.
+async fn scans(dbs: [&Database; 2], query: &str) -> Result<[Duration; 2], Failure> {
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..SCANS {
+        for (db, times) in dbs.iter().zip(&mut times) {
             let begun = Instant::now();
             db.sql(query).await?.collect().await?;
             times.push(begun.elapsed());
         }
-        times.sort_unstable();
-        medians.push(times[SCANS / 2]);
     }
-    Ok(medians)
+    Ok(times.map(|mut times| {
+        times.sort_unstable();
+        times[SCANS / 2]
+    }))
 }
 
 /// Updates random entities, in groups of one partition; gives the bytes of their keys and values.

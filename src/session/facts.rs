@@ -58,6 +58,8 @@ impl Facts {
     /// The settings with the changes of this statement.
     fn current(&self) -> Settings {
         let mut settings = self.settings.clone();
+        // A statement is a transaction at least.
+        settings.begin();
         for change in self.changes.lock().iter() {
             // It was tried when it was made.
             let _tried = settings.set(&change.name, Some(&change.value), change.local);

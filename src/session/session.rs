@@ -448,9 +448,10 @@ impl Session {
         let mut tag = command.tag().to_owned();
         match command {
             Command::Begin { modes, .. } => {
-                if !self.transaction.begin(*modes, &mut self.settings)? {
+                if self.transaction.status() != TransactionStatus::Idle && !self.transaction.is_implicit() {
                     self.warn(ErrorKind::ActiveTransaction, "there is already a transaction in progress");
                 }
+                self.transaction.begin(*modes, &mut self.settings)?;
             }
             Command::Commit { chain } => {
                 if !self.end_transaction(true, *chain).await? {
@@ -488,7 +489,13 @@ impl Session {
                 }
                 self.set(name, value.as_deref(), *local)?;
             }
-            Command::Reset(Some(name)) => self.set(name, None, false)?,
+            Command::Reset(Some(name)) => {
+                if name == "transaction_isolation" && self.transaction.status() == TransactionStatus::Idle {
+                    let message = "RESET TRANSACTION can only be used in transaction blocks";
+                    self.warn(ErrorKind::NoActiveTransaction, message);
+                }
+                self.set(name, None, false)?;
+            }
             Command::Reset(None) => self.settings.reset_all(),
             Command::Show(name) => {
                 let value = self.settings.show(name)?.to_owned();

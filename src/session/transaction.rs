@@ -26,6 +26,8 @@ pub struct Transaction {
 
 #[derive(Debug)]
 struct Block {
+    /// Its modes before BEGIN or SET said otherwise.
+    began_with: Modes,
     snapshot: Option<Snapshot>,
     /// When its first statement ran.
     began: Option<DateTime>,
@@ -81,14 +83,16 @@ impl Transaction {
         }
     }
 
-    /// Begins a block; false if there is one already. One that nobody has begun becomes one that somebody has.
-    pub fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<bool> {
+    /// Begins a block, or sets the modes of the one there is. One that nobody has begun becomes one that somebody has.
+    pub fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<()> {
         if self.block.is_some() {
             self.set_modes(modes, settings)?;
-            return Ok(self.block.as_mut().is_some_and(|block| std::mem::take(&mut block.is_implicit)));
+            self.block.iter_mut().for_each(|block| block.is_implicit = false);
+            return Ok(());
         }
-        settings.save();
+        settings.begin();
         self.block = Some(Block {
+            began_with: modes_of(|name| settings.get(name)),
             snapshot: None,
             began: None,
             failed: false,
@@ -99,16 +103,26 @@ impl Transaction {
             defined: None,
             unwritten: BTreeSet::new(),
         });
-        let read_only = settings.is_on("default_transaction_read_only");
-        let isolation = settings.get("default_transaction_isolation").and_then(Isolation::parse);
-        let deferrable = settings.is_on("default_transaction_deferrable");
-        let modes = Modes {
-            isolation: modes.isolation.or(isolation),
-            read_only: Some(modes.read_only.unwrap_or(read_only)),
-            deferrable: Some(modes.deferrable.unwrap_or(deferrable)),
-        };
-        self.set_modes(modes, settings)?;
-        Ok(true)
+        self.set_modes(modes, settings)
+    }
+
+    /// The modes of the block that begins when this one ends AND CHAIN. What a block has undone by then does not count (PostgreSQL's
+    /// transactions within transactions are undone one by one).
+    pub fn modes_of_next(&self, commit: bool, settings: &Settings) -> Modes {
+        match &self.block {
+            Some(block) if !block.savepoints.is_empty() && (block.failed || !commit) => {
+                modes_of(|name| settings.saved_mode(1, name))
+            }
+            Some(block) if block.failed => block.began_with,
+            _ => modes_of(|name| settings.get(name)),
+        }
+    }
+
+    /// Begins the block after one that has ended AND CHAIN.
+    pub fn begin_next(&mut self, modes: Modes, settings: &mut Settings) -> Result<()> {
+        self.begin(modes, settings)?;
+        self.block.iter_mut().for_each(|block| block.began_with = modes);
+        Ok(())
     }
 
     /// Begins the block of statements that are sent together, unless there is a block.
@@ -293,5 +307,14 @@ impl Transaction {
     fn find(&mut self, name: &str, command: &str) -> Result<usize> {
         let found = self.block_for(command)?.savepoints.iter().rposition(|savepoint| savepoint.name == name);
         found.ok_or_else(|| Error::new(ErrorKind::UnknownSavepoint, format!("savepoint \"{name}\" does not exist")))
+    }
+}
+
+fn modes_of<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Modes {
+    let is_on = |name: &str| get(name).map(|value| value == "on");
+    Modes {
+        isolation: get("transaction_isolation").and_then(Isolation::parse),
+        read_only: is_on(READ_ONLY),
+        deferrable: is_on("transaction_deferrable"),
     }
 }

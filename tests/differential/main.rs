@@ -8,6 +8,7 @@ mod data;
 mod dice;
 mod differences;
 mod expression;
+mod modes;
 mod probes;
 mod query;
 mod rowkey;

@@ -53,7 +53,16 @@ trait Stream: Read + Write {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
 
-pub struct Client(BufReader<Box<dyn Stream>>);
+/// The connection, and what the last answer said beside its rows.
+pub struct Client(BufReader<Box<dyn Stream>>, Aside);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Aside {
+    /// SQLSTATE and text of each warning.
+    pub warnings: Vec<String>,
+    /// What ReadyForQuery says of the transaction.
+    pub status: char,
+}
 
 impl Client {
     pub fn tcp(address: &str, user: &str, database: &str) -> Outcome<Self> {
@@ -70,7 +79,7 @@ impl Client {
     }
 
     fn started(stream: Box<dyn Stream>, user: &str, database: &str) -> Outcome<Self> {
-        let mut client = Self(BufReader::new(stream));
+        let mut client = Self(BufReader::new(stream), Aside::default());
         let mut body = 196_608_u32.to_be_bytes().to_vec();
         for word in ["user", user, "database", database, "client_encoding", "UTF8"] {
             text(&mut body, word);
@@ -91,6 +100,10 @@ impl Client {
             Ok(_) => Ok(()),
             Err(failure) => Err(format!("{statements:.200}: {failure:?}").into()),
         }
+    }
+
+    pub fn aside(&self) -> &Aside {
+        &self.1
     }
 
     pub fn ask(&mut self, statement: &str, parameters: &[Option<String>], form: Form) -> Outcome<Answer> {
@@ -140,6 +153,7 @@ impl Client {
     fn answer(&mut self, binary: bool) -> Outcome<Answer> {
         let mut found = Rows::default();
         let mut failure = None;
+        self.1 = Aside::default();
         loop {
             let mut head = [0; 5];
             self.0.read_exact(&mut head)?;
@@ -176,7 +190,14 @@ impl Client {
                 b'C' => found.tag = body.text()?,
                 b'E' => failure = failure.or(Some(body.failure()?)),
                 b'R' if body.u32()? != 0 => return Err("a password is asked for".into()),
-                b'Z' => return Ok(failure.map_or(Ok(found), Err)),
+                b'N' => {
+                    let warning = body.failure()?;
+                    self.1.warnings.push(format!("{} {}", warning.sqlstate, warning.message));
+                }
+                b'Z' => {
+                    self.1.status = body.take(1)?[0].into();
+                    return Ok(failure.map_or(Ok(found), Err));
+                }
                 _ => {}
             }
         }

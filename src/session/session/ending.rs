@@ -1,6 +1,5 @@
 //! Transactions that nobody has begun, and the end of all of them.
 
-use super::super::commands::{Isolation, Modes};
 use super::super::error::{Error, ErrorKind, Result};
 use super::super::transaction::TransactionStatus;
 use super::Session;
@@ -41,22 +40,14 @@ impl Session {
             }
             self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
         }
-        let modes = match self.transaction.status() {
-            // What was set in it is undone already.
-            TransactionStatus::Failed => Modes::default(),
-            _ => Modes {
-                isolation: self.settings.get("transaction_isolation").and_then(Isolation::parse),
-                read_only: Some(self.settings.is_on("transaction_read_only")),
-                deferrable: Some(self.settings.is_on("transaction_deferrable")),
-            },
-        };
+        let modes = self.transaction.modes_of_next(commit, &self.settings);
         if commit {
             self.commit_writes(None).await?;
         }
         let ended = self.transaction.end(commit, &mut self.settings);
         self.end_portals();
         if chain {
-            self.transaction.begin(modes, &mut self.settings)?;
+            self.transaction.begin_next(modes, &mut self.settings)?;
         }
         Ok(ended.unwrap_or(true))
     }

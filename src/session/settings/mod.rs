@@ -121,6 +121,8 @@ impl Settings {
                 }
                 Some(canonical)
             }
+            // It always has a value of its own.
+            (Some(definition), None) if is_transaction_mode(&key) => Some(definition.default.to_owned()),
             (Some(_), None) => self.startup.get(&key).cloned(),
             // Names with a dot are free for clients.
             (None, Some(value)) if key.contains('.') => Some(value.to_owned()),
@@ -151,7 +153,18 @@ impl Settings {
         self.read_back();
     }
 
-    /// A transaction or a savepoint begins.
+    /// A transaction begins, unless there is one, with the modes that are set for it.
+    pub fn begin(&mut self) {
+        if !self.saved.is_empty() {
+            return;
+        }
+        let modes = TRANSACTION_MODES.map(|(mode, _)| (mode.to_owned(), self.get(mode).unwrap_or_default().to_owned()));
+        self.save();
+        Arc::make_mut(&mut self.current.local).extend(modes);
+        self.read_back();
+    }
+
+    /// A savepoint begins.
     pub fn save(&mut self) {
         self.saved.push(self.current.clone());
     }
@@ -163,6 +176,11 @@ impl Settings {
             self.saved.truncate(depth + 1);
             self.read_back();
         }
+    }
+
+    /// A mode of the transaction as it was at the `depth`th save.
+    pub fn saved_mode(&self, depth: usize, name: &str) -> Option<&str> {
+        self.saved.get(depth)?.local.get(name).map(String::as_str)
     }
 
     /// Forgets saves from `depth` on and keeps what was set since.
