@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
-use arrow::compute::FilterBuilder;
 use arrow::datatypes::{DataType, Field, Int64Type, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DataFusionError, Result, internal_err};
@@ -30,6 +29,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, TryStreamExt, stream};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
+use super::kept_rows::KeptRows;
 use super::reader::RunHandle;
 use crate::storage::run::RunFile;
 
@@ -147,15 +147,10 @@ fn without_masked(schema: &SchemaRef, batch: RecordBatch, live: &BooleanBuffer, 
         true => live.slice(first as usize, numbers.len()),
         false => numbers.iter().map(|number| live.value(*number as usize)).collect(),
     };
-    let rows = kept.count_set_bits();
-    masked.add(numbers.len() - rows);
-    let columns = if rows == numbers.len() {
-        columns.to_vec()
-    } else {
-        let kept = FilterBuilder::new(&BooleanArray::from(kept)).optimize().build();
-        columns.iter().map(|column| kept.filter(column)).collect::<std::result::Result<Vec<_>, _>>()?
-    };
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let kept = KeptRows::new(kept);
+    masked.add(numbers.len() - kept.count());
+    let columns = columns.iter().map(|column| kept.of(column)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(kept.count()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(DataFusionError::from)
 }
 

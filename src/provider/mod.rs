@@ -7,6 +7,7 @@
 mod adapter;
 mod columns;
 mod entity_rows;
+mod kept_rows;
 mod key_order;
 mod masked;
 mod reader;

@@ -87,7 +87,7 @@ impl Connection {
 
     /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        let more = !self.ahead.is_empty() || self.wire.has_read();
+        let more = !self.ahead.is_empty() || self.wire.has_more();
         if more && !self.wire.is_large() || self.wire.try_flush()? {
             return Ok(());
         }

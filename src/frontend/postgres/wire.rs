@@ -37,6 +37,8 @@ pub struct Wire {
     /// What is left of a message that is too large, and passed over.
     passed_over: Option<TooLarge>,
     has_ended: bool,
+    /// The last read took all that there was room for.
+    was_filled: bool,
     peer: Arc<Peer>,
 }
 
@@ -44,7 +46,7 @@ impl Wire {
     /// `incoming` was read already.
     pub fn new(peer: Arc<Peer>, incoming: BytesMut) -> Self {
         let buffer = BytesMut::with_capacity(1 << 10);
-        Self { buffer, incoming, passed_over: None, has_ended: false, peer }
+        Self { buffer, incoming, passed_over: None, has_ended: false, was_filled: false, peer }
     }
 
     /// The next message; none when the client has left. It can be dropped at any time.
@@ -84,17 +86,27 @@ impl Wire {
         }
     }
 
-    /// Whether there is something to do before more is read.
-    pub fn has_read(&self) -> bool {
-        self.passed_over.is_none() && message::is_whole(&self.incoming)
+    /// Whether there is something to do without a wait. The socket is asked only if the last read left something there.
+    pub fn has_more(&mut self) -> bool {
+        while self.passed_over.is_none() && !message::is_whole(&self.incoming) {
+            if !self.was_filled || !self.try_read() {
+                return false;
+            }
+        }
+        self.passed_over.is_none()
     }
 
     /// Reads what there is, without a wait; false if that is nothing.
     fn try_read(&mut self) -> bool {
         self.incoming.reserve(READ_BYTES);
+        let room = self.incoming.capacity() - self.incoming.len();
+        self.was_filled = false;
         match self.peer.socket.try_read_buf(&mut self.incoming) {
             Ok(0) => self.has_ended = true,
-            Ok(_) => self.peer.has_read(&self.incoming),
+            Ok(bytes) => {
+                self.was_filled = bytes == room;
+                self.peer.has_read(&self.incoming);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => self.has_ended = true,
