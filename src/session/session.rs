@@ -489,13 +489,7 @@ impl Session {
                 }
                 self.set(name, value.as_deref(), *local)?;
             }
-            Command::Reset(Some(name)) => {
-                if name == "transaction_isolation" && self.transaction.status() == TransactionStatus::Idle {
-                    let message = "RESET TRANSACTION can only be used in transaction blocks";
-                    self.warn(ErrorKind::NoActiveTransaction, message);
-                }
-                self.set(name, None, false)?;
-            }
+            Command::Reset(Some(name)) => self.set(name, None, false)?,
             Command::Reset(None) => self.settings.reset_all(),
             Command::Show(name) => {
                 let value = self.settings.show(name)?.to_owned();
@@ -590,6 +584,10 @@ impl Session {
     }
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        if (name, value) == ("transaction_isolation", None) && self.transaction.status() == TransactionStatus::Idle {
+            let message = "RESET TRANSACTION can only be used in transaction blocks";
+            self.warn(ErrorKind::NoActiveTransaction, message);
+        }
         match (name, value) {
             ("session_authorization", Some(user)) if user == self.user => Ok(()),
             ("session_authorization", None) => Ok(()),

@@ -1,6 +1,6 @@
 //! Bytes that are not the protocol, or not quite.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::Duration;
 
 use crate::server::Server;

@@ -149,6 +149,7 @@ impl Connection {
                 Outcome::Done(tag) => {
                     portal.state = PortalState::Finished;
                     // What ends a transaction ends its portals, this one too.
+                    self.notices()?;
                     self.wire.complete(tag)?;
                     self.session.put_portal(name, portal);
                     return Ok(());
@@ -183,6 +184,7 @@ impl Connection {
                     self.wire.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
                 } else {
                     self.session.succeeded()?;
+                    self.notices()?;
                     self.wire.complete(tag(rows.verb, sent))?;
                     portal.state = PortalState::Finished;
                 }

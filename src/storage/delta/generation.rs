@@ -232,13 +232,33 @@ impl Generation {
 /// The newest visible version of every key of several generations, the newest of them last, in key order.
 pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
     let mut versions: Vec<Arc<Version>> = Vec::with_capacity(generations.iter().map(|g| g.len()).sum());
-    generations.iter().rev().for_each(|generation| versions.extend(generation.visible(sequence)));
+    let mut ends: Vec<Arc<Version>> = Vec::new();
+    for generation in generations.iter().rev() {
+        let from = versions.len();
+        versions.extend(generation.visible(sequence));
+        ends.extend(versions.get(from).cloned());
+        ends.extend(versions[from..].last().cloned());
+    }
     if generations.len() < 2 {
         return versions;
     }
+    // All keys lie between the ends, so they begin as those do.
+    let first = ends.first().map_or(&[][..], |version| version.key_bytes());
+    let alike = |key: &[u8]| first.iter().zip(key).take_while(|(a, b)| a == b).count();
+    let shared = ends.iter().map(|version| alike(version.key_bytes())).min().unwrap_or_default();
+    let key = |place: usize| &versions[place].key_bytes()[shared..];
+    // What comes next tells most keys apart without a look at them.
+    let mut order: Vec<(u64, usize)> = (0..versions.len()).map(|place| (leading(key(place)), place)).collect();
     // Each generation is in order already, which this sort makes use of; of one key the newest stays first.
-    let mut order: Vec<(&[u8], usize)> = versions.iter().map(|version| version.key_bytes()).zip(0..).collect();
-    order.sort_by_key(|(key, _)| *key);
-    order.dedup_by_key(|(key, _)| *key);
-    order.iter().map(|(_, place)| Arc::clone(&versions[*place])).collect()
+    order.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| key(*one).cmp(key(*other))));
+    order.dedup_by(|(a, one), (b, other)| a == b && key(*one) == key(*other));
+    let mut versions: Vec<Option<Arc<Version>>> = versions.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|(_, place)| versions[place].take()).collect()
+}
+
+/// The first bytes as a number that is in the order of the texts, as far as it goes.
+fn leading(text: &[u8]) -> u64 {
+    let mut leading = [0; 8];
+    leading.iter_mut().zip(text).for_each(|(byte, of)| *byte = *of);
+    u64::from_be_bytes(leading)
 }

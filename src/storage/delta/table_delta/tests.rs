@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::model::{DateTime, KeyRef};
 use crate::rows::{EncodedRow, Rows, key_bytes};
-use crate::storage::delta::Locations;
+use crate::storage::delta::{Locations, visible_of};
+use crate::storage::dice::Dice;
 
 fn row(delta: &TableDelta, row: &str, at: Option<i64>) -> EncodedRow {
     let mut rows = Rows::new();
@@ -157,5 +160,33 @@ fn generated_writes_are_seen_the_same_whenever_generations_are_sealed() {
                 history.retain(|(at, ..)| Some(*at) > folded);
             }
         }
+    }
+}
+
+#[test]
+fn generations_are_brought_together_in_key_order_and_the_newest_counts() {
+    for seed in 1..=200 {
+        let mut dice = Dice(seed);
+        let mut delta = TableDelta::new();
+        let mut model = BTreeMap::new();
+        // Keys that begin alike, end where others go on, and have bytes of all kinds.
+        let begins = ["", "order-2024-", "é"][dice.below(3)];
+        let longest = 1 + dice.below(12);
+        let mut sequence = 0;
+        for _ in 0..1 + dice.below(5) {
+            for _ in 0..dice.below(40) {
+                sequence += 1;
+                let letters = (0..dice.below(longest + 1)).map(|_| [' ', 'a', 'b', 'ÿ', '\u{10fffd}'][dice.below(5)]);
+                let key = format!("{begins}{}", letters.collect::<String>());
+                let version = written(&delta, &key, sequence);
+                model.insert(version.key_bytes().to_vec(), sequence);
+                add(delta.active(), sequence as u64, version);
+            }
+            delta = delta.sealed();
+        }
+        let found = visible_of(delta.sealed_generations(), u64::MAX);
+        let at = |version: &Arc<Version>| version.timestamp().expect("an entity").ticks();
+        let found: Vec<_> = found.iter().map(|version| (version.key_bytes().to_vec(), at(version))).collect();
+        assert_eq!(found, model.into_iter().collect::<Vec<_>>(), "seed {seed}");
     }
 }
