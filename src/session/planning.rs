@@ -371,9 +371,9 @@ impl Planner {
     }
 
     /// Commits what a single statement defines.
-    pub async fn commit_edits(&self, edits: Vec<Edit>) -> Result<()> {
+    pub async fn commit_edits(&self, edits: Vec<Edit>, base: Arc<Catalog>) -> Result<()> {
         let store = Arc::clone(&self.store);
-        let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits)).await;
+        let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits, &base)).await;
         committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
         Ok(())
     }

@@ -71,6 +71,7 @@ impl Request {
             Request::Command(
                 Command::Set { .. }
                 | Command::Reset(_)
+                | Command::SetTransaction(_)
                 | Command::SetSessionTransaction(_)
                 | Command::Execute { .. }
                 | Command::Declare { hold: false, .. },

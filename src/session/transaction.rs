@@ -1,13 +1,14 @@
 //! The transaction of a session.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::commands::{Isolation, Modes};
 use super::error::{Error, ErrorKind, Result};
 use super::settings::{READ_ONLY, Settings, definition};
 use super::writes::{Mark, OwnChanges};
 use crate::model::DateTime;
-use crate::storage::{Definitions, Edit, Snapshot};
+use crate::storage::{Definitions, Edit, Snapshot, Table};
 
 /// What ReadyForQuery says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,6 +243,12 @@ impl Transaction {
         let block = self.block.as_ref().filter(|block| !block.definitions.is_empty())?;
         let base = block.snapshot.clone()?;
         Some(Definitions { edits: block.definitions.clone(), base, unwritten: block.unwritten.clone() })
+    }
+
+    /// Tables as the block saw them first, those of its own left out.
+    pub fn tables_seen(&self, tables: &[u64]) -> Vec<Arc<Table>> {
+        let snapshot = self.block.as_ref().and_then(|block| block.snapshot.as_ref());
+        snapshot.into_iter().flat_map(|snapshot| tables.iter().filter_map(|id| snapshot.table(*id).cloned())).collect()
     }
 
     /// Whether some statement has read already.

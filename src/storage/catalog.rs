@@ -50,6 +50,16 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Table {
+    /// Whether the columns are these still, with at least their types; there may be more behind them.
+    pub fn keeps_columns(&self, before: &[PropertyColumn]) -> bool {
+        before.len() <= self.columns.len()
+            && before.iter().zip(&self.columns).all(|(old, new)| {
+                old.name == new.name
+                    && (old.declared.is_none() || old.declared == new.declared)
+                    && old.types.iter().all(|edm| new.types.contains(edm))
+            })
+    }
+
     /// Whether entities may have properties in the `(other)` column.
     pub fn has_other(&self) -> bool {
         self.columns.len() >= COLUMNS_MAX || self.manifest.files().any(|file| file.other)

@@ -35,4 +35,4 @@ pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use repair::{LogRepair, Quarantined, repair_log};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
 pub use store::{Store, StoreOptions};
-pub use write::{Change, Condition, Content, Definitions, Operation, Properties, Refusal, TableHold, Written};
+pub use write::{Change, Condition, Content, Definitions, Operation, Properties, Refusal, TableHold, Terms, Written};

@@ -224,8 +224,10 @@ impl Store {
     }
 
     /// The same for edits that a statement asks for: TRUNCATE takes away everything that was written before it is committed.
-    pub fn commit_definition(&self, mut edits: Vec<Edit>) -> Result<Snapshot> {
+    /// They were made for `base`.
+    pub fn commit_definition(&self, mut edits: Vec<Edit>, base: &Catalog) -> Result<Snapshot> {
         self.commit_with(|head| {
+            head.refuse_if_read_otherwise(&edits, base)?;
             for edit in &mut edits {
                 if let Edit::TruncateTable { sequence, .. } = edit {
                     *sequence = head.next_sequence();

@@ -129,9 +129,15 @@ fn rollback(words: &mut Words<'_>) -> Result<Command> {
     Ok(Command::Rollback { chain: chain(words)? })
 }
 
+/// At least one mode.
+fn some_modes(words: &mut Words<'_>) -> Result<Modes> {
+    let modes = modes(words)?;
+    if modes == Modes::default() { Err(words.syntax()) } else { Ok(modes) }
+}
+
 fn set(words: &mut Words<'_>) -> Result<Command> {
     if words.take_all(&["session", "characteristics", "as", "transaction"]) {
-        return Ok(Command::SetSessionTransaction(modes(words)?));
+        return Ok(Command::SetSessionTransaction(some_modes(words)?));
     }
     let local = words.take("local");
     if !local && words.is("session") {
@@ -146,7 +152,7 @@ fn set(words: &mut Words<'_>) -> Result<Command> {
         if words.is("snapshot") {
             return Err(words.unsupported("SET TRANSACTION SNAPSHOT"));
         }
-        return Ok(Command::SetTransaction(modes(words)?));
+        return Ok(Command::SetTransaction(some_modes(words)?));
     }
     if words.take_all(&["time", "zone"]) {
         let value = if words.take("local") || words.take("default") { None } else { Some(zone(words)?) };

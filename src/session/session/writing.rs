@@ -14,12 +14,14 @@ use super::super::transaction::TransactionStatus;
 use super::super::writes;
 use super::{Outcome, Session};
 use crate::sql_types::SqlValue;
-use crate::storage::{Operation, TableHold};
+use crate::storage::{Operation, TableHold, Terms};
 
 /// How often a statement reads again because somebody else was faster.
 const WRITE_ATTEMPTS_MAX: usize = 200;
-/// After so many attempts, others wait for the statement.
+/// After so many attempts, others wait for the statement; for one that writes much, after the first.
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
+/// That is much.
+const LARGE_OPERATIONS: usize = 1000;
 /// How often a definition is tried again after somebody else changed the catalog first.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
@@ -34,7 +36,12 @@ impl Session {
         let committed = match self.transaction.definitions() {
             Some(definitions) => self.planner.commit_definitions(&definitions, &operations, hold, signals).await,
             None if operations.is_empty() => return Ok(()),
-            None => self.planner.commit(&operations, hold, signals).await.map(drop),
+            None => {
+                let mut tables: Vec<u64> = operations.iter().map(|operation| operation.table).collect();
+                tables.dedup();
+                let planned = self.transaction.tables_seen(&tables);
+                self.planner.commit(&operations, Terms { hold, planned: &planned }, signals).await.map(drop)
+            }
         };
         if committed.is_err() {
             self.transaction.end(false, &mut self.settings);
@@ -65,7 +72,7 @@ impl Session {
                 continue;
             }
             let committed = if is_alone && rewritten.is_empty() {
-                self.planner.commit_edits(edits).await
+                self.planner.commit_edits(edits, Arc::clone(&view.snapshot.catalog)).await
             } else {
                 self.transaction.begin_implicit(&mut self.settings)?;
                 let view = self.view();
@@ -134,8 +141,9 @@ impl Session {
                 let table = found.table.table.id;
                 let changes = found.changes.iter();
                 let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
+                let terms = Terms { hold: None, planned: std::slice::from_ref(&found.table.table) };
                 if !operations.is_empty() {
-                    match planner.commit(&operations, None, self.registration.signals()).await {
+                    match planner.commit(&operations, terms, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
                         Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                             attempt += 1;
@@ -177,11 +185,14 @@ impl Session {
                         done.changes.iter().filter_map(|change| change.operation(table)).collect();
                     if !operations.is_empty() {
                         let signals = self.registration.signals();
-                        let committed = match self.planner.commit(&operations, hold.as_ref(), signals).await {
+                        let planned = std::slice::from_ref(&write.target.snapshot.table);
+                        let terms = Terms { hold: hold.as_ref(), planned };
+                        let committed = match self.planner.commit(&operations, terms, signals).await {
                             // What it has read is out of date: it reads again.
                             Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                                 attempt += 1;
-                                if attempt > ATTEMPTS_BESIDE_OTHERS && hold.is_none() {
+                                let is_large = operations.len() >= LARGE_OPERATIONS;
+                                if (is_large || attempt > ATTEMPTS_BESIDE_OTHERS) && hold.is_none() {
                                     hold = Some(self.planner.hold_table(table).await?);
                                 } else {
                                     self.planner.settled().await?;
@@ -217,7 +228,8 @@ impl Session {
                 let operations: Vec<Operation<'_>> =
                     changes.iter().filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
-                    self.planner.commit(&operations, None, self.registration.signals()).await?;
+                    let terms = Terms { hold: None, planned: std::slice::from_ref(&target.snapshot.table) };
+                    self.planner.commit(&operations, terms, self.registration.signals()).await?;
                 }
             }
         }

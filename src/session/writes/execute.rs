@@ -19,7 +19,7 @@ use crate::session::settings::Settings;
 use crate::session::statement::Statement;
 use crate::session::watching::Signals;
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, TableHold, Written};
+use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, TableHold, Terms, Written};
 
 /// What EXPLAIN tells of a statement that writes.
 pub struct Explained {
@@ -160,15 +160,10 @@ impl Planner {
     }
 
     /// Makes operations durable and visible, all or none. What stops the statement does not stop this.
-    pub async fn commit(
-        &self,
-        operations: &[Operation<'_>],
-        hold: Option<&TableHold>,
-        signals: &Signals,
-    ) -> Result<Written> {
-        self.store().wait_for_room(operations, hold).await?;
+    pub async fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>, signals: &Signals) -> Result<Written> {
+        self.store().wait_for_room(operations, terms.hold).await?;
         let committing = signals.committing();
-        let written = self.store().write_holding(operations, hold).await.map_err(of_commit)?;
+        let written = self.store().write_under(operations, terms).await.map_err(of_commit)?;
         committing.done();
         Ok(written)
     }

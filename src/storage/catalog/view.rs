@@ -59,7 +59,6 @@ impl Catalog {
         self.views.values().find(|view| view.account == account.as_str() && same_name(&view.name, name))
     }
 
-    #[allow(dead_code, reason = "for looking up by oid")]
     pub fn view_by_id(&self, id: u64) -> Option<&Arc<View>> {
         self.views.get(&id)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::encoded::{Current, EncodedTable, EncodedWrites};
 use super::found::{Found, Stored};
-use super::hold::TableHold;
+use super::hold::Terms;
 use super::operation::{Change, Condition, Operation, Refusal, Written};
 use super::payload::encode;
 use crate::model::{DateTime, EdmType};
@@ -26,13 +26,13 @@ impl Store {
     /// Applies operations, all or none, as one log record; when this returns they are durable and visible. A key occurs once among
     /// them. They may be of several tables and partitions: what the service asks of an entity group is for the caller to check.
     pub async fn write(&self, operations: &[Operation<'_>]) -> Result<Written> {
-        self.write_holding(operations, None).await
+        self.write_under(operations, Terms::default()).await
     }
 
-    /// The same for somebody who may hold a table.
-    pub async fn write_holding(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<Written> {
+    /// The same under terms.
+    pub async fn write_under(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
         loop {
-            self.room_for_writes(operations.iter().map(|operation| operation.table), hold).await?;
+            self.room_for_writes(operations.iter().map(|operation| operation.table), terms.hold).await?;
             let found = self.find(operations).await?;
             let encoded = {
                 let deltas = self.snapshot().deltas;
@@ -40,6 +40,7 @@ impl Store {
             };
             let appended = {
                 let mut head = self.head()?;
+                head.refuse_if_named_otherwise(terms.planned)?;
                 head.append_writes(self, operations, &found, encoded, &[])?
             };
             // None if a fold was committed meanwhile, or is about to be: what was found lies elsewhere now.

@@ -11,7 +11,7 @@ use super::commit::Appending;
 use super::found::{Found, Stored};
 use super::hold::TableHold;
 use super::operation::{Operation, Written};
-use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn};
+use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
 use crate::storage::delta::Locations;
 use crate::storage::error::{Error, Result};
 use crate::storage::run::RunFile;
@@ -92,6 +92,11 @@ impl Head {
         for &table in &definitions.unwritten {
             self.refuse_if_written(table, &definitions.base)?;
         }
+        let mut written: Vec<u64> = operations.iter().map(|operation| operation.table).collect();
+        written.dedup();
+        let planned = written.into_iter().filter_map(|table| definitions.base.table(table).cloned());
+        self.refuse_if_named_otherwise(&planned.collect::<Vec<_>>())?;
+        self.refuse_if_read_otherwise(&definitions.edits, &definitions.base.catalog)?;
         let numbers = numbers(&definitions.edits, &self.catalog);
         let mut edits = renumbered(&definitions.edits, &numbers);
         let mut empty = BTreeSet::new();
@@ -127,6 +132,51 @@ impl Head {
         }
         let tables = moved.iter().map(|operation| operation.table).collect();
         Ok(self.append_writes(store, &moved, &found, None, &edits)?.map(|appended| (appended, tables)))
+    }
+
+    /// Refuses what was planned for columns that have another name by now, or are gone.
+    pub(super) fn refuse_if_named_otherwise(&self, planned: &[Arc<Table>]) -> Result<()> {
+        for then in planned {
+            let Some(now) = self.catalog.table_by_id(then.id) else { continue };
+            if !Arc::ptr_eq(then, now) && !now.keeps_columns(&then.columns) {
+                return Err(Error::Conflict(format!("columns of table \"{}\" were renamed or dropped", then.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses edits of views and of what views read, if the other of both has changed since they were made for `base`.
+    pub(in crate::storage) fn refuse_if_read_otherwise(&self, edits: &[Edit], base: &Catalog) -> Result<()> {
+        let changed = |name: &str| Err(Error::Conflict(format!("\"{name}\" or a view of it was changed")));
+        for edit in edits {
+            match edit {
+                Edit::CreateView { name, reads, .. } => {
+                    for &id in reads {
+                        let tables = base.table_by_id(id).zip(self.catalog.table_by_id(id));
+                        let is_same = |(then, now): (&Arc<Table>, &Arc<Table>)| {
+                            Arc::ptr_eq(then, now) || then.name == now.name && now.keeps_columns(&then.columns)
+                        };
+                        let views = base.view_by_id(id).zip(self.catalog.view_by_id(id));
+                        if !tables.is_none_or(is_same) || !views.is_none_or(|(then, now)| then == now) {
+                            return changed(name);
+                        }
+                    }
+                }
+                Edit::DropColumn { table: id, .. }
+                | Edit::RenameColumn { table: id, .. }
+                | Edit::RenameTable { id, .. } => {
+                    let Some(table) = base.table_by_id(*id) else { continue };
+                    let of = |catalog: &Catalog| {
+                        catalog.views().filter(|view| view.reads.contains(id)).cloned().collect::<Vec<_>>()
+                    };
+                    if of(base) != of(&self.catalog) {
+                        return changed(&table.name);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn refuse_if_written(&self, table: u64, base: &Snapshot) -> Result<()> {

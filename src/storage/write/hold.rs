@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
 
+use crate::storage::catalog::Table;
 use crate::storage::store::Store;
 
 /// The tables that are held, or about to be.
@@ -25,6 +26,15 @@ pub struct TableHolds {
 struct Turns {
     lock: Arc<RwLock<()>>,
     holders: usize,
+}
+
+/// Under which terms somebody writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms<'a> {
+    /// The table that is held for it.
+    pub hold: Option<&'a TableHold>,
+    /// The tables as it saw them: what it writes is refused if their columns have got other names, or are gone.
+    pub planned: &'a [Arc<Table>],
 }
 
 /// Writes of others to a table wait until this is dropped.

@@ -10,5 +10,5 @@ pub(super) mod payload;
 
 pub use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
-pub use hold::{TableHold, TableHolds};
+pub use hold::{TableHold, TableHolds, Terms};
 pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};

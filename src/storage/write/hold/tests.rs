@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use crate::clock::ManualClock;
 use crate::files::MemoryStore;
 use crate::model::{DateTime, Key};
-use crate::storage::{Change, Condition, Edit, Operation, Store, StoreOptions, TableHold};
+use crate::storage::{Change, Condition, Edit, Operation, Store, StoreOptions, TableHold, Terms};
 
 const TABLES: [u64; 2] = [1, 2];
 
@@ -39,7 +39,7 @@ fn others_wait_for_who_holds_a_table() {
     assert!(!may_write(&store, 1, None));
     assert!(store.write(&[insert(1)]).now_or_never().is_none());
     assert!(may_write(&store, 1, Some(&hold)));
-    block_on(store.write_holding(&[insert(1)], Some(&hold))).expect("written");
+    block_on(store.write_under(&[insert(1)], Terms { hold: Some(&hold), planned: &[] })).expect("written");
     assert!(may_write(&store, 2, None), "another table");
     let other = block_on(store.hold_table(2));
     assert!(!may_write(&store, 1, Some(&other)), "it holds another table");
