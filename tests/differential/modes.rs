@@ -81,7 +81,10 @@ fn text(dice: &mut Dice) -> String {
     if dice.chance(12) { format!("{}; {}", statement(dice), statement(dice)) } else { statement(dice) }
 }
 
-fn answer(client: &mut Client, text: &str, form: Form) -> Outcome<(Result<(String, Vec<String>), String>, Aside)> {
+/// Tag and rows, or SQLSTATE and message; and what was said beside them.
+type Told = (Result<(String, Vec<String>), String>, Aside);
+
+fn answer(client: &mut Client, text: &str, form: Form) -> Outcome<Told> {
     let answer = client.ask(text, &[], form)?;
     let answer = answer.map(|found| (found.tag, found.rows));
     Ok((answer.map_err(|failure| format!("{} {}", failure.sqlstate, failure.message)), client.aside().clone()))
