@@ -8,7 +8,7 @@ use super::error::{Error, ErrorKind, Result};
 use super::settings::{READ_ONLY, Settings, definition};
 use super::writes::{Mark, OwnChanges};
 use crate::model::DateTime;
-use crate::storage::{Definitions, Edit, Snapshot, Table};
+use crate::storage::{Definitions, Edit, Operation, Snapshot, Table};
 
 /// What ReadyForQuery says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,10 +245,10 @@ impl Transaction {
         Some(Definitions { edits: block.definitions.clone(), base, unwritten: block.unwritten.clone() })
     }
 
-    /// Tables as the block saw them first, those of its own left out.
-    pub fn tables_seen(&self, tables: &[u64]) -> Vec<Arc<Table>> {
+    /// The tables that operations write to as the block saw them first, those of its own left out.
+    pub fn tables_seen(&self, operations: &[Operation<'_>]) -> Vec<Arc<Table>> {
         let snapshot = self.block.as_ref().and_then(|block| block.snapshot.as_ref());
-        snapshot.into_iter().flat_map(|snapshot| tables.iter().filter_map(|id| snapshot.table(*id).cloned())).collect()
+        snapshot.map_or_else(Vec::new, |snapshot| snapshot.tables_of(operations))
     }
 
     /// Whether some statement has read already.

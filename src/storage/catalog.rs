@@ -45,6 +45,15 @@ pub struct Table {
     pub folded_sequence: u64,
 }
 
+/// Whether columns are those that there were before, with at least their types, and maybe more behind them.
+fn begin_with(columns: &[PropertyColumn], before: &[PropertyColumn]) -> bool {
+    before.len() <= columns.len()
+        && before
+            .iter()
+            .zip(columns)
+            .all(|(old, new)| old.name == new.name && old.types.iter().all(|edm| new.types.contains(edm)))
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -52,12 +61,9 @@ fn is_zero(number: &u64) -> bool {
 impl Table {
     /// Whether the columns are these still, with at least their types; there may be more behind them.
     pub fn keeps_columns(&self, before: &[PropertyColumn]) -> bool {
-        before.len() <= self.columns.len()
-            && before.iter().zip(&self.columns).all(|(old, new)| {
-                old.name == new.name
-                    && (old.declared.is_none() || old.declared == new.declared)
-                    && old.types.iter().all(|edm| new.types.contains(edm))
-            })
+        let declared =
+            |(old, new): (&PropertyColumn, &PropertyColumn)| old.declared.is_none() || old.declared == new.declared;
+        begin_with(&self.columns, before) && before.iter().zip(&self.columns).all(declared)
     }
 
     /// Whether entities may have properties in the `(other)` column.
@@ -242,12 +248,7 @@ impl Catalog {
             }
             Edit::SetColumns { table, columns } => {
                 let table = self.table_mut(*table)?;
-                let kept =
-                    table.columns.len() <= columns.len()
-                        && table.columns.iter().zip(columns).all(|(old, new)| {
-                            old.name == new.name && old.types.iter().all(|edm| new.types.contains(edm))
-                        });
-                if !kept {
+                if !begin_with(columns, &table.columns) {
                     return Err(format!("table {} loses columns", table.name));
                 }
                 table.columns = columns.clone();

@@ -9,6 +9,7 @@ use super::key_filter::KeyHash;
 use super::manifest::Manifest;
 use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
+use super::write::Operation;
 use crate::model::{Entity, Key, KeyRef};
 use crate::rows::{PropertyNames, key_bytes};
 
@@ -36,6 +37,13 @@ impl Snapshot {
 
     pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
         self.catalog.table_by_id(id)
+    }
+
+    /// The tables that operations write to, as they are here; those that are not are left out.
+    pub fn tables_of(&self, operations: &[Operation<'_>]) -> Vec<Arc<Table>> {
+        let mut tables: Vec<u64> = operations.iter().map(|operation| operation.table).collect();
+        tables.dedup();
+        tables.into_iter().filter_map(|table| self.table(table).cloned()).collect()
     }
 
     /// A table of this snapshot with everything that belongs to it.

@@ -37,9 +37,7 @@ impl Session {
             Some(definitions) => self.planner.commit_definitions(&definitions, &operations, hold, signals).await,
             None if operations.is_empty() => return Ok(()),
             None => {
-                let mut tables: Vec<u64> = operations.iter().map(|operation| operation.table).collect();
-                tables.dedup();
-                let planned = self.transaction.tables_seen(&tables);
+                let planned = self.transaction.tables_seen(&operations);
                 self.planner.commit(&operations, Terms { hold, planned: &planned }, signals).await.map(drop)
             }
         };

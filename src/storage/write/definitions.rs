@@ -92,10 +92,7 @@ impl Head {
         for &table in &definitions.unwritten {
             self.refuse_if_written(table, &definitions.base)?;
         }
-        let mut written: Vec<u64> = operations.iter().map(|operation| operation.table).collect();
-        written.dedup();
-        let planned = written.into_iter().filter_map(|table| definitions.base.table(table).cloned());
-        self.refuse_if_named_otherwise(&planned.collect::<Vec<_>>())?;
+        self.refuse_if_named_otherwise(&definitions.base.tables_of(operations))?;
         self.refuse_if_read_otherwise(&definitions.edits, &definitions.base.catalog)?;
         let numbers = numbers(&definitions.edits, &self.catalog);
         let mut edits = renumbered(&definitions.edits, &numbers);
