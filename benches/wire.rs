@@ -1,15 +1,17 @@
 //! Small reads over the PostgreSQL wire, next to PostgreSQL itself: the same rows, the same key, the same client.
 //!
 //! `cargo bench --bench wire -- [--server PATH] [--postgres 'host=127.0.0.1 user=postgres dbname=wire'] [--seconds S]
-//! [--clients 1,8,32] [--only TEXT]` starts the server (this build's, unless a path is given) on a folder of its own, fills it, and
+//! [--clients 1,8,32] [--only TEXT] [--beside UPDATES]` starts the server (this build's, unless a path is given) on a folder of its own, fills it, and
 //! prints throughput and latencies of closed loops. Without `--postgres` there is nothing to compare with, and it measures the
-//! server alone. The table `orders` of the named PostgreSQL database is made anew.
+//! server alone. With `--beside`, one more client updates so many rows a second meanwhile, each durably. The table `orders` of the named PostgreSQL database is made anew.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -86,6 +88,8 @@ struct Options {
     seconds: f64,
     clients: Vec<usize>,
     only: String,
+    /// Updates a second by a further client.
+    beside: u64,
 }
 
 fn main() -> Result<(), Failure> {
@@ -95,6 +99,7 @@ fn main() -> Result<(), Failure> {
         seconds: 2.0,
         clients: vec![1, 8, 32],
         only: String::new(),
+        beside: 0,
     };
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(name) = arguments.next() {
@@ -105,6 +110,7 @@ fn main() -> Result<(), Failure> {
             "--seconds" => options.seconds = value.parse()?,
             "--clients" => options.clients = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--only" => options.only = value,
+            "--beside" => options.beside = value.parse()?,
             other => return Err(format!("{other} is no option").into()),
         }
     }
@@ -130,8 +136,12 @@ async fn measure(options: &Options) -> Result<(), Failure> {
             for &clients in &options.clients {
                 let mut rates: Vec<(&str, Measured)> = Vec::new();
                 for (name, config) in &peers {
+                    let writer = (options.beside > 0).then(|| Writer::start(config, options.beside));
                     let measured = load(config, question, prepared, clients, options.seconds).await?;
                     rates.push((name, measured));
+                    if let Some(writer) = writer {
+                        println!("{name}: beside {:.0} updates a second", writer.stop().await?);
+                    }
                 }
                 let reference = rates.last().map_or(1.0, |(_, last)| last.rate);
                 for (name, Measured { rate, p50, p99 }) in &rates {
@@ -142,6 +152,41 @@ async fn measure(options: &Options) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A client that updates single rows at a steady rate.
+struct Writer {
+    stopped: Arc<AtomicBool>,
+    task: tokio::task::JoinHandle<Result<f64, Failure>>,
+}
+
+impl Writer {
+    fn start(config: &str, a_second: u64) -> Self {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (config, stops) = (config.to_owned(), Arc::clone(&stopped));
+        let task = tokio::spawn(async move {
+            let (client, connection) = tokio_postgres::connect(&config, NoTls).await?;
+            tokio::spawn(connection);
+            let update = r#"UPDATE orders SET "Count" = $3 WHERE "PartitionKey" = $1 AND "RowKey" = $2"#;
+            let update = client.prepare(update).await?;
+            let mut tick = tokio::time::interval(Duration::from_micros(1_000_000 / a_second));
+            let (mut dice, mut count, begun) = (Dice(99), 0, Instant::now());
+            while !stops.load(Ordering::Relaxed) {
+                tick.tick().await;
+                let (partition, row) = (partition_key(dice.below(PARTITIONS)), row_key(dice.below(ROWS_EACH)));
+                client.execute(&update, &[&partition, &row, &(count % 100)]).await?;
+                count += 1;
+            }
+            Ok(f64::from(count) / begun.elapsed().as_secs_f64())
+        });
+        Self { stopped, task }
+    }
+
+    /// Gives its updates a second.
+    async fn stop(self) -> Result<f64, Failure> {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.task.await?
+    }
 }
 
 struct Measured {

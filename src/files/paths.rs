@@ -3,6 +3,7 @@
 //! ```text
 //! rowkey.lock                                              held by the process that owns the folder
 //! log/<first sequence number, 20 digits>.log               a segment of the log
+//! log/next.tmp                                             the next segment, before it has a name
 //! log/<first sequence number, 20 digits>.<n>.torn          copy of a torn tail cut from that segment
 //! checkpoint/<sequence number, 20 digits>.ckpt             everything up to that sequence number
 //! tables/<account>/<TableName>.<table id>/<file id, 12 digits>.parquet
@@ -23,6 +24,8 @@ pub const TABLES: &str = "tables";
 pub const QUARANTINE: &str = "quarantine";
 /// Folder for spilled data.
 pub const SPILL: &str = "tmp";
+/// A segment of the log that is made before its first record is known; temporary by name.
+pub const NEXT_LOG_SEGMENT: &str = "log/next.tmp";
 /// The file whose lock marks the owner of a data folder.
 pub const LOCK: &str = "rowkey.lock";
 

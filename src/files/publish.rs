@@ -93,7 +93,8 @@ pub fn publish(store: &dyn FileStore, path: &str, content: &[u8]) -> Result<()> 
     store.sync_folder(paths::folder_of(path))
 }
 
-fn create_anew(store: &dyn FileStore, path: &str) -> Result<Box<dyn WriteFile>> {
+/// Creates a temporary file; one left by an earlier process is replaced.
+pub fn create_anew(store: &dyn FileStore, path: &str) -> Result<Box<dyn WriteFile>> {
     match store.create(path) {
         Err(Error::AlreadyExists { .. }) => {
             store.remove(path)?;

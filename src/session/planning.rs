@@ -174,6 +174,13 @@ impl Planner {
         Ok(hold)
     }
 
+    /// Takes a turn at a table that somebody holds, beside other writers: what is read and written with it, no holder comes between.
+    pub async fn turn_at_held_table(&self, table: u64) -> Result<Option<TableHold>> {
+        let turn = self.store.turn_at_held_table(table).await;
+        self.settled().await?;
+        Ok(turn)
+    }
+
     /// The time of day.
     pub fn now(&self) -> DateTime {
         self.store.clock().now()

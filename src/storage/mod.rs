@@ -29,6 +29,8 @@ pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Tab
 pub use check::{CheckReport, DamagedFile, Finding, check, is_data_folder};
 pub use error::Error;
 pub use key_filter::KeyHash;
+#[cfg(test)]
+pub use log::SegmentBytes;
 pub use log::{Durability, Error as LogError};
 pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
 pub use manifest::{Manifest, RangePartition, RangeStart};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::catalog::{Catalog, Edit};
 use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
-use super::log::{Appended, Durability, Log, Record, TornTail, newest_checkpoint, replay};
+use super::log::{Appended, Durability, Log, Record, SegmentBytes, TornTail, newest_checkpoint, replay};
 use super::maintenance::{Jobs, MaintenanceSignals};
 use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
@@ -28,8 +28,8 @@ pub(super) const DEFINITION_EDITS: u8 = 2;
 pub struct StoreOptions {
     /// Bound of everything cached of files, in bytes.
     pub cache_bytes: u64,
-    /// Size of a segment of the log, in bytes.
-    pub segment_bytes: u64,
+    /// How long segments of the log are.
+    pub segment_bytes: SegmentBytes,
     /// A checkpoint is made once this many bytes of records follow the last one.
     pub checkpoint_after_bytes: u64,
     /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
@@ -46,7 +46,7 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             cache_bytes: 256 << 20,
-            segment_bytes: 1 << 20,
+            segment_bytes: SegmentBytes { min: 1 << 20, max: 16 << 20 },
             checkpoint_after_bytes: 1 << 20,
             delta_bytes_max: 128 << 20,
             durability: Durability::Sync,

@@ -124,6 +124,7 @@ impl Session {
         self.refuse_if_read_only(verb)?;
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;
+        let mut turn = None;
         loop {
             self.registration.signals().check()?;
             let planner = &self.planner;
@@ -139,13 +140,14 @@ impl Session {
                 let table = found.table.table.id;
                 let changes = found.changes.iter();
                 let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
-                let terms = Terms { hold: None, planned: std::slice::from_ref(&found.table.table) };
+                let terms = Terms { hold: turn.as_ref(), planned: std::slice::from_ref(&found.table.table) };
                 if !operations.is_empty() {
                     match planner.commit(&operations, terms, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
                         Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
                             attempt += 1;
-                            self.planner.settled().await?;
+                            drop(turn.take());
+                            turn = self.planner.turn_at_held_table(table).await?;
                             continue;
                         }
                         committed => committed?,

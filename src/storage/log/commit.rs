@@ -22,7 +22,7 @@ use super::error::{Error, Result};
 use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue, Turn};
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Replayed};
-use super::segment::{HEADER_BYTES, RESERVED_BYTES};
+use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use super::writer::{Segments, Writer};
 use crate::files::{self, FileStore};
 
@@ -63,11 +63,11 @@ impl Log {
     /// Hands all records above `from`, the sequence number of the newest checkpoint (0 if there is none), to `apply` in
     /// their order; cuts a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is changed;
     /// what has been applied by then is to be thrown away.
-    /// New segments have `segment_bytes`, or more where a single record needs it.
+    /// New segments are as long as `segment_bytes` says, or longer where a single record needs it.
     #[cfg(test)]
     pub async fn open(
         store: Arc<dyn FileStore>,
-        segment_bytes: u64,
+        segment_bytes: SegmentBytes,
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
@@ -77,12 +77,13 @@ impl Log {
     /// The same; `durability` says what appends wait for.
     pub async fn open_with(
         store: Arc<dyn FileStore>,
-        segment_bytes: u64,
+        segment_bytes: SegmentBytes,
         durability: Durability,
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
-        let segment_bytes = segment_bytes.max((HEADER_BYTES + FRAME_BYTES + RESERVED_BYTES) as u64);
+        let min = segment_bytes.min.max((HEADER_BYTES + FRAME_BYTES + RESERVED_BYTES) as u64);
+        let segment_bytes = SegmentBytes { min, ..segment_bytes };
         let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, from, apply).await?;
         let checkpoints = Checkpoints::list(store.as_ref()).await?;
         let queue = Arc::new(Queue::new(writer.next() - 1));
@@ -175,6 +176,12 @@ impl Log {
     /// The highest sequence number that is durable.
     pub fn durable(&self) -> u64 {
         self.queue.state().durable
+    }
+
+    /// Waits until the next segment is there, if it is being made.
+    #[cfg(test)]
+    pub fn await_next_segment(&self) {
+        self.writing.writer().await_next();
     }
 
     /// Why the log takes no more writes, if it does not.

@@ -4,6 +4,7 @@
 //! gaps, from 1, and lie in segments, files that are filled with zeros before use and named by their first record. One
 //! thread writes ([`Log`]): it takes all appends that wait, writes them with one write, syncs once, runs what each wanted
 //! done, in log order, and answers. A segment is removed when a checkpoint covers all of it.
+//! Segments are short at first and get longer with each; another thread makes the next one while the second half of one is written.
 //!
 //! # After a failed write or sync
 //!
@@ -50,6 +51,7 @@
 //!   makes opening refuse where it could have cut: the safe side.
 //! - Segments whose records a checkpoint covers are not read.
 
+mod ahead;
 mod checkpoint;
 mod commit;
 mod error;
@@ -66,6 +68,7 @@ pub use error::Error;
 pub use record::PAYLOAD_BYTES_MAX;
 pub use recovery::{Record, TornTail, replay};
 pub use repair::{checkpoint_or_log, find_faults};
+pub use segment::SegmentBytes;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::error::{Error, Result};
 use super::record::{self, Decoded, Head, STAMP};
-use super::segment::{self, HEADER_BYTES};
+use super::segment::{self, HEADER_BYTES, SegmentBytes};
 use super::writer::{End, Segments, Writer};
 use crate::files::{self, FileStore, paths};
 
@@ -188,7 +188,7 @@ fn written_end(content: &[u8]) -> usize {
 /// Reads the log, mends its end, and makes all of it durable and attested.
 pub(super) async fn recover(
     store: Arc<dyn FileStore>,
-    segment_bytes: u64,
+    segment_bytes: SegmentBytes,
     from: u64,
     apply: &mut Apply<'_>,
 ) -> Result<(Writer, Segments, Replayed)> {
@@ -196,9 +196,10 @@ pub(super) async fn recover(
     let next = replayed.last_sequence + 1;
     let (end, segments): (End, Vec<(u64, u64)>) = match last {
         None => {
-            let file = segment::create(&store, next, segment_bytes)?;
-            let firsts = vec![(next, segment_bytes)];
-            let end = End { file, file_bytes: segment_bytes, offset: HEADER_BYTES as u64, next, attested: true };
+            let file_bytes = segment_bytes.min;
+            let file = segment::create(&store, next, file_bytes)?;
+            let firsts = vec![(next, file_bytes)];
+            let end = End { file, file_bytes, offset: HEADER_BYTES as u64, next, attested: true };
             (end, firsts)
         }
         Some(last) => {

@@ -234,6 +234,10 @@ fn intact_records(content: &Bytes, mut at: usize, from: u64, tell: &mut (dyn FnM
                 least = head.sequence + 1;
                 at += bytes;
             }
+            // A record begins at most three bytes before the first that is not zero.
+            Decoded::Bad { .. } if record::u32_at(content, at) == Some(0) => {
+                at += content[at..].iter().take_while(|byte| **byte == 0).count() - 3;
+            }
             Decoded::Record { .. } | Decoded::Bad { .. } => at += 1,
         }
     }

@@ -11,7 +11,9 @@
 //! A segment is published durably, filled with zeros, before its first record is written: a record then changes neither
 //! length nor allocation of the file, and whatever is found damaged in the header was once right.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 
@@ -32,21 +34,112 @@ const FIRST_AT: usize = 20;
 const CRC_AT: usize = 28;
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
+/// How long segments are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentBytes {
+    /// Of the first one. A record that needs more gets it.
+    pub min: u64,
+    /// Up to which each is twice as long as the one before.
+    pub max: u64,
+}
+
+#[cfg(test)]
+impl SegmentBytes {
+    /// All have this length.
+    pub fn each(bytes: u64) -> Self {
+        Self { min: bytes, max: bytes }
+    }
+}
+
+/// A segment without records or a name. Dropped unpublished, it removes its file.
+#[derive(Debug)]
+pub(super) struct Blank {
+    store: Arc<dyn FileStore>,
+    temporary: String,
+    /// None once published.
+    file: Option<Box<dyn WriteFile>>,
+    bytes: u64,
+}
+
+/// So much is synced at a time where others sync meanwhile: they wait for all that is on its way to the disk.
+const SYNC_BYTES: u64 = 2 << 20;
+
+impl Blank {
+    /// Writes one of so many bytes under a temporary name.
+    pub fn make(store: Arc<dyn FileStore>, temporary: &str, bytes: u64) -> Result<Self, files::Error> {
+        Self::fill(store, temporary, bytes, |_, _| Ok(()))
+    }
+
+    /// The same, synced, piece by piece; interrupted once it is given up.
+    pub fn make_synced(
+        store: Arc<dyn FileStore>,
+        temporary: &str,
+        bytes: u64,
+        given_up: &AtomicBool,
+    ) -> Result<Self, files::Error> {
+        Self::fill(store, temporary, bytes, |file, at| {
+            if given_up.load(Ordering::Relaxed) {
+                let cause = io::Error::from(io::ErrorKind::Interrupted);
+                return Err(files::Error::from_io(temporary, files::Operation::Write, cause));
+            }
+            if at.is_multiple_of(SYNC_BYTES) || at == bytes { file.sync() } else { Ok(()) }
+        })
+    }
+
+    fn fill(
+        store: Arc<dyn FileStore>,
+        temporary: &str,
+        bytes: u64,
+        mut after_write: impl FnMut(&mut dyn WriteFile, u64) -> Result<(), files::Error>,
+    ) -> Result<Self, files::Error> {
+        let file = files::create_anew(store.as_ref(), temporary)?;
+        let mut blank = Self { store, temporary: temporary.to_owned(), file: Some(file), bytes: 0 };
+        while let Some(file) = blank.file.as_deref_mut().filter(|_| blank.bytes < bytes) {
+            let rest = usize::try_from(bytes - blank.bytes).unwrap_or(usize::MAX);
+            let zeros = &ZEROS[..rest.min(ZEROS.len())];
+            file.write_at(blank.bytes, zeros)?;
+            blank.bytes += zeros.len() as u64;
+            after_write(file, blank.bytes)?;
+        }
+        Ok(blank)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Makes it the segment whose first record has this sequence number, durably, replacing an empty one of the same name, and opens it
+    /// for its records.
+    pub fn publish(mut self, first_sequence: u64) -> Result<Box<dyn WriteFile>, files::Error> {
+        let path = paths::log_segment(first_sequence);
+        if let Some(file) = &mut self.file {
+            file.write_at(0, &header(first_sequence, self.bytes))?;
+            file.sync()?;
+            self.store.rename(&self.temporary, &path)?;
+            self.file = None;
+            self.store.sync_folder(paths::LOG)?;
+        }
+        self.store.open_for_write(&path)
+    }
+}
+
+impl Drop for Blank {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nothing names it and nobody is left to tell.
+            let _ = self.store.remove(&self.temporary);
+        }
+    }
+}
+
 /// Creates a segment of so many bytes, durably, replacing an empty one of the same name, and opens it for its records.
 pub(super) fn create(
     store: &Arc<dyn FileStore>,
     first_sequence: u64,
     bytes: u64,
 ) -> Result<Box<dyn WriteFile>, files::Error> {
-    let path = paths::log_segment(first_sequence);
-    let mut publication = Publication::start(Arc::clone(store), &path)?;
-    publication.append(&header(first_sequence, bytes))?;
-    while publication.bytes() < bytes {
-        let rest = usize::try_from(bytes - publication.bytes()).unwrap_or(usize::MAX);
-        publication.append(&ZEROS[..rest.min(ZEROS.len())])?;
-    }
-    publication.finish()?;
-    store.open_for_write(&path)
+    let temporary = paths::temporary(&paths::log_segment(first_sequence));
+    Blank::make(Arc::clone(store), &temporary, bytes)?.publish(first_sequence)
 }
 
 fn header(first_sequence: u64, bytes: u64) -> Vec<u8> {

@@ -21,6 +21,7 @@ mod corruption;
 mod crash;
 
 const SEGMENT_BYTES: u64 = 300;
+const SEGMENTS: SegmentBytes = SegmentBytes { min: SEGMENT_BYTES, max: SEGMENT_BYTES };
 const KIND: u8 = 7;
 
 /// What opening has handed out, and the log.
@@ -37,12 +38,16 @@ impl Opened {
 }
 
 fn open(store: Arc<dyn FileStore>, from: u64) -> Result<Opened> {
+    open_with(store, SEGMENTS, from)
+}
+
+fn open_with(store: Arc<dyn FileStore>, segments: SegmentBytes, from: u64) -> Result<Opened> {
     let mut records = Vec::new();
     let mut apply = |record| {
         records.push(record);
         Ok(())
     };
-    let (log, replayed) = block_on(Log::open(store, SEGMENT_BYTES, from, &mut apply))?;
+    let (log, replayed) = block_on(Log::open(store, segments, from, &mut apply))?;
     assert_eq!(replayed.records, records.len() as u64);
     assert!(records.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
     Ok(Opened { log, records, replayed })
@@ -150,7 +155,7 @@ fn records_of_many_threads_replay_in_order() {
 fn what_waits_together_is_written_and_synced_once() {
     let store = Arc::new(FaultStore::new(FaultPlan::none()));
     let mut records = |_| Ok(());
-    let (log, _) = block_on(Log::open(store.clone(), 1 << 20, 0, &mut records)).unwrap();
+    let (log, _) = block_on(Log::open(store.clone(), SegmentBytes::each(1 << 20), 0, &mut records)).unwrap();
     let before = store.operations();
     let answers = append_as_group(&log, &(0..100).map(payload).collect::<Vec<_>>());
     let sequences: Vec<_> = answers.into_iter().map(|answer| answer.wait().unwrap()).collect();
@@ -186,7 +191,7 @@ async fn waiting_blocks_a_thread_or_a_task() {
     fn movable<T: Send>(future: T) -> T {
         future
     }
-    let opening = movable(Log::open(Arc::new(MemoryStore::new()), 1 << 16, 0, &mut apply));
+    let opening = movable(Log::open(Arc::new(MemoryStore::new()), SegmentBytes::each(1 << 16), 0, &mut apply));
     let (log, _) = opening.await.unwrap();
     assert_eq!(log.append(KIND, "awaited").await.unwrap(), 1);
     assert_eq!(log.append(KIND, "waited for").wait().unwrap(), 2);

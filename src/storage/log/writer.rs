@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::ahead::Ahead;
 use super::record::{self, FRAME_BYTES, Head, STAMP};
-use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
+use super::segment::{self, HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use crate::files::{FileStore, Result, WriteFile, paths};
 
 /// First sequence numbers and lengths of the segments there are, oldest first; the last one is being written.
@@ -61,7 +62,8 @@ impl Segments {
 pub(super) struct Writer {
     store: Arc<dyn FileStore>,
     segments: Segments,
-    segment_bytes: u64,
+    segment_bytes: SegmentBytes,
+    ahead: Option<Ahead>,
     file: Box<dyn WriteFile>,
     /// Length of the segment being written.
     file_bytes: u64,
@@ -89,12 +91,13 @@ pub(super) struct End {
 }
 
 impl Writer {
-    pub(super) fn new(store: Arc<dyn FileStore>, segments: Segments, segment_bytes: u64, end: End) -> Self {
+    pub(super) fn new(store: Arc<dyn FileStore>, segments: Segments, segment_bytes: SegmentBytes, end: End) -> Self {
         let End { file, file_bytes, offset, next, attested } = end;
         Self {
             store,
             segments,
             segment_bytes,
+            ahead: None,
             file,
             file_bytes,
             offset,
@@ -145,8 +148,18 @@ impl Writer {
     pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
         self.rolls = true;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
-        let bytes = needed.max(self.segment_bytes);
-        self.file = segment::create(&self.store, self.next, bytes)?;
+        let made = self.ahead.take_if(|ahead| ahead.is_over()).and_then(Ahead::take);
+        let bytes;
+        (self.file, bytes) = match made.filter(|blank| blank.bytes() >= needed) {
+            Some(blank) => {
+                let bytes = blank.bytes();
+                (blank.publish(self.next)?, bytes)
+            }
+            None => {
+                let bytes = needed.max(self.segment_bytes.min);
+                (segment::create(&self.store, self.next, bytes)?, bytes)
+            }
+        };
         self.segments.add(self.next, bytes);
         self.file_bytes = bytes;
         self.offset = HEADER_BYTES as u64;
@@ -173,7 +186,24 @@ impl Writer {
         }
         // One large batch should not hold its memory for ever.
         self.buffer.shrink_to(1 << 20);
+        self.begin_next();
         Ok(())
+    }
+
+    /// Has the next segment made once half of this one is written.
+    fn begin_next(&mut self) {
+        let bytes = self.file_bytes.saturating_mul(2).min(self.segment_bytes.max);
+        if self.ahead.is_none() && self.offset > self.file_bytes / 2 && bytes > self.segment_bytes.min {
+            self.ahead = Ahead::begin(&self.store, bytes);
+        }
+    }
+
+    /// Waits until the next segment is there, if it is being made.
+    #[cfg(test)]
+    pub(super) fn await_next(&self) {
+        while self.ahead.as_ref().is_some_and(|ahead| !ahead.is_over()) {
+            std::thread::yield_now();
+        }
     }
 
     /// Attests all records written so far, unless that has been done.

@@ -21,7 +21,7 @@ use crate::storage::dice::Dice;
 use crate::storage::error::Result;
 use crate::storage::maintenance::plan::Compaction;
 use crate::storage::{
-    Change, Condition, Durability, Edit, Manifest, Operation, Snapshot, Store, StoreOptions, Table, check,
+    Change, Condition, Durability, Edit, Manifest, Operation, SegmentBytes, Snapshot, Store, StoreOptions, Table, check,
 };
 
 const ACCOUNT: &str = "acme";
@@ -41,7 +41,11 @@ fn clock() -> Arc<ManualClock> {
 
 /// With segments and checkpoints so small that there are many.
 fn small() -> StoreOptions {
-    StoreOptions { segment_bytes: 8 << 10, checkpoint_after_bytes: 4 << 10, ..StoreOptions::default() }
+    StoreOptions {
+        segment_bytes: SegmentBytes::each(8 << 10),
+        checkpoint_after_bytes: 4 << 10,
+        ..StoreOptions::default()
+    }
 }
 
 fn open_with(files: Arc<dyn FileStore>, options: StoreOptions) -> Result<Arc<Store>> {

@@ -12,7 +12,7 @@ use crate::clock::ManualClock;
 use crate::files::{FileStore, MemoryStore};
 use crate::model::{DateTime, Key, KeyRange, Value};
 use crate::storage::error::{Error, Result};
-use crate::storage::{Change, Condition, Edit, LogError, Operation, Store, StoreOptions, check};
+use crate::storage::{Change, Condition, Edit, LogError, Operation, SegmentBytes, Store, StoreOptions, check};
 
 const TABLE: u64 = 1;
 const NOW_TICKS: i64 = 17_145_504_000_000_000;
@@ -20,7 +20,11 @@ const NOW_TICKS: i64 = 17_145_504_000_000_000;
 fn open(files: &MemoryStore) -> Result<Store> {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
     // So small that there are many.
-    let options = StoreOptions { segment_bytes: 4 << 10, checkpoint_after_bytes: 3 << 10, ..StoreOptions::default() };
+    let options = StoreOptions {
+        segment_bytes: SegmentBytes::each(4 << 10),
+        checkpoint_after_bytes: 3 << 10,
+        ..StoreOptions::default()
+    };
     block_on(Store::open(Arc::new(files.clone()) as Arc<dyn FileStore>, clock, options))
 }
 

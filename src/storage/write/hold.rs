@@ -3,13 +3,14 @@
 //! Whoever reads much of a table and then writes it is refused if somebody else wrote to it meanwhile, and beside steady writers that is
 //! so each time it tries again. It can hold the table then: the writes of all others wait until it is through. Those that were under
 //! way already are not stopped, so that it may be refused once more. Turns are taken in the order of asking, by holders and the others
-//! alike.
+//! alike. Who has read a little, waits for a holder, and is refused for what that one wrote takes a turn for reading and writing
+//! together, or each holder in a row would have it read again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use crate::storage::catalog::Table;
 use crate::storage::store::Store;
@@ -31,18 +32,24 @@ struct Turns {
 /// Under which terms somebody writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terms<'a> {
-    /// The table that is held for it.
+    /// Its turn at a table that is held.
     pub hold: Option<&'a TableHold>,
     /// The tables as it saw them: what it writes is refused if their columns have got other names, or are gone.
     pub planned: &'a [Arc<Table>],
 }
 
-/// Writes of others to a table wait until this is dropped.
+/// A turn at a table, until this is dropped: writes of others wait, or those who would hold the table do.
 #[derive(Debug)]
 pub struct TableHold {
     store: Arc<Store>,
     table: u64,
-    turn: Option<OwnedRwLockWriteGuard<()>>,
+    turn: Option<Turn>,
+}
+
+#[derive(Debug)]
+enum Turn {
+    Alone(#[expect(dead_code, reason = "held")] OwnedRwLockWriteGuard<()>),
+    BesideWriters(#[expect(dead_code, reason = "held")] OwnedRwLockReadGuard<()>),
 }
 
 impl Store {
@@ -51,11 +58,22 @@ impl Store {
         let lock = self.holds.enter(table);
         // Made before the wait, so that one that is given up leaves.
         let mut hold = TableHold { store: Arc::clone(self), table, turn: None };
-        hold.turn = Some(lock.write_owned().await);
+        hold.turn = Some(Turn::Alone(lock.write_owned().await));
         hold
     }
 
-    /// Returns when nobody but the holder of `own` holds a table.
+    /// Takes a turn beside the other writers of a table that somebody holds; `None` if nobody does.
+    pub async fn turn_at_held_table(self: &Arc<Self>, table: u64) -> Option<TableHold> {
+        if !self.holds.is_held(table) {
+            return None;
+        }
+        let lock = self.holds.enter(table);
+        let mut hold = TableHold { store: Arc::clone(self), table, turn: None };
+        hold.turn = Some(Turn::BesideWriters(lock.read_owned().await));
+        Some(hold)
+    }
+
+    /// Returns when nobody else holds a table; at once with a turn of one's `own`.
     pub(in crate::storage) async fn not_held(&self, table: u64, own: Option<&TableHold>) {
         if self.holds.held.load(Ordering::Acquire) == 0 || own.is_some_and(|own| own.table == table) {
             return;
@@ -75,6 +93,10 @@ impl TableHolds {
         let lock = Arc::clone(&turns.lock);
         self.held.store(tables.len(), Ordering::Release);
         lock
+    }
+
+    fn is_held(&self, table: u64) -> bool {
+        self.held.load(Ordering::Acquire) > 0 && self.tables().contains_key(&table)
     }
 
     fn leave(&self, table: u64) {

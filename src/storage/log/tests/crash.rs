@@ -15,8 +15,12 @@ struct Known {
 
 /// Rounds of a single record and a group, a checkpoint every third round. The same operations each time.
 fn workload(store: Arc<FaultStore>) -> Known {
+    workload_with(store, SEGMENTS)
+}
+
+fn workload_with(store: Arc<FaultStore>, segments: SegmentBytes) -> Known {
     let mut known = Known::default();
-    let Ok(opened) = open_from_checkpoint(store) else { return known };
+    let Ok(opened) = open_with_checkpoint(store, segments) else { return known };
     let mut state = opened.state;
     for round in 0..ROUNDS {
         let payloads: Vec<_> = (0..1 + round % 5).map(|number| payload(round * 10 + number)).collect();
@@ -34,6 +38,7 @@ fn workload(store: Arc<FaultStore>) -> Known {
                 Err(error) => panic!("{error}"),
             }
         }
+        opened.log.await_next_segment();
         if round % 3 == 2 {
             // It may fail; the log goes on, or is poisoned already.
             let _ = opened.log.checkpoint(opened.log.durable(), 1, &encode(&state));
@@ -51,9 +56,13 @@ struct Recovered {
 
 /// Opens as a storage engine does: the newest checkpoint, then the log above it.
 fn open_from_checkpoint(store: Arc<dyn FileStore>) -> Result<Recovered> {
+    open_with_checkpoint(store, SEGMENTS)
+}
+
+fn open_with_checkpoint(store: Arc<dyn FileStore>, segments: SegmentBytes) -> Result<Recovered> {
     let checkpoint = block_on(newest_checkpoint(store.as_ref()))?;
     let mut state = checkpoint.as_ref().map_or_else(Vec::new, |checkpoint| decode(&checkpoint.content));
-    let opened = open(store, checkpoint.map_or(0, |checkpoint| checkpoint.sequence))?;
+    let opened = open_with(store, segments, checkpoint.map_or(0, |checkpoint| checkpoint.sequence))?;
     state.extend(opened.payloads());
     Ok(Recovered { log: opened.log, state, replayed: opened.replayed })
 }
@@ -119,6 +128,41 @@ fn a_crash_anywhere_keeps_what_was_acknowledged() {
         }
     }
     assert!(torn_tails > 20, "only {torn_tails} torn tails: the faults do not reach them");
+}
+
+/// The next segment is made while records are written.
+#[test]
+fn a_fault_anywhere_beside_segments_that_are_made_ahead_keeps_what_was_acknowledged() {
+    const GROWING: SegmentBytes = SegmentBytes { min: SEGMENT_BYTES / 2, max: 4 * SEGMENT_BYTES };
+    let whole = Arc::new(FaultStore::new(FaultPlan::none()));
+    let known = workload_with(Arc::clone(&whole), GROWING);
+    assert_eq!(known.acknowledged, 21, "without faults all is acknowledged");
+    let files = whole.after_crash(AfterCrash::LoseUnsynced).files();
+    let longest = segments(&files).iter().map(|path| files[path].len() as u64).max();
+    assert!(longest > Some(SEGMENT_BYTES), "the longest segment has {longest:?} bytes");
+    assert!(!files.contains_key(paths::NEXT_LOG_SEGMENT), "one that is not needed is removed");
+    for n in 1..=whole.operations() {
+        for fault in [Fault::Stop, Fault::Tear, Fault::Fail(io::ErrorKind::StorageFull)] {
+            let store = Arc::new(FaultStore::new(FaultPlan::at(n, fault)));
+            let known = workload_with(Arc::clone(&store), GROWING);
+            for mode in modes(n) {
+                let what = format!("{fault:?} at operation {n}, then {mode:?}");
+                let after = Arc::new(store.after_crash(mode));
+                let recovered = open_with_checkpoint(Arc::clone(&after) as Arc<dyn FileStore>, GROWING);
+                let recovered = recovered.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_state(&recovered.state, &known, &what);
+                // Enough for the next segments, over what was left of one.
+                let more: Vec<Bytes> = (0..9).map(|number| payload(100 + number)).collect();
+                for payload in &more {
+                    recovered.log.append(KIND, payload.clone()).wait().unwrap();
+                    recovered.log.await_next_segment();
+                }
+                recovered.log.close().unwrap();
+                let again = open_from_checkpoint(after).unwrap_or_else(|error| panic!("{what}, again: {error}"));
+                assert_eq!(again.state, [&recovered.state[..], &more].concat(), "{what}, again");
+            }
+        }
+    }
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn a_write_that_finds_no_room_for_the_log_was_not_begun_and_the_next_one_goes_on
     let writes = 60;
     let write_all = |files: &Arc<FaultStore>| {
         let (mut model, mut refused, mut sealed) = (Model::new(), 0, false);
-        let options = StoreOptions { segment_bytes: 600, ..small() };
+        let options = StoreOptions { segment_bytes: SegmentBytes::each(600), ..small() };
         let store = open_with(Arc::clone(files) as _, options).expect("opens");
         if create(&store).is_err() {
             return (model, 0, true);

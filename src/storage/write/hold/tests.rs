@@ -71,3 +71,21 @@ fn turns_are_taken_in_their_order() {
     assert!(late.now_or_never().is_some());
     assert!(store.holds.tables().is_empty());
 }
+
+#[test]
+fn who_reads_and_writes_with_a_turn_has_no_holder_in_between() {
+    let store = store();
+    assert!(block_on(store.turn_at_held_table(1)).is_none(), "nobody holds it");
+    let first = block_on(store.hold_table(1));
+    let mut turn = Box::pin(store.turn_at_held_table(1));
+    assert!(turn.as_mut().now_or_never().is_none());
+    let mut second = Box::pin(store.hold_table(1));
+    assert!(second.as_mut().now_or_never().is_none());
+    drop(first);
+    let turn = turn.now_or_never().flatten().expect("its turn");
+    assert!(second.as_mut().now_or_never().is_none());
+    assert!(may_write(&store, 1, Some(&turn)), "though another waits to hold the table");
+    drop(turn);
+    drop(second.now_or_never().expect("its turn"));
+    assert!(store.holds.tables().is_empty());
+}
