@@ -15,6 +15,10 @@ use rowkey::formats::Source;
 use rowkey::model::{EntityBuilder, Key};
 use rowkey::{Database, EntityOperation, ImportOptions, Table};
 
+/// As in the `rowkey` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Entities in the delta of the scans and of the opening.

@@ -229,7 +229,7 @@ impl Rows {
 }
 
 /// How many bytes all of these keys begin with in common.
-pub(super) fn common_beginning<'a>(mut keys: impl Iterator<Item = &'a [u8]>) -> usize {
+pub fn common_beginning<'a>(mut keys: impl Iterator<Item = &'a [u8]>) -> usize {
     let Some(first) = keys.next() else { return 0 };
     keys.fold(first.len(), |common, key| {
         if key.len() >= common && key[..common] == first[..common] {
@@ -247,7 +247,7 @@ pub(super) fn key_at(arena: &[u8], header_at: usize) -> &[u8] {
 
 /// The first eight bytes as a number that compares like them; shorter keys are filled with zeros, which is no more than
 /// the least byte, so that equal prefixes say nothing and different ones decide.
-pub(super) fn key_prefix(key: &[u8]) -> u64 {
+pub fn key_prefix(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(chunk) => u64::from_be_bytes(*chunk),
         None => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::arena::Rows;
-use super::row_ref::{HEADER_BYTES, RowRef};
+use super::row_ref::RowRef;
 
 /// One encoded entity. Those of one batch share its memory.
 #[derive(Debug, Clone)]
@@ -17,30 +17,9 @@ impl EncodedRow {
         RowRef::at(&self.arena, self.header_at)
     }
 
-    /// The key, without the rest of the row.
-    pub fn encoded_key(&self) -> EncodedKey {
-        let from = self.header_at + HEADER_BYTES;
-        EncodedKey { arena: Arc::clone(&self.arena), from, to: from + self.as_ref().key_bytes().len() }
-    }
-
     /// Bytes of memory held, as if it were alone.
     pub fn memory_bytes(&self) -> usize {
         self.as_ref().encoded_bytes().len() + size_of::<Self>()
-    }
-}
-
-/// The key of an [`EncodedRow`], whose memory it shares.
-#[derive(Debug, Clone)]
-pub struct EncodedKey {
-    arena: Arc<[u8]>,
-    from: usize,
-    to: usize,
-}
-
-impl EncodedKey {
-    /// As bytes that compare like it.
-    pub fn bytes(&self) -> &[u8] {
-        &self.arena[self.from..self.to]
     }
 }
 

@@ -16,10 +16,10 @@ mod sorter;
 mod spill;
 mod value_ref;
 
-pub use arena::Rows;
+pub use arena::{Rows, common_beginning, key_prefix};
 pub use builder::RowBuilder;
 pub use cursor_heap::CursorHeap;
-pub use encoded_row::{EncodedKey, EncodedRow};
+pub use encoded_row::EncodedRow;
 pub use error::Error;
 pub use names::{NameCache, PropertyId, PropertyNames};
 pub use row_ref::{RowRef, key_bytes};

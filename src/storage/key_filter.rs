@@ -59,12 +59,17 @@ impl KeyFilter {
 }
 
 /// The hash of a key: worked out once, asked of every generation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyHash(u64);
 
 impl KeyHash {
     pub fn of(key: &[u8]) -> Self {
         Self(FixedState::default().hash_one(key))
+    }
+
+    /// One of so many buckets, which are a power of two.
+    pub fn bucket(self, count: usize) -> usize {
+        self.0 as usize & (count - 1)
     }
 
     fn block(self, count: usize) -> usize {

@@ -119,7 +119,7 @@ impl TableSnapshot {
             None => Arc::new(Layers::new(Vec::new(), self.names())),
         };
         let layers = match &self.own {
-            Some(own) if !own.is_empty() => Arc::new(layers.under(Layer::new(own.visible(u64::MAX).collect()))),
+            Some(own) if !own.is_empty() => Arc::new(layers.under(Layer::new(own.visible(u64::MAX)))),
             _ => layers,
         };
         (!layers.is_empty()).then_some(layers)
@@ -153,15 +153,7 @@ impl TableSnapshot {
 
     /// Whether there is a recent version of a key, given as bytes that compare like it, and with their hash.
     pub fn has_recent(&self, key: &[u8], hash: KeyHash) -> bool {
-        !self.is_settled() && self.newest(key, hash).is_some()
-    }
-
-    /// The least key of a recent version that is not below this one, as bytes that compare like it; versions that the snapshot does not see
-    /// count as well.
-    pub fn next_recent(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let own = self.own.as_ref().and_then(|own| own.next_key(key));
-        let delta = self.delta.as_ref().and_then(|delta| delta.next_key(key));
-        own.into_iter().chain(delta).min()
+        self.newest(key, hash).is_some()
     }
 
     fn newest(&self, key: &[u8], hash: KeyHash) -> Option<Arc<Version>> {

@@ -379,12 +379,10 @@ impl Head {
 
     /// Goes back to the published state: the records behind it were refused.
     fn take_back(&mut self, published: &Snapshot) {
-        for delta in published.deltas.values() {
-            delta.generations().for_each(|generation| generation.roll_back(published.sequence));
-        }
         self.sequence = published.sequence;
         self.catalog = Arc::clone(&published.catalog);
-        self.deltas = Arc::clone(&published.deltas);
+        let kept = published.deltas.iter().map(|(&table, delta)| (table, delta.up_to(published.sequence)));
+        self.deltas = Arc::new(kept.collect());
         self.known_properties.clear();
     }
 

@@ -59,7 +59,16 @@ impl OwnChanges {
         self.tables = Arc::clone(&mark.tables);
         self.names.clone_from(&mark.names);
         self.emptied.clone_from(&mark.emptied);
-        self.tables.values().for_each(|writes| writes.roll_back(mark.statement));
+        self.take_back(mark.statement);
+    }
+
+    /// Takes back what statements after this one have written.
+    fn take_back(&mut self, statement: u64) {
+        for writes in Arc::make_mut(&mut self.tables).values_mut() {
+            if writes.last_sequence() > statement {
+                *writes = Arc::new(writes.up_to(statement));
+            }
+        }
     }
 
     /// What was written to a table so far goes with everything else in it.
@@ -120,7 +129,7 @@ impl OwnChanges {
         }
         self.names.insert(id, names);
         if self.memory_bytes() > TRANSACTION_BYTES_MAX {
-            self.tables.values().for_each(|writes| writes.roll_back(self.statement - 1));
+            self.take_back(self.statement - 1);
             return Err(too_large());
         }
         Ok(())

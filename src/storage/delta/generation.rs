@@ -1,23 +1,24 @@
 //! A stretch of writes of one table.
+//!
+//! Versions lie in the order in which they came, and are found by the hashes of their keys. Whoever wants them in the order of their keys
+//! sorts them: that is done once for a generation that takes no more writes, and costs less than to keep each new one in its place.
 
-use std::borrow::Borrow;
-use std::cmp::{Ordering, Reverse};
-use std::ops::Bound;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_skiplist::SkipMap;
-
+use super::append_list::AppendList;
+use super::heads::Heads;
+use super::key_order;
 use super::layer::Layer;
 use super::version::Version;
-use crate::rows::EncodedKey;
 use crate::storage::key_filter::{KeyFilter, KeyHash};
 
-/// Versions by key, of one key the newest first. Writers add under the store's commit lock; readers never wait.
+/// Versions with their sequence numbers, which never descend. Writers add under the store's commit lock; readers never wait.
 #[derive(Debug)]
 pub struct Generation {
-    versions: SkipMap<Place, Arc<Version>>,
+    entries: AppendList<Entry>,
+    heads: Heads,
     keys: Arc<KeyFilter>,
     /// Everything in here, once it takes no more writes.
     layer: OnceLock<Arc<Layer>>,
@@ -31,7 +32,8 @@ pub struct Generation {
 impl Default for Generation {
     fn default() -> Self {
         Self {
-            versions: SkipMap::new(),
+            entries: AppendList::default(),
+            heads: Heads::default(),
             keys: Arc::new(KeyFilter::with_room_for(FULL_VERSIONS)),
             layer: OnceLock::new(),
             last_sequence: AtomicU64::new(0),
@@ -41,82 +43,25 @@ impl Default for Generation {
     }
 }
 
-/// Where a version lies: by key, of one key the newest first.
 #[derive(Debug)]
-struct Place {
-    key: EncodedKey,
+struct Entry {
     sequence: u64,
+    /// Of the key.
+    hash: KeyHash,
+    /// The place of an older entry of the same bucket.
+    older: Option<Place>,
+    version: Arc<Version>,
 }
 
-/// A [`Place`], or one that is looked for.
-trait Placed {
-    fn place(&self) -> (&[u8], Reverse<u64>);
-}
-
-impl Placed for Place {
-    fn place(&self) -> (&[u8], Reverse<u64>) {
-        (self.key.bytes(), Reverse(self.sequence))
-    }
-}
-
-impl Placed for (&[u8], u64) {
-    fn place(&self) -> (&[u8], Reverse<u64>) {
-        (self.0, Reverse(self.1))
-    }
-}
-
-impl<'a> Borrow<dyn Placed + 'a> for Place {
-    fn borrow(&self) -> &(dyn Placed + 'a) {
-        self
-    }
-}
-
-impl Ord for dyn Placed + '_ {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-impl PartialOrd for dyn Placed + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for dyn Placed + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for dyn Placed + '_ {}
-
-impl Ord for Place {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-impl PartialOrd for Place {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Place {}
+/// Where an entry lies in its generation.
+pub(super) type Place = std::num::NonZero<u32>;
 
 /// A generation with this much in it takes no more writes: what is sealed is sorted once, what is active with every scan.
 const FULL_VERSIONS: usize = 16 * 1024;
 const FULL_BYTES: u64 = 16 << 20;
 
-/// What an entry takes beside its version: the place, the node of the list.
-const ENTRY_BYTES: usize = 112;
+/// What an entry takes beside its version, free room behind the last one and its part of the buckets among it.
+const ENTRY_BYTES: usize = 72;
 
 impl Generation {
     /// Adds a version; `sequence` is not below any before, `hash` is that of the key.
@@ -124,7 +69,9 @@ impl Generation {
         let bytes = (version.memory_bytes() + ENTRY_BYTES) as u64;
         // Before the version is there, so that whoever may see it is not told that it is not.
         self.keys.add(hash);
-        self.versions.insert(Place { key: version.encoded_key(), sequence }, version);
+        let head = self.heads.of_next(self.entries.len(), hash);
+        let place = self.entries.push(Entry { sequence, hash, older: Heads::get(head), version });
+        Heads::set(head, place);
         self.memory_bytes.fetch_add(bytes, Relaxed);
         self.first_sequence.fetch_min(sequence, Release);
         self.last_sequence.fetch_max(sequence, Release);
@@ -135,32 +82,30 @@ impl Generation {
         if !self.keys.may_hold(hash) {
             return None;
         }
-        let entry = self.versions.lower_bound(Bound::Included(&(key, sequence) as &dyn Placed))?;
-        (entry.key().key.bytes() == key).then(|| (entry.key().sequence, Arc::clone(entry.value())))
-    }
-
-    /// The least key of a version that is not below this one.
-    pub fn next_key(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let entry = self.versions.lower_bound(Bound::Included(&(key, u64::MAX) as &dyn Placed))?;
-        Some(entry.key().key.bytes().to_vec())
+        self.heads.newest_first(self.entries.len(), hash).find_map(|mut head| {
+            while let Some(entry) = head.and_then(|place| self.entries.get(place.get() as usize - 1)) {
+                if entry.hash == hash && entry.sequence <= sequence && entry.version.key_bytes() == key {
+                    return Some((entry.sequence, Arc::clone(&entry.version)));
+                }
+                head = entry.older;
+            }
+            None
+        })
     }
 
     /// The newest visible version of every key, in key order.
-    pub fn visible(&self, sequence: u64) -> impl Iterator<Item = Arc<Version>> + '_ {
-        let mut last: Option<Arc<Version>> = None;
-        self.versions.iter().filter_map(move |entry| {
-            let seen = last.as_ref().is_some_and(|last| last.key_bytes() == entry.key().key.bytes());
-            if seen || entry.key().sequence > sequence {
-                return None;
-            }
-            last = Some(Arc::clone(entry.value()));
-            last.clone()
-        })
+    pub fn visible(&self, sequence: u64) -> Vec<Arc<Version>> {
+        key_order::newest_of(self.newest_first(sequence))
+    }
+
+    /// Versions that a snapshot at `sequence` sees, older ones of a key among them.
+    fn newest_first(&self, sequence: u64) -> impl Iterator<Item = &Arc<Version>> {
+        self.entries.iter().rev().filter(move |entry| entry.sequence <= sequence).map(|entry| &entry.version)
     }
 
     /// What a snapshot at `sequence` sees, as scans read it.
     pub fn layer(&self, sequence: u64) -> Arc<Layer> {
-        Arc::new(Layer::of_generation(self.visible(sequence).collect(), Arc::clone(&self.keys)))
+        Arc::new(Layer::of_generation(self.visible(sequence), Arc::clone(&self.keys)))
     }
 
     /// The same of a generation that takes no more writes: made once for all snapshots that see all of it.
@@ -171,31 +116,13 @@ impl Generation {
         }
     }
 
-    /// Takes back every version above `sequence`, of which no snapshot can know.
-    pub fn roll_back(&self, sequence: u64) {
-        if self.last_sequence() <= sequence {
-            return;
-        }
-        for entry in self.versions.iter().filter(|entry| entry.key().sequence > sequence) {
-            let bytes = entry.value().memory_bytes() + ENTRY_BYTES;
-            if entry.remove() {
-                self.memory_bytes.fetch_sub(bytes as u64, Relaxed);
-            }
-        }
-        self.last_sequence.fetch_min(sequence, Release);
-        if self.versions.is_empty() {
-            self.first_sequence.store(u64::MAX, Release);
-            self.last_sequence.store(0, Release);
-        }
-    }
-
     pub fn is_empty(&self) -> bool {
-        self.versions.is_empty()
+        self.len() == 0
     }
 
     /// Versions, older ones of a key included.
     pub fn len(&self) -> usize {
-        self.versions.len()
+        self.entries.len()
     }
 
     pub fn memory_bytes(&self) -> u64 {
@@ -209,12 +136,20 @@ impl Generation {
 
     /// The versions above a sequence number, in a generation of their own.
     pub(super) fn above(&self, sequence: u64) -> Self {
-        let above = Self::default();
-        for entry in self.versions.iter().filter(|entry| entry.key().sequence > sequence) {
-            let Place { key, sequence } = entry.key();
-            above.add(*sequence, KeyHash::of(key.bytes()), Arc::clone(entry.value()));
+        self.of_those(|entry| entry.sequence > sequence)
+    }
+
+    /// The versions up to a sequence number, in a generation of their own: those above it are taken back.
+    pub fn up_to(&self, sequence: u64) -> Self {
+        self.of_those(|entry| entry.sequence <= sequence)
+    }
+
+    fn of_those(&self, belongs: impl Fn(&Entry) -> bool) -> Self {
+        let those = Self::default();
+        for entry in self.entries.iter().filter(|entry| belongs(entry)) {
+            those.add(entry.sequence, entry.hash, Arc::clone(&entry.version));
         }
-        above
+        those
     }
 
     /// Sequence number of the oldest version, if there is one.
@@ -231,34 +166,5 @@ impl Generation {
 
 /// The newest visible version of every key of several generations, the newest of them last, in key order.
 pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
-    let mut versions: Vec<Arc<Version>> = Vec::with_capacity(generations.iter().map(|g| g.len()).sum());
-    let mut ends: Vec<Arc<Version>> = Vec::new();
-    for generation in generations.iter().rev() {
-        let from = versions.len();
-        versions.extend(generation.visible(sequence));
-        ends.extend(versions.get(from).cloned());
-        ends.extend(versions[from..].last().cloned());
-    }
-    if generations.len() < 2 {
-        return versions;
-    }
-    // All keys lie between the ends, so they begin as those do.
-    let first = ends.first().map_or(&[][..], |version| version.key_bytes());
-    let alike = |key: &[u8]| first.iter().zip(key).take_while(|(a, b)| a == b).count();
-    let shared = ends.iter().map(|version| alike(version.key_bytes())).min().unwrap_or_default();
-    let key = |place: usize| &versions[place].key_bytes()[shared..];
-    // What comes next tells most keys apart without a look at them.
-    let mut order: Vec<(u64, usize)> = (0..versions.len()).map(|place| (leading(key(place)), place)).collect();
-    // Each generation is in order already, which this sort makes use of; of one key the newest stays first.
-    order.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| key(*one).cmp(key(*other))));
-    order.dedup_by(|(a, one), (b, other)| a == b && key(*one) == key(*other));
-    let mut versions: Vec<Option<Arc<Version>>> = versions.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|(_, place)| versions[place].take()).collect()
-}
-
-/// The first bytes as a number that is in the order of the texts, as far as it goes.
-fn leading(text: &[u8]) -> u64 {
-    let mut leading = [0; 8];
-    leading.iter_mut().zip(text).for_each(|(byte, of)| *byte = *of);
-    u64::from_be_bytes(leading)
+    key_order::newest_of(generations.iter().rev().flat_map(|generation| generation.newest_first(sequence)))
 }

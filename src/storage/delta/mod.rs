@@ -5,7 +5,10 @@
 //! versions are brought into [`Layers`]: sorted, newest first, with Arrow batches in the layout of a run file, and with the
 //! positions in run files that they take the place of.
 
+mod append_list;
 mod generation;
+mod heads;
+mod key_order;
 mod layer;
 mod layers;
 mod locations;

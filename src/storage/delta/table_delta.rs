@@ -51,6 +51,14 @@ impl TableDelta {
         Self::of(sealed, above(&delta.active), Arc::clone(&delta.names))
     }
 
+    /// This delta without the versions above a sequence number, of which no snapshot can know; none of them was sealed.
+    pub fn up_to(self: &Arc<Self>, sequence: u64) -> Arc<Self> {
+        if self.active.last_sequence() <= sequence {
+            return Arc::clone(self);
+        }
+        Arc::new(Self::of(self.sealed.clone(), Arc::new(self.active.up_to(sequence)), Arc::clone(&self.names)))
+    }
+
     /// The generation that takes writes.
     pub fn active(&self) -> &Arc<Generation> {
         &self.active
@@ -79,11 +87,6 @@ impl TableDelta {
         let mut later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
         let (at, version) = later.find_map(|generation| generation.newest(key, hash, u64::MAX))?;
         (at > sequence).then_some(version)
-    }
-
-    /// The least key of a version, of whichever sequence number, that is not below this one.
-    pub fn next_key(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.generations().filter_map(|generation| generation.next_key(key)).min()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::locations::Locations;
 use crate::model::{DateTime, KeyRef};
-use crate::rows::{EncodedKey, EncodedRow, RowRef};
+use crate::rows::{EncodedRow, RowRef};
 
 /// What one write made of an entity: its new content, or that it is gone.
 #[derive(Debug)]
@@ -42,10 +42,6 @@ impl Version {
     /// The key as bytes that compare like it.
     pub fn key_bytes(&self) -> &[u8] {
         self.row.as_ref().key_bytes()
-    }
-
-    pub(super) fn encoded_key(&self) -> EncodedKey {
-        self.row.encoded_key()
     }
 
     /// When the entity was written; `None` if it is gone.

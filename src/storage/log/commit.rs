@@ -416,6 +416,7 @@ fn commit(
         for (entry, sequence) in written.into_iter().zip(first_sequence..) {
             entry.answer(Ok(sequence));
         }
+        writer.begin_next();
     }
     Ok(())
 }

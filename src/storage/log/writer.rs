@@ -186,12 +186,12 @@ impl Writer {
         }
         // One large batch should not hold its memory for ever.
         self.buffer.shrink_to(1 << 20);
-        self.begin_next();
         Ok(())
     }
 
-    /// Has the next segment made once half of this one is written.
-    fn begin_next(&mut self) {
+    /// Has the next segment made once half of this one is written. For those who append: what opening finds under a temporary name is
+    /// removed.
+    pub(super) fn begin_next(&mut self) {
         let bytes = self.file_bytes.saturating_mul(2).min(self.segment_bytes.max);
         if self.ahead.is_none() && self.offset > self.file_bytes / 2 && bytes > self.segment_bytes.min {
             self.ahead = Ahead::begin(&self.store, bytes);

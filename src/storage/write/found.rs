@@ -38,43 +38,6 @@ struct Search {
     /// All its files have smaller numbers.
     files_below: u64,
     gaps: Gaps,
-    recent_gap: RecentGap,
-}
-
-/// Where recent versions were looked for in vain. Those who insert many entities at once often give them in order, into a stretch of keys
-/// that nobody has written to lately: then one walk down every generation takes the place of a look for every key.
-#[derive(Default)]
-struct RecentGap {
-    /// No recent version has a key from the first one up to the second, which is none if there is no end.
-    keys: Option<(Vec<u8>, Option<Vec<u8>>)>,
-    /// Keys in it since it was found.
-    hits: usize,
-    is_of_no_use: bool,
-}
-
-/// A gap that spares fewer looks is not worth finding.
-const RECENT_GAP_HITS_MIN: usize = 8;
-
-impl RecentGap {
-    /// Whether there is a recent version of a key; `before` is the key that was asked for last.
-    fn has_recent(&mut self, table: &TableSnapshot, before: Option<&[u8]>, key: &[u8], hash: KeyHash) -> bool {
-        if let Some((from, to)) = &self.keys {
-            if from.as_slice() <= key && to.as_ref().is_none_or(|to| key < to.as_slice()) {
-                self.hits += 1;
-                return false;
-            }
-            self.is_of_no_use = self.hits < RECENT_GAP_HITS_MIN;
-            self.keys = None;
-        }
-        if table.has_recent(key, hash) {
-            return true;
-        }
-        if !self.is_of_no_use && before.is_some_and(|before| before < key) {
-            self.keys = Some((key.to_vec(), table.next_recent(key)));
-            self.hits = 0;
-        }
-        false
-    }
 }
 
 impl Store {
@@ -98,11 +61,9 @@ impl Store {
                     manifest: Arc::new(table.manifest.clone()),
                     files_below: table.manifest.newest_file_id() + 1,
                     gaps: Gaps::default(),
-                    recent_gap: RecentGap::default(),
                 }),
             };
-            let before = found.last().map(|found: &Found| found.key.as_slice());
-            if search.recent_gap.has_recent(&search.table, before, &key, hash) {
+            if search.table.has_recent(&key, hash) {
                 found.push(Found { key, hash, stored: None });
                 continue;
             }
@@ -119,6 +80,3 @@ impl Store {
         Ok(found)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -97,15 +97,17 @@ fn what_is_added_later_is_not_taken_for_part_of_a_kept_view() {
 
 #[test]
 fn a_generation_of_a_transaction_goes_back_to_a_savepoint() {
-    let delta = TableDelta::new();
-    let own = delta.active();
-    add(own, 1, written(&delta, "a", 1));
-    add(own, 2, written(&delta, "a", 2));
-    add(own, 2, written(&delta, "b", 2));
-    own.roll_back(1);
-    assert_eq!(seen(&delta, u64::MAX), rows(&[("a", 1)]));
-    own.roll_back(0);
-    assert!(own.is_empty());
+    let delta = Arc::new(TableDelta::new());
+    add(delta.active(), 1, written(&delta, "a", 1));
+    add(delta.active(), 2, written(&delta, "a", 2));
+    add(delta.active(), 2, written(&delta, "b", 2));
+    assert!(Arc::ptr_eq(&delta.up_to(2), &delta), "there is nothing to take back");
+    let back = delta.up_to(1);
+    assert_eq!(seen(&back, u64::MAX), rows(&[("a", 1)]));
+    // The numbers are given again.
+    add(back.active(), 2, written(&back, "c", 7));
+    assert_eq!(seen(&back, u64::MAX), rows(&[("a", 1), ("c", 7)]));
+    assert!(delta.up_to(0).is_empty());
 }
 
 /// Everything that was written: by sequence number the RowKey, and whether it was written or deleted.
@@ -188,5 +190,30 @@ fn generations_are_brought_together_in_key_order_and_the_newest_counts() {
         let at = |version: &Arc<Version>| version.timestamp().expect("an entity").ticks();
         let found: Vec<_> = found.iter().map(|version| (version.key_bytes().to_vec(), at(version))).collect();
         assert_eq!(found, model.into_iter().collect::<Vec<_>>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn keys_are_found_in_a_generation_of_any_size_at_every_number() {
+    for (seed, keys) in [(1, 1), (2, 30), (3, 3_000), (4, 100_000)] {
+        let mut dice = Dice(seed);
+        let delta = TableDelta::new();
+        let mut history: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for sequence in 1..=40_000 {
+            let key = dice.below(keys);
+            add(delta.active(), sequence, written(&delta, &format!("{key:06}"), sequence as i64));
+            history.entry(key).or_default().push(sequence);
+        }
+        for _ in 0..2_000 {
+            let (key, sequence) = (dice.below(keys), dice.below(40_001) as u64);
+            let bytes = key_bytes(KeyRef { partition: "p", row: &format!("{key:06}") });
+            let found = delta.newest(&bytes, KeyHash::of(&bytes), sequence).map(|(at, _)| at);
+            let written = history.get(&key).into_iter().flatten();
+            assert_eq!(found, written.copied().filter(|at| *at <= sequence).max(), "{key} of {keys} at {sequence}");
+        }
+        let newest: Vec<u64> = history.values().filter_map(|written| written.last().copied()).collect();
+        let visible = delta.active().visible(u64::MAX);
+        let seen = visible.iter().filter_map(|version| Some(version.timestamp()?.ticks() as u64));
+        assert!(seen.eq(newest), "of {keys} keys");
     }
 }
