@@ -212,7 +212,9 @@ impl Log {
     fn stop(&mut self) -> Result<()> {
         self.queue.close();
         let Some(committer) = self.committer.take() else { return Ok(()) };
-        match committer.join() {
+        let stopped = committer.join();
+        self.writing.writer().give_up_next();
+        match stopped {
             Ok(stopped) => stopped,
             Err(_) => Err(Error::OutcomeUnknown { cause: Arc::from(PANICKED) }),
         }

@@ -198,6 +198,11 @@ impl Writer {
         }
     }
 
+    /// Nobody needs the next segment.
+    pub(super) fn give_up_next(&mut self) {
+        self.ahead = None;
+    }
+
     /// Waits until the next segment is there, if it is being made.
     #[cfg(test)]
     pub(super) fn await_next(&self) {
