@@ -1,7 +1,7 @@
 //! What recent writes cost: scans and point reads beside them, opening with them, and a million random updates in all.
 //!
 //! ```sh
-//! cargo bench --bench delta -- FOLDER [--entities 1000000] [--updates 1000000]
+//! cargo bench --bench delta -- FOLDER [--entities 1000000] [--updates 1000000] [--load 1000,2000]
 //! ```
 //! FOLDER is made anew, filled with two databases, and left for a look: scans of both take turns, so that what else the machine does
 //! slows both. Bytes written are what the kernel counts for this process.
@@ -27,8 +27,6 @@ const DELTA: u64 = 100_000;
 const GROUP: u64 = 50;
 const SCANS: usize = 25;
 const READS: usize = 20_000;
-/// Updates a second, in the background of point reads.
-const LOAD: u64 = 2_000;
 
 const QUERIES: [&str; 4] = [
     r#"SELECT count(*), sum("Amount"), avg("Score") FROM Bench"#,
@@ -61,11 +59,17 @@ impl Dice {
 
 fn main() -> Result<(), Failure> {
     let (mut folder, mut entities, mut updates) = (None, 1_000_000, 1_000_000);
+    // Updates a second, in the background of point reads.
+    let mut loads: Vec<u64> = vec![1_000, 2_000];
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--entities" => entities = arguments.next().ok_or("--entities lacks its value")?.parse()?,
             "--updates" => updates = arguments.next().ok_or("--updates lacks its value")?.parse()?,
+            "--load" => {
+                let given = arguments.next().ok_or("--load lacks its value")?;
+                loads = given.split(',').map(str::parse).collect::<Result<_, _>>()?;
+            }
             _ => folder = Some(argument),
         }
     }
@@ -77,10 +81,10 @@ fn main() -> Result<(), Failure> {
         return Err(format!("{folder} exists already").into());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run(&folder, entities, updates))
+    runtime.block_on(run(&folder, entities, updates, &loads))
 }
 
-async fn run(folder: &str, entities: u64, updates: u64) -> Result<(), Failure> {
+async fn run(folder: &str, entities: u64, updates: u64, loads: &[u64]) -> Result<(), Failure> {
     let within = |name: &str| format!("{folder}/{name}");
     let folded = Database::open(&within("folded")).await?;
     fill(&folded, entities)?;
@@ -109,14 +113,16 @@ async fn run(folder: &str, entities: u64, updates: u64) -> Result<(), Failure> {
     println!("opened beside {DELTA} recent writes in {opened:.2?}, first entity after {:.2?}", begun.elapsed());
 
     reads("quiet", &table, entities).await?;
-    let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let load = tokio::spawn(load(table.clone(), entities, Arc::clone(&stop), Arc::clone(&written)));
-    let begun = Instant::now();
-    reads("under load", &table, entities).await?;
-    let rate = written.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
-    stop.store(true, Ordering::Relaxed);
-    load.await??;
-    println!("the load was {rate:.0} durable updates a second");
+    for &a_second in loads {
+        let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let load = tokio::spawn(load(table.clone(), entities, a_second, Arc::clone(&stop), Arc::clone(&written)));
+        let begun = Instant::now();
+        reads("under load", &table, entities).await?;
+        let rate = written.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
+        stop.store(true, Ordering::Relaxed);
+        load.await??;
+        println!("the load was {rate:.0} durable updates a second");
+    }
 
     let (bytes_before, payload_before) = (written_bytes(), folder_bytes(folder));
     let begun = Instant::now();
@@ -208,9 +214,15 @@ async fn reads(what: &str, table: &Table, entities: u64) -> Result<(), Failure> 
 }
 
 /// Updates single entities at a steady rate.
-async fn load(table: Table, entities: u64, stop: Arc<AtomicBool>, written: Arc<AtomicU64>) -> Result<(), Failure> {
+async fn load(
+    table: Table,
+    entities: u64,
+    a_second: u64,
+    stop: Arc<AtomicBool>,
+    written: Arc<AtomicU64>,
+) -> Result<(), Failure> {
     let mut dice = Dice(13);
-    let mut tick = tokio::time::interval(Duration::from_micros(1_000_000 / LOAD));
+    let mut tick = tokio::time::interval(Duration::from_micros(1_000_000 / a_second));
     while !stop.load(Ordering::Relaxed) {
         tick.tick().await;
         table.insert_or_replace(&entity(dice.below(entities), 1)?).await?;
