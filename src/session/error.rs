@@ -283,6 +283,7 @@ impl From<storage::Error> for Error {
                 storage::Refusal::Changed => ErrorKind::Conflict,
             },
             storage::Error::TransactionTooLarge { .. } => ErrorKind::TooLarge,
+            storage::Error::FoldFails { no_space: true, .. } => ErrorKind::DiskFull,
             storage::Error::FoldFails { .. } => ErrorKind::Exhausted,
             storage::Error::Closing => ErrorKind::ShuttingDown,
             storage::Error::ReadOnly { .. } => ErrorKind::Unsupported,

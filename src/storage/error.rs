@@ -51,7 +51,7 @@ pub enum Error {
 
     /// There is no room for further writes, and none can be made.
     #[error("recent writes fill their memory and cannot be folded into files: {cause}")]
-    FoldFails { cause: String },
+    FoldFails { cause: String, no_space: bool },
 
     /// A job was given up because nobody waits for it any more.
     #[error("the database is being closed")]
@@ -84,6 +84,11 @@ fn refused(table: &str, key: &Key, refusal: &Refusal) -> String {
 }
 
 impl Error {
+    /// Whether the disk is full.
+    pub(crate) fn is_no_space(&self) -> bool {
+        matches!(self, Error::Files(files::Error::NoSpace { .. }) | Error::FoldFails { no_space: true, .. })
+    }
+
     pub(crate) fn corrupt(path: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Error::Corrupt { path: path.into(), reason: reason.to_string() }
     }

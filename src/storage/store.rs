@@ -8,7 +8,7 @@ use super::catalog::{Catalog, Edit};
 use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
 use super::log::{Appended, Durability, Log, Record, SegmentBytes, TornTail, newest_checkpoint, replay};
-use super::maintenance::{Jobs, MaintenanceSignals};
+use super::maintenance::{Failure, Jobs, MaintenanceSignals};
 use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
 use super::snapshot::Snapshot;
@@ -271,7 +271,7 @@ impl Store {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(gone);
         // What is committed stays committed, whatever becomes of the log before it.
         let checkpoint = self.checkpoint_when_due();
-        self.maintenance.checkpointed(checkpoint.map_err(|error| error.to_string()));
+        self.maintenance.checkpointed(checkpoint.map_err(|error| Failure::of(&error)));
         self.remove_retired();
     }
 

@@ -17,10 +17,11 @@ use crate::files::paths;
 use crate::model::DateTime;
 use crate::rows::PropertyNames;
 use crate::storage::catalog::{Edit, Table};
-use crate::storage::delta::{Layer, TableDelta, Version, visible_of};
+use crate::storage::delta::{Generation, Layer, Version, visible_of};
 use crate::storage::error::{Error, Result};
 use crate::storage::manifest::RangePartition;
 use crate::storage::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
+use crate::storage::snapshot::Snapshot;
 use crate::storage::store::Store;
 
 /// What a fold has done.
@@ -31,6 +32,14 @@ pub struct FoldReport {
     /// Rows of older run files that are masked now.
     pub masked: u64,
     pub files: u64,
+}
+
+impl FoldReport {
+    fn add(&mut self, more: Self) {
+        self.written += more.written;
+        self.masked += more.masked;
+        self.files += more.files;
+    }
 }
 
 impl Store {
@@ -46,10 +55,30 @@ impl Store {
             let sealed = (!delta.active().is_empty()).then(|| (table, Arc::new(delta.sealed())));
             Ok((Vec::new(), sealed))
         })?;
+        let count = snapshot.deltas.get(&table).map_or(0, |delta| delta.sealed_generations().len());
+        match self.fold_oldest(table, &snapshot, count) {
+            // One generation needs less room than all, and gives that of its log back.
+            Err(error) if error.is_no_space() && count > 1 => {
+                let mut report = FoldReport::default();
+                for _ in 0..count {
+                    report.add(self.fold_oldest(table, &self.snapshot(), 1)?);
+                }
+                Ok(report)
+            }
+            folded => folded,
+        }
+    }
+
+    /// Folds so many of the sealed generations of a table.
+    fn fold_oldest(&self, table: u64, snapshot: &Snapshot, count: usize) -> Result<FoldReport> {
+        let gone = || Error::NoSuchTable(table.to_string());
         let base = Arc::clone(snapshot.table(table).ok_or_else(gone)?);
         let delta = Arc::clone(snapshot.deltas.get(&table).ok_or_else(gone)?);
+        let sealed = delta.sealed_generations();
+        let generations = &sealed[..count.min(sealed.len())];
         let fold = Fold { store: self, table: base, written: Mutex::default() };
-        let committed = fold.run(&delta).and_then(|(edits, report)| fold.commit(&delta, edits).map(|()| report));
+        let run = fold.run(generations, delta.names());
+        let committed = run.and_then(|(edits, report)| fold.commit(generations.len(), edits).map(|()| report));
         if let Err(error) = &committed {
             self.remove_unnamed(error, fold.written().iter());
         }
@@ -87,11 +116,11 @@ const THREADS_MAX: usize = 4;
 
 impl Fold<'_> {
     /// Writes the files; gives the edits that name them.
-    fn run(&self, delta: &TableDelta) -> Result<(Vec<Edit>, FoldReport)> {
-        let layer = Layer::new(visible_of(delta.sealed_generations(), u64::MAX));
-        let column_ranks = column_ranks(&self.table, delta.names());
+    fn run(&self, generations: &[Arc<Generation>], names: &PropertyNames) -> Result<(Vec<Edit>, FoldReport)> {
+        let layer = Layer::new(visible_of(generations, u64::MAX));
+        let column_ranks = column_ranks(&self.table, names);
         let places = self.places(layer.versions());
-        let content = Content { layer: &layer, names: delta.names(), column_ranks: &column_ranks, places };
+        let content = Content { layer: &layer, names, column_ranks: &column_ranks, places };
         let mut folded = self.fold_ranges(&content)?;
         folded.sort_by_key(|folded| folded.place);
         let mut report = FoldReport::default();
@@ -109,7 +138,7 @@ impl Fold<'_> {
             report.written += file.rows;
             report.files += 1;
         }
-        let sequence = delta.sealed_generations().iter().map(|generation| generation.last_sequence()).max();
+        let sequence = generations.iter().map(|generation| generation.last_sequence()).max();
         edits.push(Edit::SetFolded { table: self.table.id, sequence: sequence.unwrap_or(0) });
         Ok((edits, report))
     }
@@ -228,8 +257,9 @@ impl Fold<'_> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn commit(&self, delta: &TableDelta, edits: Vec<Edit>) -> Result<()> {
-        let (id, count) = (self.table.id, delta.sealed_generations().len());
+    /// `count` generations are in files now.
+    fn commit(&self, count: usize, edits: Vec<Edit>) -> Result<()> {
+        let id = self.table.id;
         self.store.commit_with(|head| {
             let newest = head.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;
             let delta = head.deltas.get(&id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;

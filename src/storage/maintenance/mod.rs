@@ -13,7 +13,7 @@ mod worker;
 
 pub use compact::FILE_BYTES;
 pub use jobs::{Jobs, Work};
-pub use signals::MaintenanceSignals;
+pub use signals::{Failure, MaintenanceSignals};
 pub use status::MaintenanceStatus;
 pub use vacuum::VacuumReport;
 pub use worker::Maintainer;

@@ -23,8 +23,23 @@ const PRESSING_PART: usize = 16;
 /// With this part, the next one is near.
 const HARD_PRESSING_PART: usize = 4;
 
-/// How it went; the error in words.
-pub(super) type Outcome = std::result::Result<(), String>;
+/// How it went.
+pub(super) type Outcome = std::result::Result<(), Failure>;
+
+/// Why it did not go well.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// In words.
+    pub cause: Arc<str>,
+    /// Whether the disk is full.
+    pub no_space: bool,
+}
+
+impl Failure {
+    pub fn of(error: &Error) -> Self {
+        Self { cause: Arc::from(error.to_string()), no_space: error.is_no_space() }
+    }
+}
 
 /// Whether there is enough to fold.
 pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
@@ -59,8 +74,8 @@ struct State {
     stopped: bool,
     /// By table, how folds and compactions went.
     tables: BTreeMap<u64, TableMaintenance>,
-    /// Tables whose last fold failed.
-    unfolded: BTreeSet<u64>,
+    /// Tables whose last fold failed, and why.
+    unfolded: BTreeMap<u64, Failure>,
     /// Why the last checkpoint failed, if it did.
     checkpoint_failure: Option<Arc<str>>,
 }
@@ -100,17 +115,16 @@ impl MaintenanceSignals {
     pub fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
         {
             let mut state = self.state();
-            if outcome.is_ok() {
-                state.unfolded.remove(&table)
-            } else {
-                state.unfolded.insert(table)
+            match &outcome {
+                Ok(()) => state.unfolded.remove(&table),
+                Err(failure) => state.unfolded.insert(table, failure.clone()),
             };
             let entry = state.tables.entry(table).or_default();
             if outcome.is_ok() {
                 entry.folds += 1;
                 entry.last_fold = Some(now);
             }
-            entry.failure = outcome.err().map(|cause| (Arc::from(cause), now));
+            entry.failure = outcome.err().map(|failure| (failure.cause, now));
         }
         self.folded.notify_waiters();
     }
@@ -133,16 +147,12 @@ impl MaintenanceSignals {
             entry.compactions += 1;
             entry.last_compaction = Some(now);
         }
-        entry.failure = outcome.err().map(|cause| (Arc::from(cause), now));
+        entry.failure = outcome.err().map(|failure| (failure.cause, now));
     }
 
     /// Why the last fold of a table failed, if it did.
-    pub fn failure(&self, table: u64) -> Option<Arc<str>> {
-        let state = self.state();
-        if !state.unfolded.contains(&table) {
-            return None;
-        }
-        state.tables.get(&table)?.failure.as_ref().map(|(cause, _)| Arc::clone(cause))
+    pub fn failure(&self, table: u64) -> Option<Failure> {
+        self.state().unfolded.get(&table).cloned()
     }
 
     /// How it went, by table.
@@ -154,12 +164,12 @@ impl MaintenanceSignals {
     pub fn retain(&self, exists: impl Fn(u64) -> bool) {
         let mut state = self.state();
         state.tables.retain(|table, _| exists(*table));
-        state.unfolded.retain(|table| exists(*table));
+        state.unfolded.retain(|table, _| exists(*table));
     }
 
     /// A checkpoint was due; how that went.
     pub fn checkpointed(&self, outcome: Outcome) {
-        self.state().checkpoint_failure = outcome.err().map(Arc::from);
+        self.state().checkpoint_failure = outcome.err().map(|failure| failure.cause);
     }
 
     /// Why the last checkpoint failed, if it did.
@@ -194,11 +204,12 @@ impl Store {
                 if !self.snapshot().deltas.get(&table).is_some_and(|delta| signals.is_full(delta)) {
                     break;
                 }
-                if let Some(cause) = signals.failure(table) {
-                    return Err(Error::FoldFails { cause: cause.to_string() });
+                if let Some(Failure { cause, no_space }) = signals.failure(table) {
+                    return Err(Error::FoldFails { cause: cause.to_string(), no_space });
                 }
                 if signals.is_stopped() {
-                    return Err(Error::FoldFails { cause: "the database is being closed".to_owned() });
+                    let cause = "the database is being closed".to_owned();
+                    return Err(Error::FoldFails { cause, no_space: false });
                 }
                 signals.want(table);
                 folded.await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::compact::FILE_BYTES;
 use super::jobs::Work;
 use super::plan::{Compaction, next_rewrite};
-use super::signals::{compaction_beside, is_due};
+use super::signals::{Failure, Outcome, compaction_beside, is_due};
 use crate::storage::delta::TableDelta;
 use crate::storage::error::{Error, Result};
 use crate::storage::store::Store;
@@ -25,6 +25,8 @@ const BUSY_PAUSE: Duration = Duration::from_secs(1);
 /// Between two attempts after a failure, at first and at most.
 const FAILURE_PAUSE_MIN: Duration = Duration::from_secs(1);
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(60);
+/// At most where the disk is full: writers are refused until there is room.
+const NO_SPACE_PAUSE_MAX: Duration = Duration::from_secs(4);
 
 /// Folds and compacts the tables of a store.
 #[derive(Debug)]
@@ -148,9 +150,10 @@ impl Maintainer {
             }
             // Dropped or emptied meanwhile, or nobody waits any more.
             Err(Error::NoSuchTable(_) | Error::Closing) => {}
-            Err(_) => {
+            Err(error) => {
+                let longest = if error.is_no_space() { NO_SPACE_PAUSE_MAX } else { FAILURE_PAUSE_MAX };
                 let before = self.again.get(&table).map_or(Duration::ZERO, |(_, pause)| *pause);
-                let pause = (before * 2).clamp(FAILURE_PAUSE_MIN, FAILURE_PAUSE_MAX);
+                let pause = (before * 2).clamp(FAILURE_PAUSE_MIN, longest);
                 self.again.insert(table, (self.store.clock().elapsed() + pause, pause));
             }
         }
@@ -215,8 +218,8 @@ impl Maintainer {
     }
 }
 
-fn outcome<T>(result: &Result<T>) -> std::result::Result<(), String> {
-    result.as_ref().map(|_| ()).map_err(|error| error.to_string())
+fn outcome<T>(result: &Result<T>) -> Outcome {
+    result.as_ref().map(|_| ()).map_err(Failure::of)
 }
 
 impl Store {

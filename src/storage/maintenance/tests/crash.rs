@@ -173,6 +173,37 @@ fn a_full_disk_fails_folds_and_compactions_and_costs_nothing() {
 }
 
 #[test]
+fn where_there_is_no_room_for_a_whole_fold_the_oldest_writes_are_folded_first() {
+    let written = |files: &Arc<FaultStore>| {
+        let store = open_with(Arc::clone(files) as _, small()).expect("opens");
+        create(&store).expect("a table");
+        let mut model = Model::new();
+        for row in 1..5 {
+            write(&store, &mut model, &[put(key("p", 0), &content(row as i32)), put(key("p", row), &content(0))]);
+            if row < 4 {
+                store.head().expect("open for writing").seal(ID);
+            }
+        }
+        (store, model)
+    };
+    let probe = Arc::new(FaultStore::new(FaultPlan::none()));
+    let (store, _) = written(&probe);
+    // The record that seals the last generation is written and synced, then the file is created.
+    let first_file = probe.operations() + 3;
+    drop(store);
+    let failing = Arc::new(FaultStore::new(FaultPlan::at(first_file, Fault::Fail(std::io::ErrorKind::StorageFull))));
+    let (store, model) = written(&failing);
+    let job = store.begin_job(ACCOUNT, TABLE).expect("the job");
+    let report = store.fold(ID).expect("one generation after another");
+    drop(job);
+    assert_eq!((report.files, report.written, report.masked), (4, 8, 3));
+    assert!(store.snapshot().deltas[&ID].is_empty());
+    expect(&store, &model, "folded");
+    drop(store);
+    expect(&open(&failing.after_crash(AfterCrash::LoseUnsynced)), &model, "opened again");
+}
+
+#[test]
 fn a_write_that_finds_no_room_for_the_log_was_not_begun_and_the_next_one_goes_on() {
     let writes = 60;
     let write_all = |files: &Arc<FaultStore>| {
