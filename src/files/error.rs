@@ -51,6 +51,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the disk is full.
+    pub fn is_no_space(&self) -> bool {
+        matches!(self, Error::NoSpace { .. })
+    }
+
     /// Classifies an I/O error by its kind.
     pub fn from_io(path: impl Into<String>, operation: Operation, source: io::Error) -> Self {
         let path = path.into();

@@ -86,7 +86,12 @@ fn refused(table: &str, key: &Key, refusal: &Refusal) -> String {
 impl Error {
     /// Whether the disk is full.
     pub(crate) fn is_no_space(&self) -> bool {
-        matches!(self, Error::Files(files::Error::NoSpace { .. }) | Error::FoldFails { no_space: true, .. })
+        match self {
+            Error::Files(error) => error.is_no_space(),
+            Error::Log(super::log::Error::NoSegment { cause }) => cause.is_no_space(),
+            Error::FoldFails { no_space, .. } => *no_space,
+            _ => false,
+        }
     }
 
     pub(crate) fn corrupt(path: impl Into<String>, reason: impl std::fmt::Display) -> Self {
