@@ -40,6 +40,8 @@ pub struct Cursor {
     /// The text of DECLARE.
     pub statement: Arc<Statement>,
     pub declared: DateTime,
+    /// How many the session has declared so far, this one included.
+    pub number: u64,
 }
 
 /// A row of `pg_cursors`.

@@ -48,6 +48,7 @@ pub struct Session {
     transaction: Transaction,
     prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
     portals: BTreeMap<String, Portal>,
+    cursors_declared: u64,
     notices: Vec<Error>,
     /// What functions set while a statement runs.
     changes: Changes,
@@ -82,6 +83,7 @@ impl Session {
             prepared: Arc::default(),
             changes: Changes::default(),
             portals: BTreeMap::new(),
+            cursors_declared: 0,
             notices: Vec::new(),
             file_access: FileAccess::Nowhere,
         }
@@ -461,9 +463,15 @@ impl Session {
             Command::Rollback { chain } => {
                 self.end_transaction(false, *chain).await?;
             }
-            Command::Savepoint(name) => self.transaction.savepoint(name.clone(), &mut self.settings)?,
+            Command::Savepoint(name) => {
+                self.transaction.savepoint(name.clone(), self.cursors_declared, &mut self.settings)?;
+            }
             Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
-            Command::RollbackTo(name) => self.transaction.rollback_to(name, &mut self.settings)?,
+            Command::RollbackTo(name) => {
+                let declared = self.transaction.rollback_to(name, &mut self.settings)?;
+                let was_there = |portal: &Portal| portal.cursor.as_ref().is_none_or(|cursor| cursor.number <= declared);
+                self.portals.retain(|_, portal| was_there(portal));
+            }
             Command::SetTransaction(modes) => {
                 if self.transaction.status() == TransactionStatus::Idle {
                     self.warn(ErrorKind::NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks");
@@ -561,7 +569,9 @@ impl Session {
                     return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
                 };
                 let declared = self.planner.now();
-                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared });
+                self.cursors_declared += 1;
+                let number = self.cursors_declared;
+                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
                 let state = PortalState::Running(Box::new(rows));
                 let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;

@@ -52,6 +52,8 @@ struct Savepoint {
     definitions: usize,
     defined: Option<Snapshot>,
     unwritten: BTreeSet<u64>,
+    /// How many cursors the session had declared.
+    cursors: u64,
 }
 
 impl Transaction {
@@ -153,7 +155,8 @@ impl Transaction {
         Some(commit)
     }
 
-    pub fn savepoint(&mut self, name: String, settings: &mut Settings) -> Result<()> {
+    /// Makes a savepoint; `cursors` is how many the session has declared so far.
+    pub fn savepoint(&mut self, name: String, cursors: u64, settings: &mut Settings) -> Result<()> {
         let block = self.block_for("SAVEPOINT")?;
         block.savepoints.push(Savepoint {
             name,
@@ -161,6 +164,7 @@ impl Transaction {
             definitions: block.definitions.len(),
             defined: block.defined.clone(),
             unwritten: block.unwritten.clone(),
+            cursors,
         });
         settings.save();
         Ok(())
@@ -173,20 +177,22 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes what happened since the savepoint, which stays.
-    pub fn rollback_to(&mut self, name: &str, settings: &mut Settings) -> Result<()> {
+    /// Undoes what happened since the savepoint, which stays. Gives how many cursors the session had declared by then.
+    pub fn rollback_to(&mut self, name: &str, settings: &mut Settings) -> Result<u64> {
         let at = self.find(name, "ROLLBACK TO SAVEPOINT")?;
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
+        let mut cursors = 0;
         if let Some(savepoint) = block.savepoints.last() {
+            cursors = savepoint.cursors;
             block.own.roll_back(&savepoint.own);
             block.definitions.truncate(savepoint.definitions);
             block.defined.clone_from(&savepoint.defined);
             block.unwritten.clone_from(&savepoint.unwritten);
         }
         settings.restore(at + 1);
-        Ok(())
+        Ok(cursors)
     }
 
     /// The snapshot of the block, which `newest` gives to the first that asks; without a block, the newest one.

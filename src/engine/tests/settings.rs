@@ -96,6 +96,28 @@ fn cursors_are_listed_while_they_are_open() {
 }
 
 #[test]
+fn cursors_go_with_the_savepoint_that_they_came_after() {
+    let mut session = session();
+    let open = "SELECT name FROM pg_cursors ORDER BY name";
+    ask(&mut session, "BEGIN");
+    ask(&mut session, "DECLARE a CURSOR FOR SELECT 1");
+    ask(&mut session, "SAVEPOINT s");
+    ask(&mut session, "DECLARE b CURSOR FOR SELECT 2");
+    ask(&mut session, "SAVEPOINT t");
+    ask(&mut session, "DECLARE c CURSOR WITH HOLD FOR SELECT 3");
+    ask(&mut session, "RELEASE t");
+    assert_eq!(ask(&mut session, open), ["a", "b", "c"]);
+    for _ in 0..2 {
+        ask(&mut session, "ROLLBACK TO s");
+        assert_eq!(ask(&mut session, open), ["a"]);
+        ask(&mut session, "DECLARE b CURSOR FOR SELECT 4");
+    }
+    assert_eq!(ask(&mut session, open), ["a", "b"]);
+    ask(&mut session, "COMMIT");
+    assert_eq!(ask(&mut session, open), [""; 0]);
+}
+
+#[test]
 fn errors_have_their_places() {
     let mut session = session();
     for (sql, place) in [
