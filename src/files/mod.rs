@@ -17,7 +17,7 @@ mod system;
 pub use error::{Error, Operation, Result};
 pub use local::LocalStore;
 pub use memory::MemoryStore;
-pub use publish::{Publication, create_anew, publish};
+pub use publish::{Publication, publish};
 pub use remote::RemoteStore;
 pub use store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 pub use system::read_system_text;

@@ -24,8 +24,8 @@ pub const TABLES: &str = "tables";
 pub const QUARANTINE: &str = "quarantine";
 /// Folder for spilled data.
 pub const SPILL: &str = "tmp";
-/// A segment of the log that is made before its first record is known; temporary by name.
-pub const NEXT_LOG_SEGMENT: &str = "log/next.tmp";
+/// A segment of the log that is made before its first record is known; there is only a temporary file of this name.
+pub const NEXT_LOG_SEGMENT: &str = "log/next";
 /// The file whose lock marks the owner of a data folder.
 pub const LOCK: &str = "rowkey.lock";
 

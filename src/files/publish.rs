@@ -46,6 +46,16 @@ impl Publication {
         self.bytes
     }
 
+    /// Writes over what was appended before.
+    pub fn overwrite(&mut self, offset: u64, content: &[u8]) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.write_at(offset, content))
+    }
+
+    /// Makes durable what was written so far, so that less is left to do at the end.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.sync())
+    }
+
     /// Publishes the file, replacing one of the same name; when this returns it is durable.
     pub fn finish(mut self) -> Result<()> {
         if let Some(file) = &mut self.file {
@@ -55,6 +65,12 @@ impl Publication {
             self.store.sync_folder(paths::folder_of(&self.path))?;
         }
         Ok(())
+    }
+
+    /// The same under another path in the same folder, for a file whose name was not known at the start.
+    pub fn finish_as(mut self, path: &str) -> Result<()> {
+        path.clone_into(&mut self.path);
+        self.finish()
     }
 }
 
@@ -93,8 +109,7 @@ pub fn publish(store: &dyn FileStore, path: &str, content: &[u8]) -> Result<()> 
     store.sync_folder(paths::folder_of(path))
 }
 
-/// Creates a temporary file; one left by an earlier process is replaced.
-pub fn create_anew(store: &dyn FileStore, path: &str) -> Result<Box<dyn WriteFile>> {
+fn create_anew(store: &dyn FileStore, path: &str) -> Result<Box<dyn WriteFile>> {
     match store.create(path) {
         Err(Error::AlreadyExists { .. }) => {
             store.remove(path)?;

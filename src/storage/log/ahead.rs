@@ -15,7 +15,7 @@ use crate::files::{FileStore, Result, paths};
 #[derive(Debug)]
 pub(super) struct Ahead {
     given_up: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Blank>>>,
+    thread: Option<JoinHandle<Result<Option<Blank>>>>,
 }
 
 impl Ahead {
@@ -24,7 +24,7 @@ impl Ahead {
         let given_up = Arc::new(AtomicBool::new(false));
         let make = {
             let (store, given_up) = (Arc::clone(store), Arc::clone(&given_up));
-            move || Blank::make_synced(store, paths::NEXT_LOG_SEGMENT, bytes, &given_up)
+            move || Blank::make_synced(&store, paths::NEXT_LOG_SEGMENT, bytes, &given_up)
         };
         let thread = thread::Builder::new().name("rowkey-segment".to_owned()).spawn(make).ok()?;
         Some(Self { given_up, thread: Some(thread) })
@@ -38,7 +38,7 @@ impl Ahead {
     /// The segment, if it was made. Waits for that.
     pub fn take(mut self) -> Option<Blank> {
         // Whoever goes on without it meets the error that was met here, and tells it.
-        self.thread.take()?.join().ok()?.ok()
+        self.thread.take()?.join().ok()?.ok()?
     }
 }
 

@@ -11,7 +11,6 @@
 //! A segment is published durably, filled with zeros, before its first record is written: a record then changes neither
 //! length nor allocation of the file, and whatever is found damaged in the header was once right.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,85 +50,64 @@ impl SegmentBytes {
     }
 }
 
-/// A segment without records or a name. Dropped unpublished, it removes its file.
+/// A segment of zeros, before its first record is known. Dropped unpublished, it removes its file.
 #[derive(Debug)]
 pub(super) struct Blank {
     store: Arc<dyn FileStore>,
-    temporary: String,
-    /// None once published.
-    file: Option<Box<dyn WriteFile>>,
-    bytes: u64,
+    publication: Publication,
 }
 
 /// So much is synced at a time where others sync meanwhile: they wait for all that is on its way to the disk.
 const SYNC_BYTES: u64 = 2 << 20;
 
 impl Blank {
-    /// Writes one of so many bytes under a temporary name.
-    pub fn make(store: Arc<dyn FileStore>, temporary: &str, bytes: u64) -> Result<Self, files::Error> {
-        Self::fill(store, temporary, bytes, |_, _| Ok(()))
+    /// Writes one of so many bytes, under a temporary name beside this path.
+    pub fn make(store: &Arc<dyn FileStore>, path: &str, bytes: u64) -> Result<Self, files::Error> {
+        let mut publication = Publication::start(Arc::clone(store), path)?;
+        while publication.bytes() < bytes {
+            append_zeros(&mut publication, bytes)?;
+        }
+        Ok(Self { store: Arc::clone(store), publication })
     }
 
-    /// The same, synced, piece by piece; interrupted once it is given up.
+    /// The same, synced piece by piece; none once it is given up.
     pub fn make_synced(
-        store: Arc<dyn FileStore>,
-        temporary: &str,
+        store: &Arc<dyn FileStore>,
+        path: &str,
         bytes: u64,
         given_up: &AtomicBool,
-    ) -> Result<Self, files::Error> {
-        Self::fill(store, temporary, bytes, |file, at| {
+    ) -> Result<Option<Self>, files::Error> {
+        let mut publication = Publication::start(Arc::clone(store), path)?;
+        while publication.bytes() < bytes {
             if given_up.load(Ordering::Relaxed) {
-                let cause = io::Error::from(io::ErrorKind::Interrupted);
-                return Err(files::Error::from_io(temporary, files::Operation::Write, cause));
+                return Ok(None);
             }
-            if at.is_multiple_of(SYNC_BYTES) || at == bytes { file.sync() } else { Ok(()) }
-        })
-    }
-
-    fn fill(
-        store: Arc<dyn FileStore>,
-        temporary: &str,
-        bytes: u64,
-        mut after_write: impl FnMut(&mut dyn WriteFile, u64) -> Result<(), files::Error>,
-    ) -> Result<Self, files::Error> {
-        let file = files::create_anew(store.as_ref(), temporary)?;
-        let mut blank = Self { store, temporary: temporary.to_owned(), file: Some(file), bytes: 0 };
-        while let Some(file) = blank.file.as_deref_mut().filter(|_| blank.bytes < bytes) {
-            let rest = usize::try_from(bytes - blank.bytes).unwrap_or(usize::MAX);
-            let zeros = &ZEROS[..rest.min(ZEROS.len())];
-            file.write_at(blank.bytes, zeros)?;
-            blank.bytes += zeros.len() as u64;
-            after_write(file, blank.bytes)?;
+            append_zeros(&mut publication, bytes)?;
+            if publication.bytes().is_multiple_of(SYNC_BYTES) || publication.bytes() == bytes {
+                publication.sync()?;
+            }
         }
-        Ok(blank)
+        Ok(Some(Self { store: Arc::clone(store), publication }))
     }
 
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.publication.bytes()
     }
 
     /// Makes it the segment whose first record has this sequence number, durably, replacing an empty one of the same name, and opens it
     /// for its records.
     pub fn publish(mut self, first_sequence: u64) -> Result<Box<dyn WriteFile>, files::Error> {
         let path = paths::log_segment(first_sequence);
-        if let Some(file) = &mut self.file {
-            file.write_at(0, &header(first_sequence, self.bytes))?;
-            file.sync()?;
-            self.store.rename(&self.temporary, &path)?;
-            self.file = None;
-            self.store.sync_folder(paths::LOG)?;
-        }
+        self.publication.overwrite(0, &header(first_sequence, self.publication.bytes()))?;
+        self.publication.finish_as(&path)?;
         self.store.open_for_write(&path)
     }
 }
 
-impl Drop for Blank {
-    fn drop(&mut self) {
-        if self.file.take().is_some() {
-            // Nothing names it and nobody is left to tell.
-            let _ = self.store.remove(&self.temporary);
-        }
-    }
+/// Appends what is missing of so many bytes, or as much as is written at a time.
+fn append_zeros(publication: &mut Publication, bytes: u64) -> Result<(), files::Error> {
+    let rest = usize::try_from(bytes.saturating_sub(publication.bytes())).unwrap_or(usize::MAX);
+    publication.append(&ZEROS[..rest.min(ZEROS.len())])
 }
 
 /// Creates a segment of so many bytes, durably, replacing an empty one of the same name, and opens it for its records.
@@ -138,8 +116,7 @@ pub(super) fn create(
     first_sequence: u64,
     bytes: u64,
 ) -> Result<Box<dyn WriteFile>, files::Error> {
-    let temporary = paths::temporary(&paths::log_segment(first_sequence));
-    Blank::make(Arc::clone(store), &temporary, bytes)?.publish(first_sequence)
+    Blank::make(store, &paths::log_segment(first_sequence), bytes)?.publish(first_sequence)
 }
 
 fn header(first_sequence: u64, bytes: u64) -> Vec<u8> {
@@ -164,8 +141,7 @@ pub(super) fn rewrite(
     publication.append(&header(first_sequence, bytes))?;
     publication.append(records)?;
     while publication.bytes() < bytes {
-        let rest = usize::try_from(bytes - publication.bytes()).unwrap_or(usize::MAX);
-        publication.append(&ZEROS[..rest.min(ZEROS.len())])?;
+        append_zeros(&mut publication, bytes)?;
     }
     publication.finish()
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ahead::Ahead;
 use super::record::{self, FRAME_BYTES, Head, STAMP};
-use super::segment::{self, HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
+use super::segment::{Blank, HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use crate::files::{FileStore, Result, WriteFile, paths};
 
 /// First sequence numbers and lengths of the segments there are, oldest first; the last one is being written.
@@ -149,17 +149,15 @@ impl Writer {
         self.rolls = true;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
         let made = self.ahead.take_if(|ahead| ahead.is_over()).and_then(Ahead::take);
-        let bytes;
-        (self.file, bytes) = match made.filter(|blank| blank.bytes() >= needed) {
-            Some(blank) => {
-                let bytes = blank.bytes();
-                (blank.publish(self.next)?, bytes)
-            }
+        let blank = match made.filter(|blank| blank.bytes() >= needed) {
+            Some(blank) => blank,
             None => {
-                let bytes = needed.max(self.segment_bytes.min);
-                (segment::create(&self.store, self.next, bytes)?, bytes)
+                let path = paths::log_segment(self.next);
+                Blank::make(&self.store, &path, needed.max(self.segment_bytes.min))?
             }
         };
+        let bytes = blank.bytes();
+        self.file = blank.publish(self.next)?;
         self.segments.add(self.next, bytes);
         self.file_bytes = bytes;
         self.offset = HEADER_BYTES as u64;
