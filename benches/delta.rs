@@ -26,7 +26,8 @@ const DELTA: u64 = 100_000;
 /// Updates of one entity group transaction.
 const GROUP: u64 = 50;
 const SCANS: usize = 25;
-const READS: usize = 20_000;
+/// Enough to meet some hundreds of updates.
+const READS: usize = 200_000;
 
 const QUERIES: [&str; 4] = [
     r#"SELECT count(*), sum("Amount"), avg("Score") FROM Bench"#,

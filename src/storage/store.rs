@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::catalog::{Catalog, Edit};
 use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
-use super::log::{Appended, Durability, Log, Record, SegmentBytes, TornTail, newest_checkpoint, replay};
+use super::log::{Appended, Callers, Durability, Log, Record, SegmentBytes, TornTail, newest_checkpoint, replay};
 use super::maintenance::{Failure, Jobs, MaintenanceSignals};
 use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
@@ -64,6 +64,7 @@ pub struct Store {
     published: Arc<RwLock<Snapshot>>,
     head: Option<Mutex<Head>>,
     log: Option<Arc<Log>>,
+    callers: Arc<Callers>,
     checkpoints: Mutex<Checkpointing>,
     next_file_id: FileIds,
     pub(super) maintenance: MaintenanceSignals,
@@ -133,11 +134,19 @@ impl Store {
             }
         }
         let mut apply = |record: Record| Ok(recovery.apply(&record)?);
+        let callers: Arc<Callers> = Arc::default();
         let (log, replayed) = if options.read_only {
             (None, replay(store.as_ref(), from, &mut apply).await?)
         } else {
-            let (log, replayed) =
-                Log::open_with(Arc::clone(&store), options.segment_bytes, options.durability, from, &mut apply).await?;
+            let (log, replayed) = Log::open_with(
+                Arc::clone(&store),
+                options.segment_bytes,
+                options.durability,
+                Arc::clone(&callers),
+                from,
+                &mut apply,
+            )
+            .await?;
             (Some(Arc::new(log)), replayed)
         };
         let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
@@ -165,6 +174,7 @@ impl Store {
             published: Arc::new(RwLock::new(Snapshot::new(sequence, catalog, deltas))),
             head,
             log,
+            callers,
             checkpoints: Mutex::new(Checkpointing { after_bytes: options.checkpoint_after_bytes, covered: from }),
             maintenance: MaintenanceSignals::new(options.delta_bytes_max),
             holds: TableHolds::default(),
@@ -179,6 +189,7 @@ impl Store {
 
     /// The newest durable state.
     pub fn snapshot(&self) -> Snapshot {
+        self.callers.note();
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

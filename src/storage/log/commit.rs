@@ -3,8 +3,9 @@
 //! The thread takes all appends that wait, writes them with one write, makes them durable with one sync, runs what each of
 //! them wants done, in log order, and only then answers. While it syncs, the next group gathers.
 //!
-//! Where one caller writes alone, waking the thread and being woken by it takes as long as the sync. Then the caller does the thread's
-//! work itself: an append that finds nobody at work, after some groups of one, is written by whoever waits for its answer ([`Lead`]).
+//! Where one caller has the store to itself ([`Callers`]), waking the thread and being woken by it takes as long as the sync. Then the
+//! caller does the thread's work: an append that finds nobody at work, after some groups of one, is written by whoever waits for its
+//! answer ([`Lead`]).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,6 +18,7 @@ use std::thread::{self, JoinHandle, Thread};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::callers::Callers;
 use super::checkpoint::Checkpoints;
 use super::error::{Error, Result};
 use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue, Turn};
@@ -71,14 +73,15 @@ impl Log {
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
-        Self::open_with(store, segment_bytes, Durability::Sync, from, apply).await
+        Self::open_with(store, segment_bytes, Durability::Sync, Arc::default(), from, apply).await
     }
 
-    /// The same; `durability` says what appends wait for.
+    /// The same; `durability` says what appends wait for, and `callers` whether a caller has the store to itself.
     pub async fn open_with(
         store: Arc<dyn FileStore>,
         segment_bytes: SegmentBytes,
         durability: Durability,
+        callers: Arc<Callers>,
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
@@ -86,7 +89,7 @@ impl Log {
         let segment_bytes = SegmentBytes { min, ..segment_bytes };
         let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, from, apply).await?;
         let checkpoints = Checkpoints::list(store.as_ref()).await?;
-        let queue = Arc::new(Queue::new(writer.next() - 1));
+        let queue = Arc::new(Queue::new(writer.next() - 1, callers));
         let writing = Arc::new(Writing { writer: Mutex::new(writer), durability });
         let committer = {
             let (queue, writing) = (Arc::clone(&queue), Arc::clone(&writing));

@@ -52,6 +52,7 @@
 //! - Segments whose records a checkpoint covers are not read.
 
 mod ahead;
+mod callers;
 mod checkpoint;
 mod commit;
 mod error;
@@ -62,6 +63,7 @@ mod repair;
 mod segment;
 mod writer;
 
+pub use callers::Callers;
 pub use checkpoint::{Checkpoint, newest_checkpoint};
 pub use commit::{Appended, Durability, Log};
 pub use error::Error;

@@ -7,6 +7,7 @@ use std::thread;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::callers::Callers;
 use super::error::{Error, Result};
 use crate::files;
 
@@ -36,6 +37,7 @@ impl Entry {
 pub(super) struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
+    callers: Arc<Callers>,
 }
 
 pub(super) type Answer = oneshot::Sender<Result<u64>>;
@@ -48,6 +50,8 @@ pub(super) struct QueueState {
     is_writing: bool,
     /// Groups that were of one, and nobody came while they were written, since there was another.
     lonely_groups: u8,
+    /// Of [`Callers`], when the last append came.
+    caller_changes: u64,
     /// What its caller is to write, until it begins.
     pub claimed: Option<Entry>,
     closed: bool,
@@ -84,7 +88,12 @@ impl QueueState {
         };
     }
 
-    fn next_turn(&mut self) -> Turn {
+    /// `caller_changes` is how often one caller of the store has followed another.
+    fn next_turn(&mut self, caller_changes: u64) -> Turn {
+        if self.caller_changes != caller_changes {
+            self.caller_changes = caller_changes;
+            self.lonely_groups = 0;
+        }
         let is_idle = !self.is_writing && self.waiting.is_empty() && self.syncs.is_empty();
         if !is_idle || self.lonely_groups < LONELY_GROUPS_MIN {
             return Turn::Thread;
@@ -106,19 +115,20 @@ impl QueueState {
 }
 
 impl Queue {
-    pub fn new(durable: u64) -> Self {
+    pub fn new(durable: u64, callers: Arc<Callers>) -> Self {
         let state = QueueState {
             waiting: VecDeque::new(),
             syncs: Vec::new(),
             is_writing: false,
             lonely_groups: 0,
+            caller_changes: 0,
             claimed: None,
             closed: false,
             poisoned: None,
             stalled: None,
             durable,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), changed: Condvar::new(), callers }
     }
 
     pub fn state(&self) -> MutexGuard<'_, QueueState> {
@@ -140,7 +150,7 @@ impl Queue {
                 Turn::Thread
             }
             None => {
-                let turn = state.next_turn();
+                let turn = state.next_turn(self.callers.changes());
                 if turn == Turn::Thread {
                     state.waiting.push_back(entry);
                     // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.

@@ -19,6 +19,7 @@ use crate::files::{FileStore, LocalStore, MemoryStore, paths};
 
 mod corruption;
 mod crash;
+mod turns;
 
 const SEGMENT_BYTES: u64 = 300;
 const SEGMENTS: SegmentBytes = SegmentBytes { min: SEGMENT_BYTES, max: SEGMENT_BYTES };
@@ -338,63 +339,4 @@ fn a_failed_write_or_sync_ends_writing_and_not_reading() {
         assert!(matches!(log.close().unwrap_err(), Error::Poisoned { .. }));
         assert_eq!(store.operations(), operations, "closing wrote nothing");
     }
-}
-
-#[test]
-fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
-    let store = memory(BTreeMap::new());
-    let log = open(Arc::clone(&store) as _, 0).expect("opens").log;
-    let mut written = Vec::new();
-    let mut led = 0;
-    // More rounds where the thread is slow to end its turn, as on a busy machine.
-    for round in 0..4000 {
-        if round >= 40 && led > 0 {
-            break;
-        }
-        let appended = log.append(KIND, payload(round));
-        led += usize::from(appended.is_led());
-        written.push(payload(round));
-        match round % 8 {
-            // Waited for, dropped, and behind another one that was dropped or is written by nobody yet.
-            0..=5 => drop(appended.wait().expect("durable")),
-            6 => drop(appended),
-            _ => {
-                let behind = log.append(KIND, payload(round + 100));
-                written.push(payload(round + 100));
-                let waiting = thread::spawn(move || behind.wait());
-                if round % 16 == 7 {
-                    drop(appended);
-                } else {
-                    appended.wait().expect("durable");
-                }
-                waiting.join().expect("no panic").expect("durable");
-            }
-        }
-    }
-    assert!(led > 0, "none was written by its caller");
-    // One that nobody waits for is written before the log closes.
-    let last = log.append(KIND, payload(1000));
-    written.push(payload(1000));
-    log.close().expect("closes");
-    last.wait().expect("durable");
-    let opened = open(store as _, 0).expect("opens");
-    assert_eq!(opened.payloads(), written);
-}
-
-#[test]
-fn a_caller_that_goes_on_writing_its_appends_gives_way_now_and_then() {
-    let log = open(memory(BTreeMap::new()), 0).expect("opens").log;
-    let (mut led, mut ways) = (0, Vec::new());
-    while led < 60 {
-        let mut appended = pin!(log.append(KIND, payload(led)));
-        if appended.is_led() {
-            led += 1;
-            match appended.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(_) => continue,
-                Poll::Pending => ways.push(led),
-            }
-        }
-        block_on(appended).expect("durable");
-    }
-    assert_eq!(ways, [17, 33, 49]);
 }
