@@ -51,6 +51,7 @@ pub(crate) use error::suggestion;
 pub use error::{Error, ErrorKind, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use guard::StatementGuard;
+pub use literals::OfFewKeys;
 pub use memory::memory_bytes_available;
 pub use planning::{Planner, SessionOptions};
 pub use portal::PortalState;

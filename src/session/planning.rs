@@ -31,7 +31,7 @@ use super::explain::AccessPaths;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
-use super::literals::OtherForms;
+use super::literals::Forms;
 use super::locate::located;
 use super::memory::memory_bytes_available;
 use super::names;
@@ -82,7 +82,7 @@ pub struct Planner {
     /// Functions, rules and settings; the tables come with every statement.
     state: Arc<BaseState>,
     plans: Arc<PlanCache>,
-    other_forms: Arc<OtherForms>,
+    forms: Arc<Forms>,
     functions: Arc<FunctionNames>,
     started: DateTime,
 }
@@ -143,7 +143,7 @@ impl Planner {
             options,
             state: BaseState::new(state),
             plans: Arc::new(PlanCache::new()),
-            other_forms: Arc::new(OtherForms::new()),
+            forms: Arc::new(Forms::new()),
             functions,
             started,
         })
@@ -217,9 +217,9 @@ impl Planner {
         })
     }
 
-    /// Statements that are known as no reads of few keys, but for their texts.
-    pub(super) fn other_forms(&self) -> &Arc<OtherForms> {
-        &self.other_forms
+    /// What is known of statements, but for their literals.
+    pub(super) fn forms(&self) -> &Arc<Forms> {
+        &self.forms
     }
 
     /// Keeps the plan of the only statement of a text.

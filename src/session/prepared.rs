@@ -58,7 +58,6 @@ impl Prepared {
     }
 
     /// Whether it writes without the query engine, as long as its table stays as it is.
-    #[cfg(test)]
     pub fn is_key_write(&self) -> bool {
         self.key_write.is_some()
     }

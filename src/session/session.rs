@@ -394,10 +394,12 @@ impl Session {
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
-            Request::Write(written) => match self.write_by_key(prepared, written, parameters).await? {
-                Some(outcome) => Ok(outcome),
-                None => Box::pin(self.write(prepared, written, parameters)).await,
-            },
+            Request::Write(written) => {
+                match self.write_by_key(prepared, written, writes::Values::Sent(parameters)).await? {
+                    Some(outcome) => Ok(outcome),
+                    None => Box::pin(self.write(prepared, written, parameters)).await,
+                }
+            }
             Request::Copy(copy) => {
                 self.transaction.refuse_if_failed()?;
                 if let Some(file) = super::copy::file_written(copy) {

@@ -8,7 +8,7 @@ use super::{Dice, entities, open, rows_with};
 use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::model::{DateTime, Value};
-use crate::session::{Result, Session, TransactionStatus, parse_all};
+use crate::session::{OfFewKeys, Result, Session, TransactionStatus, parse_all};
 
 const KEYS: [&str; 5] = ["a", "b", "", "ü", "bad/key"];
 const COLUMNS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "M"];
@@ -71,8 +71,9 @@ fn value(dice: &mut Dice) -> Value {
     }
 }
 
-/// An operand: a literal, or a parameter.
-fn operand(dice: &mut Dice, values: &mut Vec<Value>) -> String {
+/// An operand: a literal, or a parameter, where there are any.
+fn operand(dice: &mut Dice, values: &mut Option<Vec<Value>>) -> String {
+    let Some(values) = values else { return dice.pick(&LITERALS).to_owned() };
     if dice.below(2) == 0 {
         return dice.pick(&LITERALS).to_owned();
     }
@@ -80,11 +81,9 @@ fn operand(dice: &mut Dice, values: &mut Vec<Value>) -> String {
     format!("${}", values.len())
 }
 
-fn key(dice: &mut Dice, values: &mut Vec<Value>) -> String {
+fn key(dice: &mut Dice, values: &mut Option<Vec<Value>>) -> String {
     let key = dice.pick(&KEYS).to_owned();
-    if dice.below(2) == 0 {
-        return format!("'{key}'");
-    }
+    let Some(values) = values.as_mut().filter(|_| dice.below(2) == 0) else { return format!("'{key}'") };
     values.push(Value::String(key));
     format!("${}", values.len())
 }
@@ -95,12 +94,12 @@ fn columns(dice: &mut Dice) -> Vec<&'static str> {
     columns
 }
 
-/// A statement of given keys, and one that says the same and is none.
-fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
-    let mut values = Vec::new();
+/// A statement of given keys, and one that says the same and is none. Some of its values are parameters, if it may have any.
+fn statement(dice: &mut Dice, with_parameters: bool) -> (String, String, Vec<Value>) {
+    let mut values = with_parameters.then(Vec::new);
     let (partition, row) = (key(dice, &mut values), key(dice, &mut values));
     // In DO UPDATE a column by itself is one of two.
-    let set = |dice: &mut Dice, values: &mut Vec<Value>, of: &[&str], own: &str| {
+    let set = |dice: &mut Dice, values: &mut Option<Vec<Value>>, of: &[&str], own: &str| {
         let mut items = Vec::new();
         for column in of {
             let operand = operand(dice, values);
@@ -150,7 +149,7 @@ fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
             let sql =
                 format!(r#"{verb} INTO Tab ("PartitionKey", "RowKey"{names_listed}) VALUES ({listed}) {conflict}"#);
             let plain = format!(r#"{sql} RETURNING "RowKey""#);
-            (sql, plain, values)
+            (sql, plain, values.unwrap_or_default())
         }
         3 => {
             let mut names = columns(dice);
@@ -160,25 +159,27 @@ fn statement(dice: &mut Dice) -> (String, String, Vec<Value>) {
             let set = set(dice, &mut values, &names, "");
             let sql = format!(r#"UPDATE Tab SET {set} WHERE "PartitionKey" = {partition} AND "RowKey" = {row}"#);
             let plain = format!("{sql} AND 1 = 1");
-            (sql, plain, values)
+            (sql, plain, values.unwrap_or_default())
         }
         _ => {
             let sql = format!(r#"DELETE FROM Tab t WHERE {row} = t."RowKey" AND (t."PartitionKey" = {partition})"#);
             let plain = format!("{sql} AND 1 = 1");
-            (sql, plain, values)
+            (sql, plain, values.unwrap_or_default())
         }
     }
 }
 
-#[test]
-fn what_is_written_by_key_is_what_a_query_would_have_written() {
-    let (mut by_key, mut written) = (0, 0);
-    for seed in 0..6 {
-        let dice = &mut Dice(0x5eed_1000 + seed);
+/// Steps of two sessions on databases of their own, which are to do the same to them and be told the same.
+fn beside(
+    seeds: std::ops::Range<u64>,
+    mut step: impl FnMut(&mut Dice, &mut [Session; 2]) -> (String, [Result<()>; 2]),
+) {
+    for seed in seeds {
+        let dice = &mut Dice(seed);
         let engines = [engine(), engine()];
         let mut sessions = engines.each_ref().map(|engine| engine.own_session().expect("a session"));
-        for step in 0..150 {
-            let at = format!("seed {seed} step {step}");
+        for number in 0..150 {
+            let mut at = format!("seed {seed:#x} step {number}");
             match dice.below(12) {
                 0 => {
                     let failed = sessions[0].status() == TransactionStatus::Failed;
@@ -195,15 +196,12 @@ fn what_is_written_by_key_is_what_a_query_would_have_written() {
                     }
                 }
                 _ => {
-                    let (sql, plain, values) = statement(dice);
-                    by_key += usize::from(is_by_key(&mut sessions[0], &sql));
-                    assert!(!is_by_key(&mut sessions[1], &plain), "{plain}");
-                    let clever = ask(&mut sessions[0], &sql, &values).map(drop);
-                    let long = ask(&mut sessions[1], &plain, &values).map(drop);
-                    written += usize::from(clever.is_ok());
-                    let told = |done: &Result<()>| done.as_ref().err().map(|error| (error.kind(), error.to_string()));
-                    assert_eq!(told(&clever), told(&long), "{at}: {sql} {values:?}");
-                    if clever.is_err() {
+                    let (what, done) = step(dice, &mut sessions);
+                    at = format!("{at}: {what}");
+                    let failed = done[0].is_err();
+                    let [clever, long] = done.map(|done| done.err().map(|error| (error.kind(), error.to_string())));
+                    assert_eq!(clever, long, "{at}");
+                    if failed {
                         sessions.iter_mut().for_each(Session::failed);
                     }
                 }
@@ -218,8 +216,46 @@ fn what_is_written_by_key_is_what_a_query_would_have_written() {
             assert_eq!(known(clever), known(long), "{at}");
         }
     }
+}
+
+#[test]
+fn what_is_written_by_key_is_what_a_query_would_have_written() {
+    let (mut by_key, mut written) = (0, 0);
+    beside(0x5eed_1000..0x5eed_1006, |dice, [clever, long]| {
+        let (sql, plain, values) = statement(dice, true);
+        by_key += usize::from(is_by_key(clever, &sql));
+        assert!(!is_by_key(long, &plain), "{plain}");
+        let done = [(clever, &sql), (long, &plain)].map(|(session, sql)| ask(session, sql, &values).map(drop));
+        written += usize::from(done[0].is_ok());
+        (format!("{sql} {values:?}"), done)
+    });
     assert!(by_key > 200, "only {by_key} statements were run by key");
     assert!(written > 150, "only {written} statements wrote");
+}
+
+#[test]
+fn what_is_written_with_literals_in_place_of_parameters_is_what_the_statement_says() {
+    let (mut of_few_keys, mut written) = (0, 0);
+    beside(0x5eed_2000..0x5eed_2018, |dice, [clever, long]| {
+        let (sql, plain, _) = statement(dice, false);
+        let done = block_on(async {
+            match clever.of_few_keys(&sql).await {
+                Some(OfFewKeys::Write(prepared, literals)) => clever.run_key_write(&prepared, &literals).await,
+                other => other.map_or(Ok(None), |other| panic!("{sql} writes: {other:?}")),
+            }
+        });
+        let done = match done {
+            Ok(None) => ask(clever, &sql, &[]).map(drop),
+            done => {
+                of_few_keys += 1;
+                done.map(drop)
+            }
+        };
+        written += usize::from(done.is_ok());
+        (sql, [done, ask(long, &plain, &[]).map(drop)])
+    });
+    assert!(of_few_keys > 150, "only {of_few_keys} statements were run so");
+    assert!(written > 200, "only {written} statements wrote");
 }
 
 #[test]

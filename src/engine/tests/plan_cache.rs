@@ -8,7 +8,7 @@ use super::{import, open, rows, rows_with};
 use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::model::Value;
-use crate::session::{ErrorKind, Outcome, Prepared, Session, parse_all};
+use crate::session::{ErrorKind, OfFewKeys, Outcome, Prepared, Session, parse_all};
 
 const FIRST: &str = r#"{"PartitionKey":"p","RowKey":"1","A":1}"#;
 const SECOND: &str = r#"{"PartitionKey":"p","RowKey":"2","A":2}"#;
@@ -203,10 +203,13 @@ fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
     let engine = engine();
     import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
     let mut session = session(&engine);
-    let mut read = |sql: &str| block_on(session.key_read_of(sql));
-    let (first, values) = read(POINT).expect("a read of one key");
+    let mut read = |sql: &str| match block_on(session.of_few_keys(sql)) {
+        Some(OfFewKeys::Read(prepared, values)) => (prepared, values),
+        other => panic!("{sql} is no read of one key: {other:?}"),
+    };
+    let (first, values) = read(POINT);
     assert_eq!(format!("{values:?}"), r#"[Text("p"), Text("1")]"#);
-    let (second, values) = read(&POINT.replace("'1'", "'2'")).expect("the same but for a text");
+    let (second, values) = read(&format!("{};", POINT.replace("'1'", "'2'")));
     assert!(Arc::ptr_eq(&first.statement, &second.statement), "planned once");
     let Outcome::Rows(found) = block_on(session.run(&second, &values)).expect("runs") else { panic!("no rows") };
     let found = block_on(found.into_answer().collect()).expect("rows");
@@ -214,9 +217,53 @@ fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
     for other in
         [COUNT, "SELECT * FROM tab WHERE \"A\" = '1'", "SELECT * FROM tab WHERE \"PartitionKey\" = 'a' AND \"A\" = '1'"]
     {
-        assert!(block_on(session.key_read_of(other)).is_none(), "{other}");
-        assert!(block_on(session.key_read_of(other)).is_none(), "{other}");
+        for _ in 0..2 {
+            assert!(block_on(session.of_few_keys(other)).is_none(), "{other}");
+        }
     }
+}
+
+#[test]
+fn writes_of_few_keys_that_differ_in_their_literals_are_prepared_once() {
+    let engine = engine();
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let mut write = |sql: &str| match block_on(session.of_few_keys(sql)) {
+        Some(OfFewKeys::Write(prepared, literals)) => {
+            (prepared.clone(), block_on(session.run_key_write(&prepared, &literals)))
+        }
+        other => panic!("{sql} is no write of few keys: {other:?}"),
+    };
+    let done = |tag: &str| format!("Ok(Some(Done({tag:?})))");
+    let insert = |row: &str, value: &str| {
+        format!("INSERT INTO tab (\"PartitionKey\", \"RowKey\", \"A\") VALUES ('n', '{row}', {value});")
+    };
+    let (first, wrote) = write(&insert("1", "1"));
+    assert_eq!(format!("{wrote:?}"), done("INSERT 0 1"));
+    let (second, wrote) = write(&insert("2", "-2"));
+    assert_eq!(format!("{wrote:?}"), done("INSERT 0 1"));
+    assert!(Arc::ptr_eq(&first, &second), "prepared once");
+    let (_, again) = write(&insert("2", "3"));
+    assert_eq!(again.map(drop).unwrap_err().kind(), ErrorKind::DuplicateKey);
+    // What does not fit is for the statement itself to tell.
+    assert_eq!(format!("{:?}", write(&insert("3", "2.5")).1), "Ok(None)");
+    assert_eq!(format!("{:?}", write(&insert("3", "'x'")).1), "Ok(None)");
+    let (_, wrote) = write("UPDATE tab SET \"A\" = 7 WHERE \"PartitionKey\" = 'n' AND \"RowKey\" = '1'");
+    assert_eq!(format!("{wrote:?}"), done("UPDATE 1"));
+    let (_, wrote) = write("DELETE FROM tab WHERE \"PartitionKey\" = 'n' AND \"RowKey\" = '2'");
+    assert_eq!(format!("{wrote:?}"), done("DELETE 1"));
+    assert_eq!(ask(&mut session, "SELECT \"RowKey\", \"A\" FROM tab WHERE \"PartitionKey\" = 'n'"), ["1|7"]);
+
+    // The table is another one: what was prepared is not used any more, and what is new is known.
+    ask(&mut session, "ALTER TABLE tab ADD COLUMN \"New\" text");
+    let Some(OfFewKeys::Write(third, _)) = block_on(session.of_few_keys(&insert("4", "4"))) else { panic!("a write") };
+    assert!(!Arc::ptr_eq(&first, &third), "prepared anew");
+    let renamed = insert("4", "4").replace("\"A\"", "\"B2\"");
+    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "there is no such column yet");
+    ask(&mut session, "ALTER TABLE tab ADD COLUMN \"B2\" int");
+    assert!(block_on(session.of_few_keys(&renamed)).is_some(), "there is one now");
+    ask(&mut session, "SET default_transaction_read_only = on");
+    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "read-only");
 }
 
 #[test]

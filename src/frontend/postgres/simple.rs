@@ -9,7 +9,9 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::rows::{formats, send};
-use crate::session::{Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag};
+use crate::session::{
+    Error, ErrorKind, OfFewKeys, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag,
+};
 use crate::sql_types::SqlValue;
 
 impl Connection {
@@ -34,8 +36,17 @@ impl Connection {
             return self.run_statement(Arc::new(prepared), &[], &mut guard, true).await;
         }
         let mut guard = self.guard();
-        if let Some((prepared, values)) = guard.run(async { Ok(self.session.key_read_of(text).await) }).await? {
-            return self.run_statement(prepared, &values, &mut guard, true).await;
+        match guard.run(async { Ok(self.session.of_few_keys(text).await) }).await? {
+            Some(OfFewKeys::Read(prepared, values)) => {
+                return self.run_statement(prepared, &values, &mut guard, true).await;
+            }
+            Some(OfFewKeys::Write(prepared, literals)) => {
+                let written = guard.run(pin!(self.session.run_key_write(&prepared, &literals))).await?;
+                if let Some(Outcome::Done(tag)) = written {
+                    return self.complete(tag, &mut guard, true).await;
+                }
+            }
+            None => {}
         }
         let statements = parse_all(text)?;
         if statements.is_empty() {
@@ -67,6 +78,10 @@ impl Connection {
         is_last: bool,
     ) -> Result<()> {
         let tag = self.statement(prepared, values, guard).await?;
+        self.complete(tag, guard, is_last).await
+    }
+
+    async fn complete(&mut self, tag: String, guard: &mut StatementGuard, is_last: bool) -> Result<()> {
         self.session.succeeded()?;
         // The last statement is not complete before all of them are committed.
         if is_last && self.session.is_implicit() {

@@ -8,8 +8,10 @@ use super::super::answer::Answer;
 use super::super::copy::CopyIn;
 use super::super::definitions::Definition;
 use super::super::error::{Error, ErrorKind, Result};
+use super::super::literals::Literal;
 use super::super::portal::Rows;
 use super::super::prepared::Prepared;
+use super::super::statement::Request;
 use super::super::transaction::TransactionStatus;
 use super::super::writes;
 use super::{Outcome, Session};
@@ -109,12 +111,26 @@ impl Session {
         }
     }
 
+    /// Runs a write of few keys with literals for its parameters; `None` if the statement has to be run as it was written.
+    pub async fn run_key_write(&mut self, prepared: &Prepared, literals: &[Literal]) -> Result<Option<Outcome>> {
+        match &prepared.statement.request {
+            Request::Write(written) => self.write_by_key(prepared, written, writes::Values::Written(literals)).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a write of few keys is the same for the next statement as when it was prepared.
+    pub(in crate::session) fn is_as_prepared(&self, prepared: &Prepared) -> bool {
+        let snapshot = self.transaction.snapshot_seen(|| self.planner.snapshot());
+        prepared.key_write.as_ref().is_some_and(|write| write.fits(&snapshot, &self.settings))
+    }
+
     /// Writes entities of given keys; `None` if the statement is not of that kind, or has to be run in another way.
     pub(super) async fn write_by_key(
         &mut self,
         prepared: &Prepared,
         written: &ast::Statement,
-        parameters: &[SqlValue],
+        values: writes::Values<'_>,
     ) -> Result<Option<Outcome>> {
         if prepared.key_write.is_none() {
             return Ok(None);
@@ -130,8 +146,7 @@ impl Session {
             let planner = &self.planner;
             let snapshot = self.transaction.snapshot(|| planner.snapshot());
             let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-            let found =
-                planner.key_changes(&snapshot, &self.settings, prepared, parameters, is_transaction, held).await?;
+            let found = planner.key_changes(&snapshot, &self.settings, prepared, values, is_transaction, held).await?;
             let Some(found) = found else { return Ok(None) };
             let now = self.transaction.now(|| planner.now());
             if let Some(own) = self.transaction.own() {

@@ -10,13 +10,13 @@ use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr};
 
 use super::changes::{Before, Budget, Change};
 use super::draft::Draft;
-use super::given::{Given, assigned, sum};
+use super::given::{Given, Values, assigned, sum};
 use super::run::duplicate_key;
 use super::target::{Target, TargetColumn};
-use super::values::same_value;
 use super::write::{Action, Conflict, Source, Write};
 use crate::model::{Entity, Key, Value};
 use crate::session::error::Result;
+use crate::session::literals::Literal;
 use crate::session::prepared::PlanningSettings;
 use crate::session::settings::Settings;
 use crate::sql_types::{PostgresType, SqlValue};
@@ -118,6 +118,15 @@ impl KeyWrite {
         })
     }
 
+    /// Whether it is the same in a snapshot, and with settings, as when it was prepared.
+    pub fn fits(&self, snapshot: &Snapshot, settings: &Settings) -> bool {
+        self.is_of(settings) && self.table_of(snapshot).is_some()
+    }
+
+    fn is_of(&self, settings: &Settings) -> bool {
+        settings.is_unchanged_since(&self.settings) || self.planning == PlanningSettings::of(settings)
+    }
+
     /// What is to be written, as a snapshot has it. With `commits` the statement is a transaction by itself: then the commit finds out
     /// whether a key exists. `None` if the statement has to be run in another way.
     pub async fn changes(
@@ -125,11 +134,11 @@ impl KeyWrite {
         files: &RunFiles,
         snapshot: &Snapshot,
         settings: &Settings,
-        values: &[SqlValue],
+        values: Values<'_>,
         commits: bool,
         held_bytes: u64,
     ) -> Result<Option<KeyChanges>> {
-        if !settings.is_unchanged_since(&self.settings) && self.planning != PlanningSettings::of(settings) {
+        if !self.is_of(settings) {
             return Ok(None);
         }
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
@@ -201,7 +210,7 @@ impl KeyWrite {
     }
 
     /// The entity with the values of SET. `None` if one needs a cast.
-    fn updated(&self, entity: &Entity, assignments: &[(usize, Given)], values: &[SqlValue]) -> Result<Option<Draft>> {
+    fn updated(&self, entity: &Entity, assignments: &[(usize, Given)], values: Values<'_>) -> Result<Option<Draft>> {
         let mut draft = Draft::of(entity);
         for (at, given) in assignments {
             let column = &self.target.columns[*at];
@@ -218,10 +227,10 @@ impl KeyWrite {
     }
 
     /// `None` if the value needs a cast, or an entity; `Some(None)` is NULL.
-    fn value(&self, given: &Given, column: &TargetColumn, values: &[SqlValue]) -> Option<Option<Value>> {
+    fn value(&self, given: &Given, column: &TargetColumn, values: Values<'_>) -> Option<Option<Value>> {
         match given {
             Given::Constant(value) => Some(value.clone()),
-            Given::Parameter(place) => same_value(values.get(*place)?, self.types.get(*place)?, column),
+            Given::Parameter(place) => values.get(*place, &self.types, column, self.settings.style()),
             Given::Proposed(place) => match &self.action {
                 // Of the same column, so that it is read the same.
                 KeyAction::Insert { rows, .. } => self.value(rows.first()?.get(*place)?, column, values),
@@ -232,12 +241,18 @@ impl KeyWrite {
     }
 
     /// `None` where a part is NULL, to which nothing is equal, or no text.
-    fn key(&self, key: &(Given, Given), values: &[SqlValue]) -> Option<Key> {
-        let part = |given: &Given| match given {
-            Given::Constant(Some(Value::String(text))) => Some(text.clone()),
-            Given::Parameter(place) => match (values.get(*place)?, self.types.get(*place)?.name) {
-                (SqlValue::Text(text), "text" | "varchar") => Some(text.clone()),
-                _ => None,
+    fn key(&self, key: &(Given, Given), values: Values<'_>) -> Option<Key> {
+        let part = |given: &Given| match (given, values) {
+            (Given::Constant(Some(Value::String(text))), _) => Some(text.clone()),
+            (Given::Parameter(place), Values::Sent(values)) => {
+                match (values.get(*place)?, self.types.get(*place)?.name) {
+                    (SqlValue::Text(text), "text" | "varchar") => Some(text.clone()),
+                    _ => None,
+                }
+            }
+            (Given::Parameter(place), Values::Written(literals)) => match literals.get(*place)? {
+                Literal::Text(text) => Some(text.clone()),
+                Literal::Number { .. } => None,
             },
             _ => None,
         };

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast;
 
 use super::by_key::{KeyChanges, KeyWrite};
 use super::found::returning_query;
+use super::given::Values;
 use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
 use crate::session::answer::Answer;
@@ -63,7 +64,7 @@ impl Planner {
         snapshot: &Snapshot,
         settings: &Settings,
         prepared: &Prepared,
-        values: &[SqlValue],
+        values: Values<'_>,
         is_transaction: bool,
         held_bytes: u64,
     ) -> Result<Option<KeyChanges>> {

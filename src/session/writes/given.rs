@@ -3,10 +3,11 @@
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 
 use super::target::{Takes, TargetColumn};
-use super::values::Cell;
+use super::values::{Cell, literal_value, same_value};
 use super::write::Write;
 use crate::model::{EdmType, Entity, Value};
-use crate::sql_types::TextStyle;
+use crate::session::literals::Literal;
+use crate::sql_types::{PostgresType, SqlValue, TextStyle};
 
 /// The name of the row that could not be inserted.
 pub const EXCLUDED: &str = "excluded";
@@ -24,6 +25,31 @@ pub enum Given {
         by: Box<Given>,
         negative: bool,
     },
+}
+
+/// The values of a statement's parameters.
+#[derive(Debug, Clone, Copy)]
+pub enum Values<'a> {
+    /// As the client has sent them, of the types that the parameters have.
+    Sent(&'a [SqlValue]),
+    /// As they were written into the statement where the parameters are.
+    Written(&'a [Literal]),
+}
+
+impl Values<'_> {
+    /// That of a parameter, by its place, as a column takes it. `None` if it needs a cast, or does not fit; `Some(None)` is NULL.
+    pub fn get(
+        &self,
+        place: usize,
+        types: &[&'static PostgresType],
+        column: &TargetColumn,
+        style: &TextStyle,
+    ) -> Option<Option<Value>> {
+        match self {
+            Values::Sent(values) => same_value(values.get(place)?, types.get(place)?, column),
+            Values::Written(literals) => literal_value(literals.get(place)?, column, style).map(Some),
+        }
+    }
 }
 
 impl Given {

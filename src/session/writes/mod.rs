@@ -27,6 +27,7 @@ pub use changes::{Before, Budget, Change, entities};
 pub use draft::{Draft, properties_bytes};
 pub use execute::Explained;
 pub use found::returns_timestamp;
+pub use given::Values;
 pub use own::{Mark, OwnChanges};
 pub use run::duplicate_key;
 pub use syntax::{MEMORY_ROWS, relation_of};

@@ -8,6 +8,7 @@ use super::target::{Takes, TargetColumn, mismatch};
 use crate::functions::{Zone, cast_array};
 use crate::model::{DateTime, EdmType, Value};
 use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::literals::Literal;
 use crate::sql_types::{PostgresType, SqlValue, TextStyle, oid, parse_text, type_by_oid, type_of, typed_field};
 
 /// What stands for one column in a list of VALUES.
@@ -101,6 +102,14 @@ pub fn text_value(text: &str, column: &TargetColumn, style: &TextStyle) -> Resul
             Err(Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\": 0x00"))
         }
         _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+/// A literal as it would be read in its place. `None` if it does not fit, or has to be computed.
+pub fn literal_value(literal: &Literal, column: &TargetColumn, style: &TextStyle) -> Option<Value> {
+    match literal {
+        Literal::Text(text) => text_value(text, column, style).ok(),
+        Literal::Number { digits, negative } => number_value(digits, *negative, column).ok().flatten(),
     }
 }
 
