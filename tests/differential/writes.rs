@@ -86,6 +86,11 @@ impl Writer<'_> {
     }
 
     fn filter(&mut self) -> String {
+        if self.dice.chance(4) {
+            // One entity, as most are written.
+            let (partition, row) = (self.dice.below(3), self.dice.below(6));
+            return format!(r#" WHERE things."PartitionKey" = 'p{partition}' AND things."RowKey" = 'r{row}'"#);
+        }
         if self.dice.chance(10) { String::new() } else { format!(" WHERE {}", self.condition()) }
     }
 
