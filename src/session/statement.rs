@@ -1,6 +1,7 @@
 //! From text to statements.
 
 mod do_nothing;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{self, Expr, visit_relations_mut};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::abbreviations;
 use super::commands::{Command, Words};
@@ -23,6 +24,7 @@ use super::snapshot_catalog::ACCESS_PATHS;
 use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
 pub use do_nothing::is_nothing;
+use tokens::tokens;
 
 /// A parsed statement, and where it stands in its text.
 #[derive(Debug, Clone)]
@@ -206,51 +208,6 @@ pub(super) fn select_of(expr: Expr) -> Result<ast::Statement> {
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
     const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
     Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
-}
-
-/// The words of a text. An operator such as `>-` is two, as in PostgreSQL: only one with a special character may end in a sign.
-fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
-        let from = source.offset(error.location);
-        let near = source.slice(from, text.len());
-        let message = match error.message.as_str() {
-            message if message.starts_with("Unterminated string") => {
-                format!("unterminated quoted string at or near \"{near}\"")
-            }
-            message => format!("syntax error: {message}"),
-        };
-        Error::new(ErrorKind::Syntax, message).at(source.position(error.location))
-    })?;
-    let mut split = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        let Token::CustomBinaryOperator(operator) = &token.token else {
-            split.push(token);
-            continue;
-        };
-        let sign = match operator.chars().last() {
-            Some('-') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Minus,
-            Some('+') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Plus,
-            _ => {
-                split.push(token);
-                continue;
-            }
-        };
-        let comparison = match &operator[..operator.len() - 1] {
-            "=" => Token::Eq,
-            "<" => Token::Lt,
-            ">" => Token::Gt,
-            "<=" => Token::LtEq,
-            ">=" => Token::GtEq,
-            "<>" => Token::Neq,
-            _ => {
-                split.push(token);
-                continue;
-            }
-        };
-        split.push(TokenWithSpan { token: comparison, span: token.span });
-        split.push(TokenWithSpan { token: sign, span: token.span });
-    }
-    Ok(split)
 }
 
 /// Table functions of schema `rowkey` are known by their bare names.

@@ -211,8 +211,7 @@ impl Compared {
             Ok(answer) => self.rows += answer.rows.len(),
             Err(_) => self.errors += 1,
         }
-        let strict = !statement.contains(" AS e FROM ");
-        let Some((kind, what)) = difference(ours, theirs, ordered, strict) else { return Ok(true) };
+        let Some((kind, what)) = difference(ours, theirs, ordered, is_strict(statement)) else { return Ok(true) };
         *self.kinds.entry(kind).or_default() += 1;
         self.found.push(format!("[{kind}] {form:?} {parameters:?}: {statement}\n{what}"));
         Ok(false)
@@ -229,7 +228,8 @@ impl Compared {
         let questions = QUESTIONS.iter().copied().filter(|(question, _)| shown(question));
         for (example, reason) in constructs.chain(questions) {
             let alike = |ours: &mut Client, theirs: &mut Client, form| -> Outcome<bool> {
-                Ok(difference(ours.ask(example, &[], form)?, theirs.ask(example, &[], form)?, true, true).is_none())
+                let (ours, theirs) = (ours.ask(example, &[], form)?, theirs.ask(example, &[], form)?);
+                Ok(difference(ours, theirs, true, is_strict(example)).is_none())
             };
             let (ours, theirs) = (&mut self.ours, &mut self.theirs);
             if alike(ours, theirs, Form::Simple)? && alike(ours, theirs, Form::Binary)? {
@@ -238,6 +238,11 @@ impl Compared {
         }
         Ok(gone)
     }
+}
+
+/// Whether it has one value that can fail.
+fn is_strict(statement: &str) -> bool {
+    !statement.contains(" AS e FROM ")
 }
 
 /// What differs first, the worst before the rest.

@@ -191,16 +191,20 @@ async fn rowkey_and_postgres_write_alike() -> Outcome<()> {
         for asked in [statement.as_str(), ALL] {
             let form = if number % 2 == 0 { Form::Simple } else { Form::Texts };
             let (ours, theirs) = (ours.ask(asked, &[], form)?, theirs.ask(asked, &[], form)?);
-            let (ours, theirs) = (told(ours), told(theirs));
+            // The rows of VALUES are returned in their order.
+            let ordered = asked.starts_with("INSERT") && asked.contains(" VALUES ");
+            let (ours, theirs) = (told(ours, ordered), told(theirs, ordered));
             assert_eq!(ours, theirs, "seed {seed}, statement {number}: {statement}\nasked: {asked}\n(Rowkey is left)");
         }
     }
     Ok(())
 }
 
-/// What is compared: SQLSTATE, or tag, types and rows, which come in any order.
-fn told(answer: Answer) -> Result<(String, Vec<u32>, Vec<String>), String> {
+/// What is compared: SQLSTATE, or tag, types and rows, sorted where they come in any order.
+fn told(answer: Answer, ordered: bool) -> Result<(String, Vec<u32>, Vec<String>), String> {
     let mut answer = answer.map_err(|failure| failure.sqlstate)?;
-    answer.rows.sort();
+    if !ordered {
+        answer.rows.sort();
+    }
     Ok((answer.tag, answer.columns.iter().map(|column| column.type_oid).collect(), answer.rows))
 }

@@ -13,9 +13,11 @@ use crate::session::{OfFewKeys, Result, Session, TransactionStatus, parse_all};
 const KEYS: [&str; 5] = ["a", "b", "", "ü", "bad/key"];
 const COLUMNS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "M"];
 /// What can stand for a value, whatever its column takes.
-const LITERALS: [&str; 16] = [
+const LITERALS: [&str; 18] = [
     "1",
     "-7",
+    "-0",
+    "-0.0",
     "2147483648",
     "2.5",
     "'text'",
@@ -145,9 +147,15 @@ fn statement(dice: &mut Dice, with_parameters: bool) -> (String, String, Vec<Val
                 "replace" => ("INSERT OR REPLACE", ""),
                 other => ("INSERT", other),
             };
-            let listed = listed.join(", ");
-            let sql =
-                format!(r#"{verb} INTO Tab ("PartitionKey", "RowKey"{names_listed}) VALUES ({listed}) {conflict}"#);
+            let mut rows = format!("({})", listed.join(", "));
+            if verb == "INSERT" && conflict.is_empty() {
+                for _ in 0..dice.below(3) {
+                    let mut listed = vec![key(dice, &mut values), key(dice, &mut values)];
+                    listed.extend(names.iter().map(|_| operand(dice, &mut values)));
+                    rows = format!("{rows}, ({})", listed.join(", "));
+                }
+            }
+            let sql = format!(r#"{verb} INTO Tab ("PartitionKey", "RowKey"{names_listed}) VALUES {rows} {conflict}"#);
             let plain = format!(r#"{sql} RETURNING "RowKey""#);
             (sql, plain, values.unwrap_or_default())
         }
@@ -266,4 +274,42 @@ fn the_future_of_a_statement_is_small() {
     let statement = parse_all("SELECT 1").expect("parses").pop().expect("a statement");
     let prepared = Arc::new(block_on(session.prepare(Arc::new(statement), &[])).expect("prepares"));
     assert!(std::mem::size_of_val(&session.run(&prepared, &[])) < 4096);
+}
+
+#[test]
+fn a_constant_that_does_not_fit_is_refused_whether_there_is_a_row_for_it_or_not() {
+    let engine = engine();
+    let mut session = engine.own_session().expect("a session");
+    for (set, told) in [
+        (r#""G" = 'zzz'"#, "invalid input syntax for type uuid: \"zzz\""),
+        (r#""A" = 'x'"#, "invalid input syntax for type integer: \"x\""),
+        (r#""A" = 2147483648"#, "integer out of range"),
+        (r#""A" = -(2147483649)"#, "integer out of range"),
+        (r#""B" = 9223372036854775808"#, "bigint out of range"),
+    ] {
+        let value = set.split(" = ").nth(1).expect("a value");
+        let column = &set[..3];
+        for sql in [
+            format!(r#"UPDATE Tab SET {set} WHERE "PartitionKey" = 'none' AND "RowKey" = 'none'"#),
+            format!("UPDATE Tab SET {set} WHERE false"),
+            format!(
+                r#"INSERT INTO Tab ("PartitionKey", "RowKey") VALUES ('none', 'none') ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {set}"#
+            ),
+            format!(
+                r#"MERGE INTO Tab t USING (SELECT 'none' AS k) s ON t."PartitionKey" = s.k WHEN MATCHED THEN UPDATE SET {set} WHEN NOT MATCHED THEN DO NOTHING"#
+            ),
+            format!(
+                r#"MERGE INTO Tab t USING (SELECT 'none' AS k WHERE false) s ON t."PartitionKey" = s.k WHEN NOT MATCHED THEN INSERT ("PartitionKey", "RowKey", {column}) VALUES (k, k, {value})"#
+            ),
+        ] {
+            let error = ask(&mut session, &sql, &[]).expect_err(&sql);
+            assert_eq!(error.to_string(), told, "{sql}");
+        }
+    }
+    for sql in [
+        r#"UPDATE Tab SET "A" = -2147483648, "B" = -9223372036854775808 WHERE false"#,
+        r#"UPDATE Tab SET "A" = -(-2147483648 + 1), "D" = 9223372036854775808 WHERE false"#,
+    ] {
+        ask(&mut session, sql, &[]).expect(sql);
+    }
 }

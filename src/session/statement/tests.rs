@@ -61,3 +61,28 @@ fn all_of_a_text_is_parsed_before_any_of_it_runs() {
     assert_eq!((error.to_string().as_str(), error.position()), ("syntax error at end of input", Some(10)));
     assert_eq!(parse("SELECT 'a").expect_err("a mistake").to_string(), "unterminated quoted string at or near \"'a\"");
 }
+
+#[test]
+fn texts_on_lines_of_their_own_are_one_and_on_one_line_an_error() {
+    for (text, joined) in [
+        ("SELECT 'a'\n'b'", "SELECT 'ab'"),
+        ("SELECT 'a' -- and\n  'b' \n\t -- and\n 'it''s', 'c'", "SELECT 'abit''s', 'c'"),
+        ("SELECT E'a\\n'\n'b'", "SELECT E'a\\nb'"),
+        ("SELECT 'a', 'b'", "SELECT 'a', 'b'"),
+        ("SELECT 'a' AS b\n, 'b'", "SELECT 'a' AS b, 'b'"),
+    ] {
+        let request = |text| match parse(text).expect(text).request {
+            super::Request::Query(query) => query.to_string(),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(request(text), request(joined), "{text}");
+    }
+    for (text, near) in
+        [("SELECT 'a' 'b'", "'b'"), ("SELECT 'a' /* \n */ 'b'", "'b'"), ("SELECT 'a'\n'b' 'c', 1", "'c'")]
+    {
+        let error = parse(text).expect_err(text);
+        assert_eq!(error.to_string(), format!("syntax error at or near \"{near}\""), "{text}");
+        assert_eq!(error.position(), text.find(near).map(|at| at + 1), "{text}");
+    }
+    assert!(refused("SELECT E'a'\n'b\\'").contains("not supported"));
+}

@@ -147,6 +147,20 @@ impl KeyWrite {
         let mut done = KeyChanges { table, changes: Vec::new(), count: 0 };
         match &self.action {
             KeyAction::Insert { columns, rows, or } => {
+                let fit = |at: &usize, given: &Given| self.fits_column(given, &self.target.columns[*at], values);
+                // What does not fit in a row is told before what is there already for the one ahead of it.
+                if rows.len() > 1 && !commits {
+                    let mut given = rows.iter().flat_map(|row| columns.iter().zip(row));
+                    if !given.all(|(at, given)| fit(at, given)) {
+                        return Ok(None);
+                    }
+                }
+                // As is a literal, whether it is needed or not.
+                if let (Or::Update(assignments), Values::Written(_)) = (or, values)
+                    && !assignments.iter().all(|(at, given)| fit(at, given))
+                {
+                    return Ok(None);
+                }
                 done.changes.reserve_exact(rows.len());
                 for row in rows {
                     let mut draft = Draft::with_room(columns.len());
@@ -188,10 +202,7 @@ impl KeyWrite {
                 let Some(key) = self.key(key, values) else { return Ok(None) };
                 let Some(entity) = entity(&done.table, files, key.as_ref()).await? else {
                     // A value that does not fit is an error all the same.
-                    let fit = |(at, given): &(usize, Given)| {
-                        let given = if let Given::Sum { by, .. } = given { by } else { given };
-                        self.value(given, &self.target.columns[*at], values).is_some()
-                    };
+                    let fit = |(at, given): &(usize, Given)| self.fits_column(given, &self.target.columns[*at], values);
                     return Ok(assignments.iter().all(fit).then_some(done));
                 };
                 let Some(draft) = self.updated(&entity, assignments, values)? else { return Ok(None) };
@@ -224,6 +235,12 @@ impl KeyWrite {
             draft.assign(column, value)?;
         }
         Ok(Some(draft))
+    }
+
+    /// Whether a value, or what is added, needs no cast.
+    fn fits_column(&self, given: &Given, column: &TargetColumn, values: Values<'_>) -> bool {
+        let given = if let Given::Sum { by, .. } = given { by } else { given };
+        self.value(given, column, values).is_some()
     }
 
     /// `None` if the value needs a cast, or an entity; `Some(None)` is NULL.

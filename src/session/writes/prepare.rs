@@ -7,8 +7,8 @@ use super::rows::MemoryColumn;
 use super::run::Returned;
 use super::syntax::{self, item};
 use super::target::mismatch;
-use super::values::Cell;
-use super::write::{Action, Conflict, KEY_COLUMNS, Source, Write};
+use super::values::{Cell, refuse_misfit};
+use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
 use crate::session::planning::PlannedStatement;
@@ -50,6 +50,9 @@ impl Write {
         let count = parameters::count(written)?.max(declared.len());
         let mut types = Types { known: (0..count).map(|at| declared.get(at).copied().flatten()).collect() };
         let mut fields = Vec::new();
+        for (at, expr) in self.assignments() {
+            refuse_misfit(expr, &self.target.columns[*at], style)?;
+        }
         match &self.action {
             Action::Insert { columns, source, conflict } => {
                 if count > 0 {
@@ -71,7 +74,7 @@ impl Write {
                 for (at, expr) in assignments {
                     let column = &self.target.columns[*at];
                     // A parameter of a type that the client declares is no text that could be read as the column's.
-                    if let Cell::Parameter(number) = Cell::read(expr, column, style).unwrap_or(Cell::Constant(None))
+                    if let Cell::Parameter(number) = Cell::read(expr, column, style)?
                         && let Some(Some(ty)) = types.known.get(number - 1)
                         && column.taken(ty).is_none()
                     {
@@ -93,6 +96,17 @@ impl Write {
         let columns = self.returning_columns(planner, statement, fields, &mut types).await?;
         let text = type_by_name("text").ok_or_else(|| Error::new(ErrorKind::Internal, "there is no type text"))?;
         Ok(Known { parameters: types.known.into_iter().map(|ty| ty.unwrap_or(text)).collect(), columns })
+    }
+
+    /// All that SET says, and INSERT of MERGE.
+    fn assignments(&self) -> impl Iterator<Item = &(usize, ast::Expr)> {
+        let (own, clauses): (&[_], &[Clause]) = match &self.action {
+            Action::Insert { conflict: Conflict::Update { assignments, .. }, .. } => (assignments, &[]),
+            Action::Update { assignments, .. } => (assignments, &[]),
+            Action::Merge { clauses, .. } => (&[], clauses),
+            Action::Insert { .. } | Action::Delete { .. } => (&[], &[]),
+        };
+        own.iter().chain(clauses.iter().flat_map(|clause| clause.action.assignments()))
     }
 
     fn returns_others(&self) -> bool {

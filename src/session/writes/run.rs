@@ -245,6 +245,8 @@ impl Running<'_> {
         }
         if let Conflict::Update { assignments, selection } = conflict {
             self.updated_instead(write, assignments, selection.as_deref(), conflicts, &mut done).await?;
+            // In the order of the rows, of which no two have the same key here.
+            done.returned.entities.sort_by_key(|entity| places.get(&entity.key).copied());
         }
         Ok(done)
     }

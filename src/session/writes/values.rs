@@ -66,6 +66,36 @@ impl Cell {
     }
 }
 
+/// Refuses a constant that a column does not take, before anything is read: whether there are rows for it or not.
+pub fn refuse_misfit(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Result<()> {
+    let Cell::Expression(expr) = Cell::read(expr, column, style)? else { return Ok(()) };
+    let (digits, negative) = match expr.as_ref() {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (whole_digits(expr), true),
+        expr => (whole_digits(expr), false),
+    };
+    let (Some(digits), Takes::Typed { edm, .. }) = (digits, &column.takes) else { return Ok(()) };
+    let magnitude: Option<i128> = digits.parse().ok();
+    let value = magnitude.map(|magnitude| if negative { -magnitude } else { magnitude });
+    let fits = |min: i64, max: i64| value.is_some_and(|value| (min.into()..=max.into()).contains(&value));
+    let (fits, name) = match edm {
+        EdmType::Int32 => (fits(i32::MIN.into(), i32::MAX.into()), "integer"),
+        EdmType::Int64 => (fits(i64::MIN, i64::MAX), "bigint"),
+        _ => return Ok(()),
+    };
+    if fits { Ok(()) } else { Err(Error::new(ErrorKind::OutOfRange, format!("{name} out of range"))) }
+}
+
+fn whole_digits(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Nested(inner) => whole_digits(inner),
+        Expr::Value(value) => match &value.value {
+            ast::Value::Number(digits, false) if digits.bytes().all(|digit| digit.is_ascii_digit()) => Some(digits),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The word DEFAULT, which stands for absence.
 pub fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
@@ -136,7 +166,8 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         // As an integer is written, whatever it was written as.
         (EdmType::String, _) => integer().map(|value| Value::String(value.to_string())),
         (EdmType::Double, _) => match parse_text(known(oid::FLOAT8)?, digits, &TextStyle::default()) {
-            Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative { -value } else { value })),
+            // A number that is written out has no negative zero.
+            Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative && value != 0.0 { -value } else { value })),
             _ => None,
         },
         _ => None,

@@ -76,6 +76,15 @@ pub enum ClauseAction {
     Insert(Vec<(usize, Expr)>),
 }
 
+impl ClauseAction {
+    pub fn assignments(&self) -> &[(usize, Expr)] {
+        match self {
+            ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) => assignments,
+            ClauseAction::Nothing | ClauseAction::Delete => &[],
+        }
+    }
+}
+
 /// The rows that come from a query that a statement makes: keys first, then what the action says.
 pub const KEY_COLUMNS: usize = 2;
 
@@ -325,10 +334,7 @@ impl Write {
         let decision = case(clauses.iter().enumerate().map(branch).collect());
         let mut values = Vec::new();
         for (number, clause) in clauses.iter().enumerate() {
-            let (ClauseAction::Update(assignments) | ClauseAction::Insert(assignments)) = &clause.action else {
-                continue;
-            };
-            for (place, (at, expr)) in assignments.iter().enumerate() {
+            for (place, (at, expr)) in clause.action.assignments().iter().enumerate() {
                 let chosen = Expr::BinaryOp {
                     left: Box::new(Expr::Nested(Box::new(decision.clone()))),
                     op: ast::BinaryOperator::Eq,
