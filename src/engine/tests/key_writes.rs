@@ -8,7 +8,7 @@ use super::{Dice, entities, open, rows_with};
 use crate::engine::Engine;
 use crate::files::MemoryStore;
 use crate::model::{DateTime, Value};
-use crate::session::{OfFewKeys, Result, Session, TransactionStatus, parse_all};
+use crate::session::{ErrorKind, OfFewKeys, Result, Session, TransactionStatus, parse_all};
 
 const KEYS: [&str; 5] = ["a", "b", "", "ü", "bad/key"];
 const COLUMNS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "M"];
@@ -312,4 +312,38 @@ fn a_constant_that_does_not_fit_is_refused_whether_there_is_a_row_for_it_or_not(
     ] {
         ask(&mut session, sql, &[]).expect(sql);
     }
+}
+
+#[test]
+fn what_is_wrong_with_an_update_instead_is_told_before_there_is_a_conflict() {
+    let engine = engine();
+    let mut session = engine.own_session().expect("a session");
+    let insert = |row: &str, rest: &str| {
+        format!(
+            r#"INSERT INTO Tab ("PartitionKey", "RowKey", "A") VALUES ('up', '{row}', 1) ON CONFLICT ("PartitionKey", "RowKey") DO UPDATE SET {rest}"#
+        )
+    };
+    for (rest, kind) in [
+        (r#""A" = Tab."C""#, ErrorKind::TypeMismatch),
+        (r#""A" = excluded."C""#, ErrorKind::TypeMismatch),
+        (r#""E" = 1"#, ErrorKind::TypeMismatch),
+        (r#""G" = 5"#, ErrorKind::TypeMismatch),
+        (r#""A" = true"#, ErrorKind::TypeMismatch),
+        (r#""A" = '5'::text"#, ErrorKind::TypeMismatch),
+        (r#""A" = nofunc(3)"#, ErrorKind::UnknownFunction),
+        (r#""A" = 1 WHERE Tab."C""#, ErrorKind::TypeMismatch),
+    ] {
+        let sql = insert("wrong", rest);
+        assert_eq!(ask(&mut session, &sql, &[]).expect_err(&sql).kind(), kind, "{sql}");
+    }
+    for rest in
+        [r#""C" = Tab."A" + 1"#, r#""A" = 2.5"#, r#""D" = excluded."A" * 2 WHERE Tab."A" > 3"#, r#""F" = now()"#]
+    {
+        for _ in 0..2 {
+            let sql = insert("right", rest);
+            ask(&mut session, &sql, &[]).expect(&sql);
+        }
+    }
+    let rows = ask(&mut session, r#"SELECT "RowKey" FROM Tab WHERE "PartitionKey" = 'up'"#, &[]).expect("rows");
+    assert_eq!(rows, ["right"]);
 }

@@ -13,6 +13,7 @@ use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::{Planner, View};
 use crate::session::portal::Rows;
 use crate::session::prepared::Prepared;
+use crate::session::watching::Signals;
 use crate::session::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
 
 fn server_files() -> Error {
@@ -69,7 +70,7 @@ impl Planner {
     }
 
     /// The changes that the rows of a COPY are.
-    pub async fn copied(&self, copy: CopyIn, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
+    pub async fn copied(&self, copy: CopyIn, signals: &Signals, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
         let (target, drafts) = copy.finish()?;
         let keys = drafts.iter().map(|draft| draft.key(&target)).collect::<Result<Vec<Key>>>()?;
         let mut once = std::collections::HashSet::with_capacity(keys.len());
@@ -80,7 +81,7 @@ impl Planner {
         let before = match is_transaction {
             true => Before::Absent,
             false => {
-                let found = entities(&target.snapshot, self.store().files(), &keys).await?;
+                let found = entities(&target.snapshot, self.store().files(), signals, &keys).await?;
                 if let Some((key, _)) = keys.iter().zip(&found).find(|(_, found)| found.is_some()) {
                     return Err(duplicate_key(target.name(), key));
                 }

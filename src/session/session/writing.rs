@@ -234,7 +234,7 @@ impl Session {
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
         let now = self.planner.now();
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
-        let (target, changes) = self.planner.copied(copy, is_transaction).await?;
+        let (target, changes) = self.planner.copied(copy, self.registration.signals(), is_transaction).await?;
         let rows = changes.len();
         match self.transaction.own() {
             Some(own) => own.add(&target.snapshot, changes, now)?,

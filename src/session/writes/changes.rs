@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{DateTime, Entity, Key};
 use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::watching::Signals;
 use crate::storage::run::RunFiles;
 use crate::storage::{Change as Done, Condition, Operation, Properties, TableSnapshot};
 
@@ -84,12 +85,16 @@ const KEYS_AT_ONCE: usize = 1024;
 pub async fn entities(
     snapshot: &TableSnapshot,
     files: &Arc<RunFiles>,
+    signals: &Signals,
     keys: &[Key],
 ) -> Result<Vec<Option<Arc<Entity>>>> {
     let rows: u64 = snapshot.table.manifest.files().map(|file| file.live_rows()).sum();
     let mut found: Vec<Option<Arc<Entity>>> = vec![None; keys.len()];
     if keys.len() < KEYS_AT_ONCE || keys.len() as u64 * SCANNED_ROWS_PER_LOOKUP < rows {
         for (place, key) in keys.iter().enumerate() {
+            if place % KEYS_AT_ONCE == 0 {
+                signals.check()?;
+            }
             found[place] = snapshot.get(files, key.as_ref()).await?;
         }
         return Ok(found);
@@ -99,6 +104,7 @@ pub async fn entities(
     let mut wanted = sorted.into_iter().peekable();
     let mut batches = snapshot.range(Arc::clone(files), crate::model::KeyRange::all());
     while let Some(batch) = futures::TryStreamExt::try_next(&mut batches).await? {
+        signals.check()?;
         for entity in batch {
             while wanted.next_if(|place| keys[*place] < entity.key).is_some() {}
             let entity = match wanted.peek() {

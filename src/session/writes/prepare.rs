@@ -3,11 +3,12 @@
 use datafusion::sql::sqlparser::ast;
 
 use super::found::{conflict_query, returning_query};
+use super::given::assigned;
 use super::rows::MemoryColumn;
 use super::run::Returned;
 use super::syntax::{self, item};
 use super::target::mismatch;
-use super::values::{Cell, refuse_misfit};
+use super::values::{AssignedColumn, Cell, refuse_misfit};
 use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
@@ -64,9 +65,15 @@ impl Write {
                             self.of_query(planner, statement, self.query()?, &mut types).await?;
                         }
                     }
-                    if let Conflict::Update { assignments, selection } = conflict {
-                        let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
-                        self.of_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
+                }
+                if let Conflict::Update { assignments, selection } = conflict
+                    && (count > 0 || selection.is_some() || assigned(self, assignments, columns, style).is_none())
+                {
+                    // Be there a conflict or not.
+                    let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
+                    let found = self.of_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
+                    for ((at, _), value) in assignments.iter().zip(found.iter().skip(1)) {
+                        AssignedColumn::taken(&self.target.columns[*at], &value.field)?;
                     }
                 }
             }

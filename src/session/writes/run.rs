@@ -221,7 +221,7 @@ impl Running<'_> {
         let is_blind = self.is_transaction && matches!(conflict, Conflict::Fail | Conflict::Replace);
         let existing = match is_blind {
             true => vec![None; keys.len()],
-            false => entities(&target.snapshot, self.files, &keys).await?,
+            false => self.entities(write, &keys).await?,
         };
         let mut conflicts = Vec::new();
         for (place, ((key, draft), existing)) in keys.iter().zip(drafts).zip(existing).enumerate() {
@@ -249,6 +249,10 @@ impl Running<'_> {
             done.returned.entities.sort_by_key(|entity| places.get(&entity.key).copied());
         }
         Ok(done)
+    }
+
+    async fn entities(&self, write: &Write, keys: &[Key]) -> Result<Vec<Option<Arc<Entity>>>> {
+        entities(&write.target.snapshot, self.files, self.signals, keys).await
     }
 
     fn put(&self, write: &Write, done: &mut Done, key: Key, before: Before, draft: Draft) {
@@ -338,7 +342,7 @@ impl Running<'_> {
                 let chunk = std::mem::take(&mut pending);
                 let (chunk_keys, values): (Vec<Key>, Vec<_>) = chunk.into_iter().unzip();
                 for ((key, values), entity) in
-                    chunk_keys.iter().zip(values).zip(entities(&write.target.snapshot, self.files, &chunk_keys).await?)
+                    chunk_keys.iter().zip(values).zip(self.entities(write, &chunk_keys).await?)
                 {
                     let entity = entity.ok_or_else(|| vanished(key))?;
                     let mut draft = Draft::of(&entity);
@@ -382,7 +386,7 @@ impl Running<'_> {
             seen.insert(key.clone(), Some(*timestamp));
         }
         let foreign: Vec<Key> = new_keys.iter().filter(|key| !seen.contains_key(*key)).cloned().collect();
-        for (key, entity) in foreign.iter().zip(entities(&target.snapshot, self.files, &foreign).await?) {
+        for (key, entity) in foreign.iter().zip(self.entities(write, &foreign).await?) {
             if entity.is_some() {
                 return Err(duplicate_key(target.name(), key));
             }
@@ -417,7 +421,7 @@ impl Running<'_> {
         }
         let mut done = Done { returned: found.returned()?, ..Done::default() };
         for chunk in keys.chunks(ROWS_AT_ONCE) {
-            for (key, entity) in chunk.iter().zip(entities(&write.target.snapshot, self.files, chunk).await?) {
+            for (key, entity) in chunk.iter().zip(self.entities(write, chunk).await?) {
                 let entity = entity.ok_or_else(|| vanished(key))?;
                 done.count += 1;
                 let before = Before::Seen(Some(entity.timestamp));
@@ -435,10 +439,7 @@ impl Running<'_> {
         let target = &write.target;
         let mut budget = Budget::beside(self.held_bytes);
         let mut rows = self.rows(write, self.planner, query).await?;
-        let assigned = clauses.iter().flat_map(|clause| match &clause.action {
-            ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) => assignments.as_slice(),
-            ClauseAction::Delete | ClauseAction::Nothing => &[],
-        });
+        let assigned = clauses.iter().flat_map(|clause| clause.action.assignments());
         check_types(write, assigned.map(|(at, _)| *at), KEY_COLUMNS + 1, &rows.schema())?;
         let mut changed: Vec<(Key, usize)> = Vec::new();
         let mut drafts: Vec<Vec<Option<Value>>> = Vec::new();
@@ -494,7 +495,7 @@ impl Running<'_> {
         let all: Vec<Key> = changed.iter().map(|(key, _)| key.clone()).collect();
         let (mut updated_keys, mut updated_drafts) = (Vec::new(), Vec::new());
         let mut gone = HashSet::new();
-        let found = entities(&target.snapshot, self.files, &all).await?;
+        let found = self.entities(write, &all).await?;
         for (((key, number), given), entity) in changed.iter().zip(drafts).zip(found) {
             let entity = entity.ok_or_else(|| vanished(key))?;
             match &clauses[*number].action {
@@ -517,7 +518,7 @@ impl Running<'_> {
         }
         self.moved(write, updated_keys, updated_drafts, &mut done).await?;
         let mut written: HashSet<Key> = done.changes.iter().map(|change| change.key.clone()).collect();
-        let existing = entities(&target.snapshot, self.files, &new_keys).await?;
+        let existing = self.entities(write, &new_keys).await?;
         for ((key, draft), existing) in new_keys.into_iter().zip(new_drafts).zip(existing) {
             if existing.is_some() || !written.insert(key.clone()) {
                 return Err(duplicate_key(target.name(), &key));

@@ -70,30 +70,58 @@ impl Cell {
 pub fn refuse_misfit(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Result<()> {
     let Cell::Expression(expr) = Cell::read(expr, column, style)? else { return Ok(()) };
     let (digits, negative) = match expr.as_ref() {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (whole_digits(expr), true),
-        expr => (whole_digits(expr), false),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (number(expr), true),
+        expr => (number(expr), false),
     };
     let (Some(digits), Takes::Typed { edm, .. }) = (digits, &column.takes) else { return Ok(()) };
-    let magnitude: Option<i128> = digits.parse().ok();
-    let value = magnitude.map(|magnitude| if negative { -magnitude } else { magnitude });
-    let fits = |min: i64, max: i64| value.is_some_and(|value| (min.into()..=max.into()).contains(&value));
-    let (fits, name) = match edm {
-        EdmType::Int32 => (fits(i32::MIN.into(), i32::MAX.into()), "integer"),
-        EdmType::Int64 => (fits(i64::MIN, i64::MAX), "bigint"),
+    let (min, max, name): (i64, i64, _) = match edm {
+        EdmType::Int32 => (i32::MIN.into(), i32::MAX.into(), "integer"),
+        EdmType::Int64 => (i64::MIN, i64::MAX, "bigint"),
+        _ => return Ok(()),
+    };
+    let signed = |magnitude: i128| if negative { -magnitude } else { magnitude };
+    let fits = match (digits.parse(), digits.parse::<f64>()) {
+        (Ok(magnitude), _) => (min.into()..=max.into()).contains(&signed(magnitude)),
+        // What is next to the limit is rounded first, where it is computed.
+        (_, Ok(magnitude)) => magnitude < max as f64 + 4096.0,
         _ => return Ok(()),
     };
     if fits { Ok(()) } else { Err(Error::new(ErrorKind::OutOfRange, format!("{name} out of range"))) }
 }
 
-fn whole_digits(expr: &Expr) -> Option<&str> {
+fn number(expr: &Expr) -> Option<&str> {
     match expr {
-        Expr::Nested(inner) => whole_digits(inner),
+        Expr::Nested(inner) => number(inner),
         Expr::Value(value) => match &value.value {
-            ast::Value::Number(digits, false) if digits.bytes().all(|digit| digit.is_ascii_digit()) => Some(digits),
+            ast::Value::Number(digits, false) => Some(digits),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Behind the point, or zeros ahead of it, that an exponent may ask for.
+const EXPONENT_MAX: u32 = 1000;
+
+/// A number as a numeric is shown: all of its digits, without an exponent. `None` where it is left to be computed.
+fn written_out(digits: &str, negative: bool) -> Option<String> {
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let magnitude = exponent.unsigned_abs();
+    if all.is_empty() || magnitude > EXPONENT_MAX || !all.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    // Digits ahead of the point, which may be before the first or behind the last.
+    let point = whole.len() as i32 + exponent;
+    let zeros = |count: i32| "0".repeat(count.max(0) as usize);
+    let all = format!("{}{all}{}", zeros(-point), zeros(point - all.len() as i32));
+    let (whole, fraction) = all.split_at(point.max(0) as usize);
+    let whole = whole.trim_start_matches('0');
+    let sign = if negative && all.bytes().any(|digit| digit != b'0') { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some(format!("{sign}{}{point}{fraction}", if whole.is_empty() { "0" } else { whole }))
 }
 
 /// The word DEFAULT, which stands for absence.
@@ -163,8 +191,7 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         }),
         (EdmType::Int32, _) => integer().and_then(|value| i32::try_from(value).ok()).map(Value::Int32),
         (EdmType::Int64, _) => integer().map(Value::Int64),
-        // As an integer is written, whatever it was written as.
-        (EdmType::String, _) => integer().map(|value| Value::String(value.to_string())),
+        (EdmType::String, _) => written_out(digits, negative).map(Value::String),
         (EdmType::Double, _) => match parse_text(known(oid::FLOAT8)?, digits, &TextStyle::default()) {
             // A number that is written out has no negative zero.
             Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative && value != 0.0 { -value } else { value })),
@@ -275,5 +302,37 @@ impl AssignedColumn {
             EdmType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
             EdmType::String => Value::String(array.as_string_view().value(row).to_owned()),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written_out;
+
+    #[test]
+    fn numbers_are_written_out_as_numerics_are() {
+        for (digits, shown) in [
+            ("0", "0"),
+            ("007", "7"),
+            ("1.50", "1.50"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("1e3", "1000"),
+            ("1.5e3", "1500"),
+            ("1.50e1", "15.0"),
+            ("1e-3", "0.001"),
+            ("12.5E-1", "1.25"),
+            ("12.5e-4", "0.00125"),
+            ("0e400", "0"),
+            ("0.00", "0.00"),
+            ("0.0e3", "0"),
+            ("99999999999999999999999999999999999999999999.9", "99999999999999999999999999999999999999999999.9"),
+        ] {
+            assert_eq!(written_out(digits, false).as_deref(), Some(shown), "{digits}");
+        }
+        assert_eq!(written_out("0.0", true).as_deref(), Some("0.0"));
+        assert_eq!(written_out("1e2", true).as_deref(), Some("-100"));
+        assert_eq!(written_out("1e300", false), Some(format!("1{}", "0".repeat(300))));
+        assert_eq!(written_out("1e100000", false), None);
     }
 }
