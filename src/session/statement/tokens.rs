@@ -22,6 +22,9 @@ pub fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
     joined_texts(operators_cut(tokens), source)
 }
 
+/// An operator with one of these may end in a sign.
+const MAY_END_IN_A_SIGN: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
+
 /// An operator such as `>-` is two: only one with a special character may end in a sign.
 fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut split = Vec::with_capacity(tokens.len());
@@ -31,12 +34,14 @@ fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         };
         let sign = match operator.chars().last() {
-            Some('-') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Minus,
-            Some('+') if !operator.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']) => Token::Plus,
-            _ => {
-                split.push(token);
-                continue;
-            }
+            _ if operator.contains(MAY_END_IN_A_SIGN) => None,
+            Some('-') => Some(Token::Minus),
+            Some('+') => Some(Token::Plus),
+            _ => None,
+        };
+        let Some(sign) = sign else {
+            split.push(token);
+            continue;
         };
         let comparison = match &operator[..operator.len() - 1] {
             "=" => Token::Eq,
@@ -56,41 +61,47 @@ fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     split
 }
 
+/// What has come behind a text that may go on.
+enum Gap {
+    Line,
+    NewLine,
+    Comment,
+}
+
 /// Texts that follow each other on lines of their own are one; on one line they are an error.
 ///
 /// PostgreSQL, 4.1.2.1 String Constants.
 fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<TokenWithSpan>> {
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // What may be between two texts of one line and between those of two: blanks, and these with the end of a line.
-    let (mut last_text, mut is_new_line, mut is_blank) = (None, false, true);
+    let mut text = None;
     for token in tokens {
-        match &token.token {
-            Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => is_new_line = true,
-            Token::Whitespace(Whitespace::MultiLineComment(_)) => is_blank = false,
-            Token::Whitespace(_) => {}
-            Token::SingleQuotedString(next) => {
-                if let Some(place) = last_text {
-                    let first: &mut TokenWithSpan = &mut joined[place];
-                    match &mut first.token {
-                        _ if !is_new_line || !is_blank => return Err(source.syntax_at(Some(&token))),
-                        Token::SingleQuotedString(text) => text.push_str(next),
-                        Token::EscapedStringLiteral(text) if !next.contains('\\') => text.push_str(next),
-                        _ => {
-                            let message = "a text with escapes that goes on in another line is not supported";
-                            return Err(
-                                Error::new(ErrorKind::Unsupported, message).at(source.position(token.span.start))
-                            );
-                        }
+        match (&token.token, &mut text) {
+            (Token::Whitespace(Whitespace::MultiLineComment(_)), Some((_, gap))) => *gap = Gap::Comment,
+            (
+                Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }),
+                Some((_, gap @ Gap::Line)),
+            ) => *gap = Gap::NewLine,
+            (Token::Whitespace(_), _) => {}
+            (Token::SingleQuotedString(next), Some((place, Gap::NewLine))) => {
+                let first: &mut TokenWithSpan = &mut joined[*place];
+                match &mut first.token {
+                    Token::SingleQuotedString(text) => text.push_str(next),
+                    Token::EscapedStringLiteral(text) if !next.contains('\\') => text.push_str(next),
+                    _ => {
+                        let message = "a text with escapes that goes on in another line is not supported";
+                        return Err(Error::new(ErrorKind::Unsupported, message).at(source.position(token.span.start)));
                     }
-                    first.span.end = token.span.end;
-                    joined.truncate(place + 1);
-                    (is_new_line, is_blank) = (false, true);
-                    continue;
                 }
-                (last_text, is_new_line, is_blank) = (Some(joined.len()), false, true);
+                first.span.end = token.span.end;
+                joined.truncate(*place + 1);
+                text = Some((*place, Gap::Line));
+                continue;
             }
-            Token::EscapedStringLiteral(_) => (last_text, is_new_line, is_blank) = (Some(joined.len()), false, true),
-            _ => last_text = None,
+            (Token::SingleQuotedString(_), Some(_)) => return Err(source.syntax_at(Some(&token))),
+            (Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_), _) => {
+                text = Some((joined.len(), Gap::Line));
+            }
+            _ => text = None,
         }
         joined.push(token);
     }

@@ -5,10 +5,10 @@ use datafusion::sql::sqlparser::ast;
 use super::found::{conflict_query, returning_query};
 use super::given::assigned;
 use super::rows::MemoryColumn;
-use super::run::Returned;
+use super::run::{Returned, check_types};
 use super::syntax::{self, item};
 use super::target::mismatch;
-use super::values::{AssignedColumn, Cell, refuse_misfit};
+use super::values::{Cell, refuse_misfit};
 use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
@@ -72,9 +72,8 @@ impl Write {
                     // Be there a conflict or not.
                     let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
                     let found = self.of_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
-                    for ((at, _), value) in assignments.iter().zip(found.iter().skip(1)) {
-                        AssignedColumn::taken(&self.target.columns[*at], &value.field)?;
-                    }
+                    let fields = found.iter().map(|column| &column.field).skip(1);
+                    check_types(self, assignments.iter().map(|(at, _)| *at), fields)?;
                 }
             }
             Action::Update { assignments, .. } => {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::Schema;
+use arrow::datatypes::FieldRef;
 use datafusion::common::DataFusionError;
 use datafusion::execution::RecordBatchStream;
 use datafusion::sql::sqlparser::ast::{self, Expr};
@@ -166,7 +166,7 @@ impl Running<'_> {
         let mut rows = self.rows(write, self.planner, query).await?;
         let width = rows.schema().fields().len();
         let columns = self.fitted(write, columns, width)?;
-        check_types(write, columns.iter().copied(), 0, &rows.schema())?;
+        check_types(write, columns.iter().copied(), rows.schema().fields().iter())?;
         let mut drafts = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             let places = columns.iter().enumerate();
@@ -284,7 +284,7 @@ impl Running<'_> {
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
-        check_types(write, assignments.iter().map(|(at, _)| *at), 1, &rows.schema())?;
+        check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(1))?;
         // By key: the first row that was updated.
         let mut updated: HashMap<Key, usize> = HashMap::new();
         while let Some(batch) = rows.try_next().await? {
@@ -322,7 +322,7 @@ impl Running<'_> {
         let Some(query) = write.query()? else { return Ok(Done::default()) };
         let mut budget = Budget::beside(self.held_bytes);
         let mut rows = self.rows(write, self.planner, query).await?;
-        check_types(write, assignments.iter().map(|(at, _)| *at), KEY_COLUMNS, &rows.schema())?;
+        check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS))?;
         let mut found = Found::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
         let (mut keys, mut drafts) = (Vec::new(), Vec::new());
         let mut pending: Vec<(Key, Vec<Option<Value>>)> = Vec::new();
@@ -440,7 +440,7 @@ impl Running<'_> {
         let mut budget = Budget::beside(self.held_bytes);
         let mut rows = self.rows(write, self.planner, query).await?;
         let assigned = clauses.iter().flat_map(|clause| clause.action.assignments());
-        check_types(write, assigned.map(|(at, _)| *at), KEY_COLUMNS + 1, &rows.schema())?;
+        check_types(write, assigned.map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS + 1))?;
         let mut changed: Vec<(Key, usize)> = Vec::new();
         let mut drafts: Vec<Vec<Option<Value>>> = Vec::new();
         let (mut new_keys, mut new_drafts) = (Vec::new(), Vec::new());
@@ -452,11 +452,9 @@ impl Running<'_> {
             let mut values = Vec::with_capacity(clauses.len());
             for clause in clauses {
                 let mut of_clause = Vec::new();
-                if let ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) = &clause.action {
-                    for (at, _) in assignments {
-                        of_clause.push((*at, self.assigned(&target.columns[*at], &batch, place)?));
-                        place += 1;
-                    }
+                for (at, _) in clause.action.assignments() {
+                    of_clause.push((*at, self.assigned(&target.columns[*at], &batch, place)?));
+                    place += 1;
                 }
                 values.push(of_clause);
             }
@@ -529,9 +527,13 @@ impl Running<'_> {
     }
 }
 
-/// Refuses assignments of a type that a column does not take, be there rows or not. The values begin at a place of the schema.
-fn check_types(write: &Write, columns: impl Iterator<Item = usize>, from: usize, schema: &Schema) -> Result<()> {
-    for (at, field) in columns.zip(schema.fields().iter().skip(from)) {
+/// Refuses assignments of a type that a column does not take, be there rows or not.
+pub fn check_types<'a>(
+    write: &Write,
+    columns: impl Iterator<Item = usize>,
+    fields: impl Iterator<Item = &'a FieldRef>,
+) -> Result<()> {
+    for (at, field) in columns.zip(fields) {
         AssignedColumn::taken(&write.target.columns[at], field)?;
     }
     Ok(())

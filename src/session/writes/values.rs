@@ -100,7 +100,7 @@ fn number(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Behind the point, or zeros ahead of it, that an exponent may ask for.
+/// Places that an exponent may move the point by.
 const EXPONENT_MAX: u32 = 1000;
 
 /// A number as a numeric is shown: all of its digits, without an exponent. `None` where it is left to be computed.
