@@ -126,7 +126,7 @@ impl From<sql_types::Error> for Error {
             Kind::OutOfRange => ErrorKind::OutOfRange,
             Kind::InvalidParameter => ErrorKind::InvalidParameter,
             Kind::IntervalOverflow => ErrorKind::IntervalOverflow,
-            Kind::Unsupported => ErrorKind::Unsupported,
+            Kind::Unsupported | Kind::Internal => ErrorKind::Unsupported,
         };
         Error { kind, message: error.message }
     }
@@ -472,6 +472,17 @@ fn shortened(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
         .map(|at| at.map(|at| at.saturating_add(unit / 2).div_euclid(unit) * unit))
         .collect();
     Ok(arrow_cast(&rounded, array.data_type())?)
+}
+
+/// A constant of just this type: a bare literal is taken for one of the statement's text, as narrow as its value.
+pub fn typed_constant(value: ScalarValue) -> Expr {
+    match value {
+        ScalarValue::Int64(Some(_)) => {
+            let target = Arc::new(Field::new("", DataType::Int64, true));
+            Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(target), vec![Expr::Literal(value, None)]))
+        }
+        value => Expr::Literal(value, None),
+    }
 }
 
 /// The cast to one type, as a function.

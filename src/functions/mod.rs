@@ -49,7 +49,7 @@ mod undefined;
 mod zone;
 
 pub use analyzer::ObjectNames;
-pub use cast::cast_array;
+pub use cast::{cast_array, typed_constant};
 pub use error::{Error, ErrorKind};
 pub use keys::key as comparison_key;
 pub use register::{configure, register};

@@ -355,6 +355,7 @@ impl Error {
             sql_types::ErrorKind::InvalidBinary => ErrorKind::InvalidBinary,
             sql_types::ErrorKind::InvalidParameter => ErrorKind::InvalidParameter,
             sql_types::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            sql_types::ErrorKind::Internal => ErrorKind::Internal,
         };
         Self::new(kind, error.message.clone())
     }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use arrow::array::Array;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::metadata::ScalarAndMetadata;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ParamValues, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, LogicalPlan, Statement as PlannedStatement};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as PlannedStatement,
+};
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
@@ -20,6 +22,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::error::{Error, ErrorKind, Result};
+use crate::functions::typed_constant;
 use crate::sql_types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
 };
@@ -224,17 +227,53 @@ fn type_by_oid_of_element(ty: &PostgresType) -> Option<&'static PostgresType> {
     if ty.is_vector() { None } else { ty.element() }
 }
 
-/// The plan with values in the place of its parameters.
+/// The plan with values in the place of its parameters, each of the type that the parameter was said to have.
+///
+/// Unlike `LogicalPlan::with_param_values`, whose bare literals the analyzer takes for numbers of the statement's text.
 pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &[SqlValue]) -> Result<LogicalPlan> {
     if values.is_empty() {
         return Ok(plan);
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        Ok(ScalarAndMetadata::from(ScalarValue::try_from_array(&array, 0)?))
+        Ok(ScalarValue::try_from_array(&array, 0)?)
     });
     let values = values.collect::<Result<Vec<_>>>()?;
-    Ok(plan.with_param_values(ParamValues::List(values))?)
+    Ok(plan.transform_up_with_subqueries(|node| bind(node, &values)).data()?)
+}
+
+/// Puts values in the place of the parameters of one node, whose columns keep their names.
+fn bind(node: LogicalPlan, values: &[ScalarValue]) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+    // A limit is counted, so that only its value matters, and the planner wants it bare.
+    let is_limit = matches!(node, LogicalPlan::Limit(_));
+    let names = NamePreserver::new(&node);
+    let bound = node.map_expressions(|expr| {
+        if !expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))? {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let bound = expr.transform_up(|expr| match expr {
+            Expr::Placeholder(placeholder) => {
+                let value = value_of_placeholder(&placeholder.id, values)?;
+                Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
+            }
+            expr => Ok(Transformed::no(expr)),
+        })?;
+        Ok(bound.update_data(|expr| name.restore(expr)))
+    })?;
+    bound.map_data(|node| match node {
+        // Their types come from their rows.
+        LogicalPlan::Values(rows) => LogicalPlanBuilder::values(rows.values)?.build(),
+        node => node.recompute_schema(),
+    })
+}
+
+fn value_of_placeholder(id: &str, values: &[ScalarValue]) -> datafusion::common::Result<ScalarValue> {
+    let place = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()).and_then(|at| at.checked_sub(1));
+    match place.and_then(|place| values.get(place)) {
+        Some(value) => Ok(value.clone()),
+        None => plan_err!("there is no parameter {id}"),
+    }
 }
 
 /// The value of an expression without columns, as a value of a type.

@@ -53,7 +53,7 @@ pub fn type_of(field: &Field) -> Option<&'static PostgresType> {
 }
 
 /// Whether values of an Arrow type can be those of a PostgreSQL type.
-fn holds(data_type: &DataType, ty: &PostgresType) -> bool {
+pub(super) fn holds(data_type: &DataType, ty: &PostgresType) -> bool {
     if let DataType::Dictionary(_, values) = data_type {
         return holds(values, ty);
     }

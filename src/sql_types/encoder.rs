@@ -17,6 +17,7 @@ use arrow::datatypes::{
 };
 use bytes::{BufMut, BytesMut};
 
+use super::arrow::holds;
 use super::calendar::MICROS_PER_DAY;
 use super::types::oid;
 use super::value::Interval;
@@ -85,7 +86,10 @@ impl<'a> ColumnEncoder<'a> {
         Self::with_type(ty, array, format, style)
     }
 
-    /// As [`ColumnEncoder::new`], for a type known otherwise; it must be one that the Arrow type can hold.
+    /// As [`ColumnEncoder::new`], for a type known otherwise.
+    ///
+    /// # Errors
+    /// Also if the Arrow type does not hold values of that type.
     pub fn with_type(
         ty: &'static PostgresType,
         array: &ArrayRef,
@@ -94,6 +98,11 @@ impl<'a> ColumnEncoder<'a> {
     ) -> Result<Self, Error> {
         let nested = |ty, array: &ArrayRef| Self::with_type(ty, array, format, style).map(Box::new);
         let array = &canonical(ty, array)?;
+        // A client reads the bytes as the type that it was told.
+        if !array.data_type().is_null() && !holds(array.data_type(), ty) {
+            let message = format!("a column of type {} holds Arrow values of type {}", ty.sql_name, array.data_type());
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
         let values = match array.data_type() {
             DataType::Null => Values::Null,
             DataType::Boolean => Values::Bool(array.as_boolean().clone()),

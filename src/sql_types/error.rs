@@ -21,6 +21,8 @@ pub enum ErrorKind {
     InvalidEncoding,
     Unsupported,
     InvalidParameter,
+    /// A defect of the program.
+    Internal,
 }
 
 impl ErrorKind {
@@ -37,6 +39,7 @@ impl ErrorKind {
             ErrorKind::InvalidEncoding => "22021",
             ErrorKind::Unsupported => "0A000",
             ErrorKind::InvalidParameter => "22023",
+            ErrorKind::Internal => "XX000",
         }
     }
 }

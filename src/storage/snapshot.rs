@@ -162,6 +162,12 @@ impl TableSnapshot {
         newest.map(|(_, version)| version)
     }
 
+    /// Whether the transaction that sees this snapshot has written the entity of a key itself.
+    pub fn has_own_version(&self, key: KeyRef<'_>) -> bool {
+        let key = key_bytes(key);
+        self.own.as_ref().is_some_and(|own| own.newest(&key, KeyHash::of(&key), u64::MAX).is_some())
+    }
+
     /// The entity of a key.
     pub async fn get(&self, files: &RunFiles, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
         if let Some(version) = self.recent(key) {

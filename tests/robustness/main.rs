@@ -9,6 +9,7 @@ mod damage;
 mod errors;
 mod garbage;
 mod limits;
+mod long_steps;
 mod pipeline;
 #[path = "../scratch/mod.rs"]
 mod scratch;

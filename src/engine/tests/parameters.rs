@@ -204,6 +204,42 @@ fn parameters_elsewhere() {
 }
 
 #[test]
+fn a_parameter_has_the_type_it_was_declared_with_whatever_its_value() {
+    let engine = engine();
+    let rows = |statement: &str, value: i64| {
+        rows_with(&mut engine.own_session().expect("a session"), statement, &[Value::Int64(value)])
+            .unwrap_or_else(|error| panic!("{statement} of {value}: {error}"))
+    };
+    for value in [0, 5, -5, i64::from(i32::MAX), i64::from(i32::MIN), 1 << 40] {
+        for (expression, expected) in [
+            ("$1", "bigint"),
+            ("-$1", "bigint"),
+            ("$1 + 1", "bigint"),
+            ("1::smallint * $1", "bigint"),
+            ("coalesce($1, 0)", "bigint"),
+            ("CASE WHEN 1 > 2 THEN 0 ELSE $1 END", "bigint"),
+            ("greatest($1, 1)", "bigint"),
+            ("(ARRAY[$1, 2])[1]", "bigint"),
+            ("(SELECT $1)", "bigint"),
+            ("sum($1)", "numeric"),
+            ("max($1)", "bigint"),
+        ] {
+            let typed = rows(&format!("SELECT pg_typeof({expression})"), value);
+            assert_eq!(typed, [expected], "{expression} of {value}");
+        }
+        for from in ["(SELECT $1 AS x) t", "(VALUES ($1)) t(x)", "(VALUES (2), ($1)) t(x)"] {
+            let typed = rows(&format!("SELECT pg_typeof(x) FROM {from} LIMIT 1"), value);
+            assert_eq!(typed, ["bigint"], "{from} of {value}");
+        }
+    }
+    assert_eq!(rows("SELECT $1 + 2147483647", 5), ["2147483652"]);
+    assert_eq!(rows("SELECT sum(x * 2147483647) FROM (VALUES ($1), (3)) t(x)", 5), ["17179869176"]);
+    let sums = "SELECT \"RowKey\" FROM Tab WHERE \"Int\" + $1 > 0 ORDER BY 1";
+    assert_eq!(rows(sums, i64::from(i32::MAX)), ["1", "2"]);
+    assert_eq!(rows("SELECT \"RowKey\" FROM Tab ORDER BY 1 OFFSET $1", 1), ["2"]);
+}
+
+#[test]
 fn the_number_of_parameters_is_checked() {
     let engine = engine();
     let (one, two) = (text("1"), text("2"));

@@ -125,6 +125,44 @@ fn the_first_to_commit_wins() {
 }
 
 #[test]
+fn no_row_is_left_out_for_an_entity_that_is_gone() {
+    let engine = engine();
+    let (mut one, mut other) = (session(&engine), session(&engine));
+    let insert = "INSERT INTO things (partitionkey, rowkey, n) VALUES";
+    for statement in [
+        format!("{insert} ('p', 'a', 8) ON CONFLICT DO NOTHING"),
+        format!("{insert} ('p', 'b', 8), ('p', 'a', 8) ON CONFLICT DO NOTHING"),
+        format!("{insert} ('p', 'a', 8) ON CONFLICT DO NOTHING RETURNING n"),
+        format!("{insert} ('p', 'a', 8) ON CONFLICT (partitionkey, rowkey) DO UPDATE SET n = 9 WHERE things.n > 100"),
+    ] {
+        for gone in ["DELETE FROM things", "TRUNCATE things", "DROP TABLE things"] {
+            run(&mut one, "DROP TABLE IF EXISTS things");
+            run(&mut one, "CREATE TABLE things (n int, t text)");
+            run(&mut one, &format!("{insert} ('p', 'a', 1)"));
+            run(&mut one, "BEGIN");
+            assert_eq!(ask(&mut one, ALL), ["a|1"]);
+            run(&mut other, gone);
+            assert_eq!(fails(&mut one, &statement), ErrorKind::Conflict, "{statement} after {gone}");
+            run(&mut one, "ROLLBACK");
+        }
+        // What is there stays, and so does what the transaction itself has written.
+        run(&mut one, "CREATE TABLE things (n int, t text)");
+        run(&mut one, &format!("{insert} ('p', 'a', 1)"));
+        run(&mut one, "BEGIN");
+        assert_eq!(ask(&mut one, ALL), ["a|1"]);
+        run(&mut other, "UPDATE things SET n = 2");
+        run(&mut one, &statement);
+        run(&mut one, "ROLLBACK");
+        run(&mut one, "BEGIN");
+        run(&mut one, "DELETE FROM things");
+        run(&mut one, &format!("{insert} ('p', 'a', 3)"));
+        run(&mut one, &statement);
+        run(&mut one, "COMMIT");
+        assert_eq!(ask(&mut one, "SELECT n FROM things WHERE rowkey = 'a'"), ["3"], "{statement}");
+    }
+}
+
+#[test]
 fn a_read_only_transaction_writes_nothing() {
     let engine = engine();
     let mut one = session(&engine);

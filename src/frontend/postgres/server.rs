@@ -21,6 +21,9 @@ use crate::session::{Error, ErrorKind, Registry, Result};
 const SHUTDOWN: Duration = Duration::from_secs(5);
 /// After a refused accept: usually there are no descriptors left, and some come back.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// How often a thread of the sessions' runtime is woken. Where the one that waited for sockets and timers has got a statement that
+/// computes for long, no other waits for them until it is woken (tokio hands that on only with a second task).
+const WAKES_EVERY: Duration = Duration::from_millis(10);
 
 /// How the server runs.
 #[derive(Debug, Clone)]
@@ -99,12 +102,16 @@ impl Server {
         let mut connections = JoinSet::new();
         let mut looks = tokio::time::interval(LOOKS_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut wakes = tokio::time::interval(WAKES_EVERY);
+        wakes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = asked_to_stop(&mut stop) => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 _ = looks.tick(), if !connections.is_empty() => self.shared.peers.look(&self.shared.registry),
+                // The task has nothing to do: whoever takes it waits for sockets and timers next.
+                _ = wakes.tick(), if !connections.is_empty() => drop(self.shared.compute.spawn(std::future::ready(()))),
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
                         let stranger = strangers.one_more();

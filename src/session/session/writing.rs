@@ -148,6 +148,10 @@ impl Session {
             let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
             let found = planner.key_changes(&snapshot, &self.settings, prepared, values, is_transaction, held).await?;
             let Some(found) = found else { return Ok(None) };
+            if let (false, Some(kept)) = (is_transaction, &found.kept) {
+                let signals = self.registration.signals();
+                planner.refuse_if_deleted(&found.table, std::slice::from_ref(kept), signals).await?;
+            }
             let now = self.transaction.now(|| planner.now());
             if let Some(own) = self.transaction.own() {
                 own.add(&found.table, found.changes, now)?;

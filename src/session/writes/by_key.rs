@@ -61,6 +61,8 @@ enum Or {
 pub struct KeyChanges {
     pub table: TableSnapshot,
     pub changes: Vec<Change>,
+    /// The entity that a row was left out for.
+    pub kept: Option<Key>,
     /// Rows inserted, updated or deleted.
     pub count: u64,
 }
@@ -144,7 +146,7 @@ impl KeyWrite {
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
         let table = snapshot.table_snapshot(table);
         let mut budget = Budget::beside(held_bytes);
-        let mut done = KeyChanges { table, changes: Vec::new(), count: 0 };
+        let mut done = KeyChanges { table, changes: Vec::new(), kept: None, count: 0 };
         match &self.action {
             KeyAction::Insert { columns, rows, or } => {
                 let fit = |at: &usize, given: &Given| self.fits_column(given, &self.target.columns[*at], values);
@@ -176,7 +178,10 @@ impl KeyWrite {
                         Or::Replace if commits => Before::Any,
                         or => match (or, entity(&done.table, files, key.as_ref()).await?) {
                             (Or::Fail, Some(_)) => return Err(duplicate_key(self.target.name(), &key)),
-                            (Or::Skip, Some(_)) => continue,
+                            (Or::Skip, Some(_)) => {
+                                done.kept = Some(key);
+                                continue;
+                            }
                             (Or::Update(assignments), Some(existing)) => {
                                 let Some(updated) = self.updated(&existing, assignments, values)? else {
                                     return Ok(None);

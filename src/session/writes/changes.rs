@@ -7,7 +7,7 @@ use crate::model::{DateTime, Entity, Key};
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::watching::Signals;
 use crate::storage::run::RunFiles;
-use crate::storage::{Change as Done, Condition, Operation, Properties, TableSnapshot};
+use crate::storage::{Change as Done, Condition, Operation, Properties, Snapshot, TableSnapshot};
 
 /// Memory of everything that a transaction writes, in bytes.
 pub const TRANSACTION_BYTES_MAX: u64 = 256 << 20;
@@ -74,6 +74,32 @@ impl Budget {
 pub fn too_large() -> Error {
     let message = format!("a transaction writes more than {} MiB", TRANSACTION_BYTES_MAX >> 20);
     Error::new(ErrorKind::TooLarge, message).with_hint("write in several transactions, or use `rowkey import`")
+}
+
+/// Refuses to leave rows out for entities that another transaction has deleted since this one's snapshot. PostgreSQL would insert
+/// them: it looks keys up in what is committed, whatever the snapshot.
+pub async fn refuse_if_deleted(
+    seen: &TableSnapshot,
+    newest: &Snapshot,
+    files: &Arc<RunFiles>,
+    signals: &Signals,
+    keys: &[Key],
+) -> Result<()> {
+    let committed = keys.iter().filter(|key| !seen.has_own_version(key.as_ref()));
+    let committed: Vec<Key> = committed.cloned().collect();
+    let Some(key) = committed.first() else { return Ok(()) };
+    let Some(table) = newest.table(seen.table.id) else { return Err(changed_meanwhile(&seen.table.name, key)) };
+    let now = entities(&newest.table_snapshot(table), files, signals, &committed).await?;
+    match committed.iter().zip(now).find(|(_, entity)| entity.is_none()) {
+        Some((key, _)) => Err(changed_meanwhile(&table.name, key)),
+        None => Ok(()),
+    }
+}
+
+/// Another transaction was first.
+pub fn changed_meanwhile(table: &str, key: &Key) -> Error {
+    let detail = format!("The entity ({}, {}) of \"{table}\" was changed meanwhile.", key.partition, key.row);
+    Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update").with_detail(detail)
 }
 
 /// Reading by scan costs about this many rows for each that is looked up by its key.

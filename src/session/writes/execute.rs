@@ -7,10 +7,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
 use super::by_key::{KeyChanges, KeyWrite};
+use super::changes::{changed_meanwhile, refuse_if_deleted};
 use super::found::returning_query;
 use super::given::Values;
 use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
+use crate::model::Key;
 use crate::session::answer::Answer;
 use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
@@ -20,7 +22,7 @@ use crate::session::settings::Settings;
 use crate::session::statement::Statement;
 use crate::session::watching::Signals;
 use crate::sql_types::{PostgresType, SqlValue};
-use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, TableHold, Terms, Written};
+use crate::storage::{self, Definitions, Operation, Refusal, Snapshot, TableHold, TableSnapshot, Terms, Written};
 
 /// What EXPLAIN tells of a statement that writes.
 pub struct Explained {
@@ -72,6 +74,11 @@ impl Planner {
         key_write.changes(self.store().files(), snapshot, settings, values, is_transaction, held_bytes).await
     }
 
+    /// Refuses to leave out rows of a transaction block for entities that are gone by now.
+    pub async fn refuse_if_deleted(&self, seen: &TableSnapshot, kept: &[Key], signals: &Signals) -> Result<()> {
+        refuse_if_deleted(seen, &self.snapshot(), self.store().files(), signals, kept).await
+    }
+
     /// Finds out what a statement writes. Nothing is written yet.
     pub async fn changes(
         &self,
@@ -98,6 +105,10 @@ impl Planner {
             held_bytes,
         };
         let done = running.run(&write).await?;
+        // A statement by itself has its own snapshot: what is deleted meanwhile is deleted after it.
+        if !is_transaction {
+            self.refuse_if_deleted(&write.target.snapshot, &done.kept, &view.signals).await?;
+        }
         Ok((write, done))
     }
 
@@ -191,8 +202,7 @@ fn of_commit(error: storage::Error) -> Error {
     match error {
         storage::Error::Refused { refusal: Refusal::Exists, table, key, .. } => duplicate_key(&table, &key),
         storage::Error::Refused { refusal: Refusal::Changed | Refusal::Missing, table, key, .. } => {
-            let detail = format!("The entity ({}, {}) of \"{table}\" was changed meanwhile.", key.partition, key.row);
-            Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update").with_detail(detail)
+            changed_meanwhile(&table, &key)
         }
         storage::Error::NoSuchTable(_) => {
             Error::new(ErrorKind::Conflict, "could not serialize access: a table was dropped by a concurrent statement")

@@ -57,6 +57,8 @@ pub struct Done {
     /// Rows inserted, updated or deleted.
     pub count: u64,
     pub changes: Vec<Change>,
+    /// Entities that rows were left out for.
+    pub kept: Vec<Key>,
     pub returned: Returned,
 }
 
@@ -233,7 +235,10 @@ impl Running<'_> {
                 (Conflict::Fail, _) if is_blind => Before::Absent,
                 (Conflict::Replace, _) if is_blind => Before::Any,
                 (Conflict::Fail, Some(_)) => return Err(duplicate_key(target.name(), key)),
-                (Conflict::Nothing, Some(_)) => continue,
+                (Conflict::Nothing, Some(_)) => {
+                    done.kept.push(key.clone());
+                    continue;
+                }
                 (Conflict::Update { .. }, Some(existing)) => {
                     conflicts.push((Arc::clone(existing), draft));
                     continue;
@@ -310,6 +315,8 @@ impl Running<'_> {
                 self.put(write, done, entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
             }
         }
+        let left_out = conflicts.iter().map(|(entity, _)| &entity.key).filter(|key| !updated.contains_key(*key));
+        done.kept.extend(left_out.cloned());
         // A row that was updated is not looked at again, whatever the condition says.
         let later = conflicts
             .iter()

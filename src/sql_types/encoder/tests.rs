@@ -60,3 +60,23 @@ fn records() {
     ColumnEncoder::new(&plain(&record), &record, Format::Binary, &style).unwrap().write(0, &mut out).unwrap();
     assert_eq!(&out[..], b"\0\0\0\x02\0\0\0\x17\0\0\0\x04\0\0\0\x01\0\0\0\x19\0\0\0\x03abc");
 }
+
+/// A client that was told bigint reads eight bytes.
+#[test]
+fn values_of_another_type_than_the_one_described_are_refused() {
+    let style = TextStyle::default();
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![5]));
+    let list: ArrayRef = Arc::new(arrow::array::ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(5)])]));
+    let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0]));
+    for (name, array) in
+        [("int8", &numbers), ("text", &numbers), ("oid", &numbers), ("_int8", &list), ("timestamptz", &times)]
+    {
+        for format in [Format::Text, Format::Binary] {
+            let ty = crate::sql_types::type_by_name(name).unwrap();
+            let error = ColumnEncoder::with_type(ty, array, format, &style).err().unwrap();
+            assert_eq!((error.kind, error.kind.sqlstate()), (ErrorKind::Internal, "XX000"), "{name}");
+        }
+    }
+    let nothing: ArrayRef = Arc::new(NullArray::new(1));
+    assert!(ColumnEncoder::new(&field("a", "int8", true), &nothing, Format::Binary, &style).is_ok());
+}
