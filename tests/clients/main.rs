@@ -64,6 +64,26 @@ fn code(error: &tokio_postgres::Error) -> Option<&SqlState> {
 }
 
 #[tokio::test]
+async fn parameters_come_back_in_the_type_that_was_described() -> Result {
+    let server = Server::start()?;
+    let client = connect(&server).await?;
+    let plain = client.prepare_typed("SELECT $1, $1 + 1, -$1, max($1)", &[Type::INT8]).await?;
+    let described: Vec<_> = plain.columns().iter().map(|column| column.type_().clone()).collect();
+    assert_eq!(described, vec![Type::INT8; 4]);
+    let sum = client.prepare_typed("SELECT sum($1)::float8 FROM types", &[Type::INT8]).await?;
+    let rows: i64 = client.query_one("SELECT count(*) FROM types", &[]).await?.get(0);
+    // As often as it takes a driver to keep the statement on the server.
+    for value in [5_i64, -5, 0, i64::from(i32::MAX), i64::from(i32::MIN), 1 << 40, 5, 5] {
+        let row = client.query_one(&plain, &[&value]).await?;
+        let read: Vec<i64> = (0..4).map(|at| row.get(at)).collect();
+        assert_eq!(read, [value, value + 1, -value, value]);
+        let total: f64 = client.query_one(&sum, &[&value]).await?.get(0);
+        assert_eq!(total, (value * rows) as f64);
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn values_are_read_in_their_types() -> Result {
     let server = Server::start()?;
     let client = connect(&server).await?;
