@@ -10,7 +10,7 @@ use super::beyond_columns::PropertiesMet;
 use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
-use crate::files::paths;
+use crate::files::FileStore;
 use crate::formats::{
     self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
     Source, Warning, WarningKind,
@@ -162,7 +162,7 @@ impl Engine {
             options,
             counts: options.dry_run.then(RefCell::default),
             met: RefCell::new(PropertiesMet::beside(target.columns.len())),
-            spill_folder: paths::spill(&format!("import-{}", target.id)),
+            spill: self.import_spill(target.id)?,
         };
         let mut report = ImportReport::default();
         let merged = run.merge(sources, &target, &mut report, types, is_last)?;
@@ -242,7 +242,7 @@ struct Import<'a> {
     /// Of a dry run: how many entities have each property, by number and type.
     counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
     met: RefCell<PropertiesMet>,
-    spill_folder: String,
+    spill: (Arc<dyn FileStore>, String),
 }
 
 struct Merged {
@@ -277,7 +277,8 @@ impl Import<'_> {
             // Handing on early may merge in two steps, the second into what the first wrote; a dry run writes nothing.
             stream_after_bytes: (!self.options.dry_run).then_some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
         };
-        let mut sorter = Sorter::new(Arc::clone(store.files().store()), &*self.spill_folder, sorting);
+        let (spill_store, spill_folder) = &self.spill;
+        let mut sorter = Sorter::new(Arc::clone(spill_store), &**spill_folder, sorting);
         for source in sources {
             self.decode(source, report, types, &mut |rows| {
                 for batch in sorter.push(rows).map_err(storage::Error::from)? {

@@ -1,11 +1,11 @@
 //! Opening a data folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::maintenance::Maintenance;
 use crate::clock::{Clock, SystemClock};
-use crate::files::{FileStore, LocalStore, MemoryStore, RemoteStore};
+use crate::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
 use crate::session::{
@@ -37,7 +37,8 @@ pub struct Options {
     pub cache_bytes: Option<u64>,
     /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
     pub memory_bytes: Option<u64>,
-    /// Where queries spill to; by default the system's folder for temporary files.
+    /// Where queries and imports spill to, each process in a folder of its own there; by default in the data folder, or, where there is
+    /// none to write to, in the system's folder for temporary files.
     pub spill_folder: Option<PathBuf>,
     /// Threads of one query; by default the machine's.
     pub target_partitions: Option<usize>,
@@ -78,30 +79,52 @@ pub struct Engine {
     _maintenance: Option<Maintenance>,
     pub(super) store: Arc<Store>,
     pub(super) account: AccountName,
+    /// None where the system's folder for temporary files has to do.
+    spill: Option<Arc<SpillFolder>>,
     planner: Arc<Planner>,
     registry: Arc<Registry>,
+}
+
+/// Where a database spills to that was not told.
+#[derive(Debug)]
+enum SpillDefault {
+    /// In the data folder, once it is locked.
+    DataFolder(PathBuf),
+    System,
 }
 
 impl Engine {
     /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
     pub async fn open(location: &str, options: Options) -> Result<Self> {
         let read_only = location.contains("://");
-        let files: Arc<dyn FileStore> = if location == MEMORY {
-            Arc::new(MemoryStore::new())
+        let (files, spill): (Arc<dyn FileStore>, _) = if location == MEMORY {
+            (Arc::new(MemoryStore::new()), SpillDefault::System)
         } else if read_only {
-            Arc::new(RemoteStore::open(location)?)
+            (Arc::new(RemoteStore::open(location)?), SpillDefault::System)
         } else {
-            Arc::new(LocalStore::open(location)?)
+            let folder = Path::new(location).join(paths::SPILL);
+            (Arc::new(LocalStore::open(location)?), SpillDefault::DataFolder(folder))
         };
-        Self::open_files(files, Arc::new(SystemClock::new()), options, read_only).await
+        Self::open_spilling(files, Arc::new(SystemClock::new()), options, read_only, Some(spill)).await
     }
 
-    /// The same on files and a clock of the caller's.
+    /// The same on files and a clock of the caller's; imports spill to these files unless the options name a folder.
+    #[cfg(test)]
     pub async fn open_files(
         files: Arc<dyn FileStore>,
         clock: Arc<dyn Clock>,
         options: Options,
         read_only: bool,
+    ) -> Result<Self> {
+        Self::open_spilling(files, clock, options, read_only, None).await
+    }
+
+    async fn open_spilling(
+        files: Arc<dyn FileStore>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        read_only: bool,
+        spill_default: Option<SpillDefault>,
     ) -> Result<Self> {
         let storage = StoreOptions {
             cache_bytes: options.cache_bytes.or_else(cache_bytes_default).unwrap_or(CACHE_BYTES_MIN),
@@ -111,9 +134,11 @@ impl Engine {
             ..StoreOptions::default()
         };
         let store = Arc::new(Store::open(files, clock, storage).await?);
+        // What a killed process has left in the data folder is looked for once this one owns it.
+        let spill = spill_folder(options.spill_folder.as_deref(), spill_default)?.map(Arc::new);
         let session = SessionOptions {
             memory_bytes: options.memory_bytes,
-            spill_folder: options.spill_folder,
+            spill: spill.clone(),
             target_partitions: options.target_partitions,
             scan: options.scan,
         };
@@ -123,6 +148,7 @@ impl Engine {
             _maintenance: maintenance,
             store,
             account: options.account,
+            spill,
             planner,
             registry: Arc::new(Registry::new()),
         })
@@ -136,6 +162,14 @@ impl Engine {
 
     pub fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Where an import into a table spills to: a store, and a folder in it.
+    pub(super) fn import_spill(&self, table_id: u64) -> Result<(Arc<dyn FileStore>, String)> {
+        Ok(match &self.spill {
+            Some(folder) => (Arc::new(LocalStore::open_existing(folder.path())?), paths::import_spill(table_id)),
+            None => (Arc::clone(self.store.files().store()), paths::import_spill_in_store(table_id)),
+        })
     }
 
     pub fn account(&self) -> &AccountName {
@@ -159,5 +193,20 @@ impl Engine {
         let mut session = self.session(OWN_USER, "", Settings::new([])?)?;
         session.allow_files(FileAccess::Anywhere);
         Ok(session)
+    }
+}
+
+/// A folder to spill to. None if the default one cannot be had: a full disk is opened, and whoever never spills needs none.
+fn spill_folder(given: Option<&Path>, default: Option<SpillDefault>) -> Result<Option<SpillFolder>> {
+    if let Some(folder) = given {
+        return Ok(Some(SpillFolder::create(folder)?));
+    }
+    match default {
+        None => Ok(None),
+        Some(SpillDefault::System) => Ok(SpillFolder::create(&std::env::temp_dir()).ok()),
+        Some(SpillDefault::DataFolder(folder)) => match SpillFolder::create(&folder) {
+            Err(files::Error::NoSpace { .. }) => Ok(None),
+            made => Ok(made.map(Some)?),
+        },
     }
 }

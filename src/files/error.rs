@@ -23,6 +23,12 @@ pub enum Error {
     )]
     Owned { path: String, owner: String },
 
+    /// The folder, its lock or a file being written is no longer what this process has opened.
+    #[error(
+        "cannot {operation} {path}: {change} while this process had the data folder open; put it back, or open the folder again"
+    )]
+    Replaced { path: String, operation: Operation, change: String },
+
     #[error("cannot {operation} {path}: no space is left on the device or within the quota")]
     NoSpace { path: String, operation: Operation, source: io::Error },
 
@@ -80,6 +86,7 @@ impl Error {
             Error::NotFound { path, .. }
             | Error::AlreadyExists { path, .. }
             | Error::Owned { path, .. }
+            | Error::Replaced { path, .. }
             | Error::NoSpace { path, .. }
             | Error::ReadOnly { path, .. }
             | Error::ShortRead { path, .. }
@@ -107,6 +114,7 @@ pub enum Operation {
     Remove,
     SyncFolder,
     Lock,
+    CreateSpillFolder,
 }
 
 impl Operation {
@@ -121,7 +129,8 @@ impl Operation {
             | Operation::Rename
             | Operation::Remove
             | Operation::SyncFolder
-            | Operation::Lock => true,
+            | Operation::Lock
+            | Operation::CreateSpillFolder => true,
         }
     }
 }
@@ -142,6 +151,7 @@ impl fmt::Display for Operation {
             Operation::Remove => "remove",
             Operation::SyncFolder => "sync the folder",
             Operation::Lock => "take ownership of",
+            Operation::CreateSpillFolder => "make a folder for spilled data at",
         })
     }
 }

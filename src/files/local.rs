@@ -1,35 +1,40 @@
 //! A data folder on a local file system.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
 use super::error::{Error, Operation, Result};
+use super::lock::{FolderLock, Identity, replaced};
 use super::memory::no_range;
 use super::paths;
+use super::private::{self, FILE_MODE};
 use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 
 /// A folder on a local file system.
 ///
 /// Reads are positioned reads on the calling thread: their futures are ready at once. Folders that have to be made above
 /// a new file are durable before the file is created, so [`FileStore::sync_folder`] of the file's own folder is enough.
+/// What it makes is for the owner alone. Once it is locked, nothing is changed in another folder that has come to its place.
 #[derive(Debug)]
 pub struct LocalStore {
     root: PathBuf,
+    /// Of whoever has locked it through this store.
+    lock: Mutex<Weak<FolderLock>>,
 }
 
 impl LocalStore {
     /// Opens the folder, creating it (durably, with the folders above it) if it is missing.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
-        create_folders(&root).map_err(|error| {
+        create_folders(&root, &root).map_err(|error| {
             let error = match error.kind() {
                 io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => io::Error::new(
                     io::ErrorKind::NotADirectory,
@@ -50,7 +55,17 @@ impl LocalStore {
         if !fs::metadata(&root).map_err(failed)?.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
         }
-        Ok(Self { root })
+        Ok(Self { root, lock: Mutex::default() })
+    }
+
+    /// The lock, while it is held.
+    fn held(&self) -> Option<Arc<FolderLock>> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
+    /// An error if the folder was locked and has been taken away since. `path` is what is to be changed.
+    fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
+        self.held().map_or(Ok(()), |lock| lock.confirm(path, operation))
     }
 
     fn file(&self, path: &str, operation: Operation) -> Result<PathBuf> {
@@ -66,6 +81,10 @@ impl LocalStore {
     fn open_now(&self, path: &str) -> Result<Arc<dyn ReadFile>> {
         let full = self.file(path, Operation::Open)?;
         let failed = |error| Error::from_io(text(&full), Operation::Open, error);
+        if let Some(lock) = self.held() {
+            // Another folder in this place may have a file of this name.
+            lock.confirm_folder(&full, Operation::Open)?;
+        }
         let file = File::open(&full).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
@@ -115,15 +134,17 @@ impl FileStore for LocalStore {
     fn create(&self, path: &str) -> Result<Box<dyn WriteFile>> {
         let full = self.file(path, Operation::Create)?;
         let failed = |error| Error::from_io(text(&full), Operation::Create, error);
+        self.confirm(&full, Operation::Create)?;
         if let Some(folder) = full.parent() {
-            create_folders(folder).map_err(failed)?;
+            create_folders(folder, &self.root).map_err(failed)?;
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(&full).map_err(failed)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&full).map_err(failed)?;
         Ok(Box::new(LocalWrite { file, path: text(&full) }))
     }
 
     fn open_for_write(&self, path: &str) -> Result<Box<dyn WriteFile>> {
         let full = self.file(path, Operation::OpenForWrite)?;
+        self.confirm(&full, Operation::OpenForWrite)?;
         let file = OpenOptions::new().write(true).open(&full);
         let file = file.map_err(|error| Error::from_io(text(&full), Operation::OpenForWrite, error))?;
         Ok(Box::new(LocalWrite { file, path: text(&full) }))
@@ -131,6 +152,7 @@ impl FileStore for LocalStore {
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let (full_from, full_to) = (self.file(from, Operation::Rename)?, self.file(to, Operation::Rename)?);
+        self.confirm(&full_to, Operation::Rename)?;
         fs::rename(&full_from, &full_to).map_err(|error| {
             let path = format!("{} to {}", full_from.display(), full_to.display());
             Error::from_io(path, Operation::Rename, error)
@@ -139,30 +161,26 @@ impl FileStore for LocalStore {
 
     fn remove(&self, path: &str) -> Result<()> {
         let full = self.file(path, Operation::Remove)?;
+        self.confirm(&full, Operation::Remove)?;
         fs::remove_file(&full).map_err(|error| Error::from_io(text(&full), Operation::Remove, error))
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let full = self.folder(folder, Operation::SyncFolder)?;
+        self.confirm(&full, Operation::SyncFolder)?;
         sync_folder(&full).map_err(|error| Error::from_io(text(&full), Operation::SyncFolder, error))
     }
 
     fn lock(&self) -> Result<Box<dyn OwnerLock>> {
-        let full = self.root.join(paths::LOCK);
-        let failed = |error| Error::from_io(text(&full), Operation::Lock, error);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&full).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Owned { path: self.location(), owner: owner(&mut file) });
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
-        // For the message of the next one only; the lock itself is the kernel's and ends with the process.
-        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
-        file.write_all(std::process::id().to_string().as_bytes()).map_err(failed)?;
-        Ok(Box::new(LocalLock { _file: file }))
+        let lock = Arc::new(FolderLock::take(&self.root)?);
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&lock);
+        // Where that is refused, the folder works as it is.
+        let _ = private::make_data_folder_private(&self.root);
+        Ok(Box::new(LocalLock { _held: lock }))
+    }
+
+    fn confirm_owned(&self) -> Result<()> {
+        self.confirm(&self.root, Operation::Write)
     }
 
     fn location(&self) -> String {
@@ -233,34 +251,37 @@ impl WriteFile for LocalWrite {
         // The length and the allocation are synced with the data; only times of access and change may not be.
         self.file.sync_data().map_err(|error| Error::from_io(self.path.clone(), Operation::Sync, error))
     }
+
+    fn confirm_name(&self) -> Result<()> {
+        let path = Path::new(&self.path);
+        let held = Identity::held(&self.file);
+        match (held, Identity::at(path)) {
+            (Err(error), _) => Err(Error::from_io(self.path.clone(), Operation::Write, error)),
+            (Ok(held), Ok(found)) if held == found => Ok(()),
+            (Ok(_), found) => {
+                let change = "it was moved, removed or replaced".to_owned();
+                Err(replaced(path, Operation::Write, change, found))
+            }
+        }
+    }
 }
 
-/// Dropping the file releases the lock.
 #[derive(Debug)]
 struct LocalLock {
-    _file: File,
+    _held: Arc<FolderLock>,
 }
 
 impl OwnerLock for LocalLock {}
 
-/// Who holds the lock, as far as the file says; it may not have been written yet.
-fn owner(file: &mut File) -> String {
-    let mut content = String::new();
-    match file.read_to_string(&mut content).ok().and_then(|_| content.trim().parse::<u32>().ok()) {
-        Some(process) if process == std::process::id() => "this process already".to_owned(),
-        Some(process) => format!("another process (process id {process})"),
-        None => "another process".to_owned(),
-    }
-}
-
-/// Creates a folder and those above it, each durable in the one above.
-fn create_folders(folder: &Path) -> io::Result<()> {
+/// Creates a folder and those above it, each durable in the one above. Those from `root` on are for their owner alone.
+pub(super) fn create_folders(folder: &Path, root: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
     }
     let above = folder.parent().unwrap_or(Path::new(""));
-    create_folders(above)?;
-    match fs::create_dir(folder) {
+    create_folders(above, root)?;
+    let made = if folder.starts_with(root) { private::create_folder(folder) } else { fs::create_dir(folder) };
+    match made {
         Ok(()) => sync_folder(if above.as_os_str().is_empty() { Path::new(".") } else { above }),
         // Made by someone else meanwhile; a file of that name is an error.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),

@@ -8,7 +8,8 @@
 //! checkpoint/<sequence number, 20 digits>.ckpt             everything up to that sequence number
 //! tables/<account>/<TableName>.<table id>/<file id, 12 digits>.parquet
 //! quarantine/<path>[.<n>]                                  damaged files that a repair took out of use, and copies of others
-//! tmp/<name>                                               spilled by sorts; worthless after a restart
+//! tmp/rowkey-spill-<process id>-<n>/...                     spilled by a process; worthless after a restart
+//! tmp/import-<table id>/...                                the same, of an import to a store that has no folders
 //! <any of these>.tmp                                       being written; worthless after a restart
 //! ```
 
@@ -30,6 +31,8 @@ pub const NEXT_LOG_SEGMENT: &str = "log/next";
 pub const LOCK: &str = "rowkey.lock";
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
+const SPILL_FOLDER_PREFIX: &str = "rowkey-spill-";
+const IMPORT_PREFIX: &str = "import-";
 const SEGMENT_SUFFIX: &str = ".log";
 const TORN_SUFFIX: &str = ".torn";
 const CHECKPOINT_SUFFIX: &str = ".ckpt";
@@ -105,9 +108,25 @@ pub fn quarantined(path: &str, copy: u64) -> String {
     if copy == 0 { format!("{QUARANTINE}/{path}") } else { format!("{QUARANTINE}/{path}.{copy}") }
 }
 
-/// A file in the spill folder.
-pub fn spill(name: &str) -> String {
-    format!("{SPILL}/{name}")
+/// The name of the folder that a process spills to, wherever that lies; `number` counts those of one process.
+pub fn spill_folder(process: u32, number: u32) -> String {
+    format!("{SPILL_FOLDER_PREFIX}{process}-{number}")
+}
+
+/// Whether a name is that of a folder that a process spills to.
+pub fn is_spill_folder(name: &str) -> bool {
+    let numbers = name.strip_prefix(SPILL_FOLDER_PREFIX).and_then(|numbers| numbers.split_once('-'));
+    numbers.is_some_and(|(process, number)| plain_number(process).is_some() && plain_number(number).is_some())
+}
+
+/// Where an import into a table spills to, in the folder of its process.
+pub fn import_spill(table_id: u64) -> String {
+    format!("{IMPORT_PREFIX}{table_id}")
+}
+
+/// The same where there is no such folder.
+pub fn import_spill_in_store(table_id: u64) -> String {
+    format!("{SPILL}/{}", import_spill(table_id))
 }
 
 /// The name under which a file is written before it is published under its final one.
@@ -115,9 +134,26 @@ pub fn temporary(path: &str) -> String {
     format!("{path}{TEMPORARY_SUFFIX}")
 }
 
-/// Whether the path is a temporary one or in the spill folder: nothing that a restart needs.
+/// Whether the path is one of ours that is temporary or spilled to: nothing that a restart needs. What others keep in the
+/// folder may have such a name as well.
 pub fn is_temporary(path: &str) -> bool {
-    path.ends_with(TEMPORARY_SUFFIX) || path.strip_prefix(SPILL).is_some_and(|rest| rest.starts_with('/'))
+    if let Some((SPILL, within)) = path.split_once('/') {
+        let folder = within.split('/').next().unwrap_or_default();
+        return is_spill_folder(folder)
+            || folder.strip_prefix(IMPORT_PREFIX).is_some_and(|id| plain_number(id).is_some());
+    }
+    path.strip_suffix(TEMPORARY_SUFFIX).is_some_and(|path| {
+        [LOCK, NEXT_LOG_SEGMENT].contains(&path)
+            || parse_log_segment(path).is_some()
+            || parse_torn_tail(path).is_some()
+            || parse_checkpoint(path).is_some()
+            || parse_run(path).is_some()
+    })
+}
+
+/// Whether a name directly in a data folder is one of the database's own.
+pub fn is_top_level(name: &str) -> bool {
+    [LOCK, LOG, CHECKPOINT, TABLES, QUARANTINE, SPILL].contains(&name)
 }
 
 /// The folder that holds a file: `""` for the root.
@@ -174,7 +210,13 @@ mod tests {
         assert_eq!(path, "tables/devstoreaccount1/People.3/000000000012.parquet");
         let parsed = RunPath { account: "devstoreaccount1", table: "People", table_id: 3, file_id: 12 };
         assert_eq!(parse_run(&path), Some(parsed));
-        assert!(is_temporary(&temporary(&path)) && is_temporary(&spill("sort-1")) && !is_temporary(&path));
+        let torn = torn_tail(7, 1);
+        for ours in [&path, &log_segment(7), &torn, &checkpoint(7), NEXT_LOG_SEGMENT, LOCK] {
+            assert!(is_temporary(&temporary(ours)) && !is_temporary(ours), "{ours}");
+        }
+        for spilled in [format!("{SPILL}/{}/run", spill_folder(12, 0)), format!("{}/run-1", import_spill_in_store(3))] {
+            assert!(is_temporary(&spilled), "{spilled}");
+        }
         assert_eq!((folder_of(&path), folder_of("rowkey.lock")), ("tables/devstoreaccount1/People.3", ""));
     }
 
@@ -192,6 +234,15 @@ mod tests {
         for path in ["tables/a/T.1/1.parquet", "tables/a/T/000000000001.parquet", "tables/a/b/T.1/000000000001.parquet"]
         {
             assert_eq!(parse_run(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_others_keep_is_not_temporary() {
+        for path in
+            ["notes.tmp", "log/app.log.tmp", "tables/notes.tmp", "tmp/cache/x", "tmp/rowkey-spill-mine/x", "tmp"]
+        {
+            assert!(!is_temporary(path), "{path}");
         }
     }
 

@@ -46,6 +46,11 @@ pub trait FileStore: Debug + Send + Sync + 'static {
     /// Takes the store for this process until the lock is dropped; a store that another process owns is refused.
     fn lock(&self) -> Result<Box<dyn OwnerLock>>;
 
+    /// An error if the store is locked, and what was locked is no longer where the store lies.
+    fn confirm_owned(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Where the store lies, for messages: a folder, `:memory:` or a URL.
     fn location(&self) -> String;
 }
@@ -69,6 +74,11 @@ pub trait WriteFile: Debug + Send + 'static {
 
     /// Makes content and length durable.
     fn sync(&mut self) -> Result<()>;
+
+    /// An error if the path under which it was opened leads to something else now, or to nothing.
+    fn confirm_name(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Held while a process owns a store.

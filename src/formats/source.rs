@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -236,7 +237,7 @@ fn spooled(mut stream: Box<dyn Read + Send>) -> io::Result<File> {
     let process = std::process::id();
     for number in 0..SPOOLS_MAX {
         let path = folder.join(format!("rowkey-{process}-{number}.input"));
-        let mut file = match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+        let mut file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             opened => opened?,
         };

@@ -330,6 +330,7 @@ fn files_kind(error: &files::Error) -> ErrorKind {
         files::Error::NotFound { .. }
         | files::Error::AlreadyExists { .. }
         | files::Error::Owned { .. }
+        | files::Error::Replaced { .. }
         | files::Error::ReadOnly { .. }
         | files::Error::Io { .. }
         | files::Error::Stopped { .. } => ErrorKind::Unavailable,

@@ -1,7 +1,6 @@
 //! From a statement to a running plan.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -45,6 +44,7 @@ use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
 use super::statement::{Request, Statement, parse};
 use super::statement_state::{BaseState, LentState, StatementSettings};
 use super::watching::{Signals, StatementWatch, WatchedRows, watched};
+use crate::files::SpillFolder;
 use crate::functions;
 use crate::functions::system::StatementContext;
 use crate::model::{AccountName, DateTime};
@@ -66,8 +66,8 @@ pub struct SessionOptions {
     /// Memory that sorts, joins and aggregates may use together before they spill, in bytes; by default half of what this process
     /// may have.
     pub memory_bytes: Option<u64>,
-    /// Where they spill to; by default the system's folder for temporary files.
-    pub spill_folder: Option<PathBuf>,
+    /// Where they spill to; else to a folder of their own among the system's temporary files.
+    pub spill: Option<Arc<SpillFolder>>,
     /// Threads of one query; by default the machine's.
     pub target_partitions: Option<usize>,
     pub scan: ScanOptions,
@@ -76,9 +76,10 @@ pub struct SessionOptions {
 /// Plans and runs queries of all sessions of one account.
 #[derive(Clone)]
 pub struct Planner {
+    /// First, so that what is spilled goes while the folder is still owned.
+    options: SessionOptions,
     store: Arc<Store>,
     account: AccountName,
-    options: SessionOptions,
     /// Functions, rules and settings; the tables come with every statement.
     state: Arc<BaseState>,
     plans: Arc<PlanCache>,
@@ -92,14 +93,19 @@ impl Planner {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let pool = FairSpillPool::new(memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT) as usize);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
-        let spill = match &options.spill_folder {
-            Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
+        let spill = match &options.spill {
+            Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
             None => DiskManagerMode::OsTmpDirectory,
         };
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
             .build_arc()?;
+        if let Some(folder) = &options.spill {
+            for made in runtime.disk_manager.temp_dir_paths() {
+                folder.make_private(&made)?;
+            }
+        }
         let mut config = SessionConfig::new()
             .with_default_catalog_and_schema(account.as_str(), PUBLIC)
             .with_create_default_catalog_and_schema(false)

@@ -240,6 +240,79 @@ fn signals_leave_nothing_behind() {
 }
 
 #[test]
+fn what_killed_exports_have_left_is_removed_by_the_next_one_beside_it() {
+    let scratch = Scratch::new("killed").expect("a folder");
+    let out = scratch.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    let foreign = [".rowkey-notes.tmp", ".rowkey-1-2.old"];
+    for name in foreign {
+        fs::write(out.join(name), "foreign").expect("a file");
+    }
+    let listed = || {
+        let names = fs::read_dir(&out).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        let names =
+            names.map(|name| name.into_string().expect("text")).filter(|name| !foreign.contains(&name.as_str()));
+        names.collect::<Vec<_>>()
+    };
+    let query = |last: u64| {
+        let number = format!("generate_series(1, {last}) as g(n)");
+        format!("select 'p' as \"PartitionKey\", n::text as \"RowKey\" from {number}")
+    };
+    let endless = |name: &str, more: &[&str]| {
+        let before = listed();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
+        command.args(["export", "--data", ":memory:", "--query", &query(4_000_000_000), "-o"]).arg(out.join(name));
+        let mut export = command.args(more).stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while listed().iter().all(|name| before.contains(name)) {
+            let is_running = Instant::now() < deadline && export.try_wait().expect("a state").is_none();
+            assert!(is_running, "{name} was never begun");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        export
+    };
+    for (name, more) in [("a.ndjson", &[][..]), ("b", &["--format", "json", "--pages"])] {
+        let mut killed = endless(name, more);
+        killed.kill().and_then(|()| killed.wait()).expect("a kill");
+        let left = listed();
+        assert!(left.len() == 1 && left[0].starts_with(".rowkey-") && left[0].ends_with(".tmp"), "{left:?}");
+        let mut living = endless("living.ndjson", &[]);
+        let living_has = listed();
+        assert!(living_has.len() == 1 && living_has != left, "{living_has:?}, of which {left:?} was left");
+        let path = out.join("whole.ndjson");
+        let path = path.to_str().expect("text");
+        well(&["export", "--data", ":memory:", "--overwrite", "--query", &query(2), "-o", path]);
+        let mut beside = listed();
+        beside.retain(|name| name != "whole.ndjson");
+        assert_eq!(beside, living_has, "a living one loses nothing");
+        living.kill().and_then(|()| living.wait()).expect("a kill");
+        well(&["export", "--data", ":memory:", "--overwrite", "--query", &query(2), "-o", path]);
+        assert_eq!(listed(), ["whole.ndjson"]);
+        fs::remove_file(path).expect("a removal");
+    }
+    for name in foreign {
+        assert_eq!(fs::read_to_string(out.join(name)).expect("a file"), "foreign");
+    }
+}
+
+#[test]
+fn exports_have_the_permissions_that_the_user_gives_to_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("umask").expect("a folder");
+    let data = filled(scratch.path());
+    for (mask, wanted) in [("022", 0o644), ("027", 0o640)] {
+        let path = scratch.path().join(format!("{mask}.csv"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("umask {mask} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_rowkey")]);
+        shell.args(["export", "--data", &data, "--table", "people", "-o"]).arg(&path);
+        assert!(shell.stdin(Stdio::null()).status().expect("runs").success());
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, wanted, "umask {mask}");
+        let mode = fs::metadata(&data).expect("a folder").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "the data folder");
+    }
+}
+
+#[test]
 fn properties_without_columns_are_not_exported_as_bytes() {
     let scratch = Scratch::new("wide").expect("a folder");
     let path = |name: &str| scratch.path().join(name).to_str().expect("text").to_owned();

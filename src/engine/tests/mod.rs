@@ -15,6 +15,7 @@ mod parameters;
 mod plan_cache;
 mod scans;
 mod settings;
+mod spilling;
 mod transactions;
 mod writes;
 

@@ -5,9 +5,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::WriteError;
+use crate::files;
 
 /// Names tried for a temporary file before the folder is taken to be the trouble.
 const ATTEMPTS_MAX: u32 = 100;
+
+const PREFIX: &str = ".rowkey-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+/// Of an earlier export on its way out, which is the only one until the new one has its name.
+const SET_ASIDE_SUFFIX: &str = ".old";
 
 /// A file being written under a temporary name, in the folder of its final one. Dropped unfinished, it is removed.
 #[derive(Debug)]
@@ -88,14 +94,42 @@ fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), WriteError> {
     }
 }
 
-/// Makes something under a name beside `path` that nothing has yet.
-pub(super) fn temporary<T>(
+/// Makes something under a name beside `path` that nothing has yet, which is temporary as long as it is open. What exports that were
+/// killed have left there is removed.
+pub(super) fn temporary(
     path: &Path,
+    mut make: impl FnMut(&Path) -> io::Result<File>,
+) -> Result<(File, PathBuf), WriteError> {
+    files::remove_abandoned(folder_of(path), is_temporary);
+    beside(path, TEMPORARY_SUFFIX, |name| {
+        let made = make(name)?;
+        match files::hold_temporary(name, &made) {
+            true => Ok(made),
+            // It looked like one left behind: the next name.
+            false => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+        }
+    })
+}
+
+/// Makes something under a name beside `path` that nothing has yet, and that no other export removes.
+pub(super) fn set_aside(path: &Path, make: impl FnMut(&Path) -> io::Result<()>) -> Result<PathBuf, WriteError> {
+    Ok(beside(path, SET_ASIDE_SUFFIX, make)?.1)
+}
+
+fn is_temporary(name: &str) -> bool {
+    let numbers = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(one, two)| is_number(one) && is_number(two))
+}
+
+fn beside<T>(
+    path: &Path,
+    suffix: &str,
     mut make: impl FnMut(&Path) -> io::Result<T>,
 ) -> Result<(T, PathBuf), WriteError> {
     let folder = folder_of(path);
     for attempt in 0..ATTEMPTS_MAX {
-        let name = folder.join(format!(".rowkey-{}-{attempt}.tmp", std::process::id()));
+        let name = folder.join(format!("{PREFIX}{}-{attempt}{suffix}", std::process::id()));
         match make(&name) {
             Ok(made) => return Ok((made, name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,12 +1,12 @@
 //! A folder of files that appears under its name when all of them are whole.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::WriteError;
-use super::file::{folder_of, sync_folder, temporary};
+use super::file::{folder_of, set_aside, sync_folder, temporary};
 use super::sink::{Compression, Sink, Written};
 
 /// A folder being filled under a temporary name beside its final one. Dropped unfinished, it is removed with what is in it.
@@ -15,6 +15,8 @@ pub(in crate::formats) struct PartFolder {
     /// Where it is now; none once it is published.
     temporary: Option<PathBuf>,
     path: PathBuf,
+    /// Open, so that nobody takes it for abandoned.
+    _held: File,
     /// Folders in it, whose names have to be made durable.
     folders: Vec<PathBuf>,
     written: Arc<Written>,
@@ -40,9 +42,9 @@ impl PartFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(WriteError::file(path, "look at", error)),
         }
-        let ((), temporary) = temporary(path, |path| fs::create_dir(path))?;
-        let folders = vec![temporary.clone()];
-        Ok(Self { temporary: Some(temporary), path: path.to_owned(), folders, written: Arc::clone(written) })
+        let (held, temporary) = temporary(path, |path| fs::create_dir(path).and_then(|()| File::open(path)))?;
+        let (folders, path) = (vec![temporary.clone()], path.to_owned());
+        Ok(Self { temporary: Some(temporary), path, _held: held, folders, written: Arc::clone(written) })
     }
 
     /// Starts a file in the folder, in a folder of it that is made if need be.
@@ -77,7 +79,7 @@ impl PartFolder {
         match fs::rename(temporary_folder, &self.path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                let (_, old) = temporary(&self.path, |old| {
+                let old = set_aside(&self.path, |old| {
                     // A rename onto an empty folder would take its name without a word.
                     fs::create_dir(old).and_then(|()| fs::rename(&self.path, old))
                 })?;

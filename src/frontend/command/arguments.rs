@@ -284,9 +284,18 @@ pub(super) struct DataArguments {
     /// The data folder, or :memory: to keep nothing [env: ROWKEY_DATA] [default: ./rowkey-data]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
+
+    /// The folder for what does not fit into memory; others may use it as well [default: in the data folder]
+    #[arg(long, value_name = "DIR")]
+    spill_dir: Option<PathBuf>,
 }
 
 impl DataArguments {
+    /// The options with what was asked for.
+    pub(super) fn applied_to(&self, options: Options) -> Options {
+        Options { spill_folder: self.spill_dir.clone().or(options.spill_folder), ..options }
+    }
+
     /// The location to open: as given, else from the environment, else the default.
     pub(super) fn location(&self) -> Result<String, Failure> {
         self.location_within(env::var_os(DATA_VARIABLE))

@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     }
     let mut repaired = false;
     // Whoever checks a folder wants to find it as it was.
-    let options = Options { keep_unnamed_files: true, ..super::options()? };
+    let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(super::options()?) };
     let database = match super::open_as(&location, options.clone()).await {
         // A log that is gone cannot be cut, and the error says what to do instead.
         Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local && error.hint().is_none() => {

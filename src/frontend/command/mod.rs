@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 pub use arguments::Arguments;
 
-use arguments::{Command, EngineArguments};
+use arguments::{Command, DataArguments, EngineArguments};
 use failure::{Failure, Outcome};
 
 use crate::frontend::embedded::{Database, Options};
@@ -59,12 +59,12 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
 }
 
 /// Opens the database, with a way out when another process owns the folder.
-async fn open(location: &str) -> Result<Database, Failure> {
-    open_as(location, options()?).await
+async fn open(location: &str, data: &DataArguments) -> Result<Database, Failure> {
+    open_as(location, data.applied_to(options()?)).await
 }
 
-async fn open_with(location: &str, arguments: &EngineArguments) -> Result<Database, Failure> {
-    open_as(location, arguments.applied_to(options()?)).await
+async fn open_with(location: &str, data: &DataArguments, engine: &EngineArguments) -> Result<Database, Failure> {
+    open_as(location, engine.applied_to(data.applied_to(options()?))).await
 }
 
 fn options() -> Result<Options, Failure> {

@@ -47,7 +47,7 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
         return Err(Failure::usage(message, "make it first"));
     }
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
-    let database = super::open_with(&location, &arguments.engine).await?;
+    let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
         super::sql::fill_sample(&database).await?;
     }

@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     if !arguments.sample {
         super::expect_folder(&location)?;
     }
-    let database = super::open_with(&location, &arguments.engine).await?;
+    let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
         fill_sample(&database).await?;
     }

@@ -406,8 +406,13 @@ fn commit(
             count = writer.fitting(group.iter().map(|entry| entry.payload.len()));
         }
         let first_sequence = writer.next();
-        let records = group.iter().take(count).map(|entry| (entry.kind, entry.payload.as_ref()));
         let synced = durability == Durability::Sync || group.iter().take(count).any(|entry| entry.synced);
+        // Beside a sync it costs nothing; the others are looked after at the next segment.
+        if synced && let Err(error) = writer.confirm_owned() {
+            queue.stall(group, error);
+            return Ok(());
+        }
+        let records = group.iter().take(count).map(|entry| (entry.kind, entry.payload.as_ref()));
         if let Err(error) = writer.write(records, synced) {
             return Err(refuse(queue, group, count, &error));
         }

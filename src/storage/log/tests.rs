@@ -294,6 +294,64 @@ fn a_local_folder_keeps_the_log() {
     assert_eq!(payloads, (8..20).map(payload).collect::<Vec<_>>());
 }
 
+/// Appends until one is refused: without a sync for each, it is noticed at the next segment that something was taken away.
+fn refusal(log: &Log) -> String {
+    let refused = (0..20).find_map(|_| log.append(KIND, payload(39)).wait().err()).expect("a refusal");
+    assert!(matches!(refused, Error::NoSegment { .. }), "{refused}");
+    log.go_on();
+    assert!(matches!(log.append(KIND, payload(39)).wait(), Err(Error::NoSegment { .. })));
+    log.go_on();
+    refused.to_string()
+}
+
+#[test]
+fn a_log_whose_folder_was_taken_away_goes_on_when_it_is_back() {
+    let folder = std::env::temp_dir().join(format!("rowkey-log-taken-{}", std::process::id()));
+    let away = folder.with_extension("away");
+    let store = Arc::new(LocalStore::open(&folder).unwrap());
+    let owner = store.lock().unwrap();
+    for durability in [Durability::Os, Durability::Sync] {
+        let mut apply = |_| Ok(());
+        let opening = Log::open_with(store.clone(), SEGMENTS, durability, Arc::default(), 0, &mut apply);
+        let (log, _) = block_on(opening).unwrap();
+        log.append(KIND, "before").wait().unwrap();
+        for taken in [folder.clone(), folder.join(paths::LOCK)] {
+            std::fs::rename(&taken, &away).unwrap();
+            let told = refusal(&log);
+            assert!(told.contains(&folder.display().to_string()), "{told}");
+            std::fs::rename(&away, &taken).unwrap();
+            log.append(KIND, "after").wait().unwrap();
+        }
+        log.close().unwrap();
+    }
+    let opened = open(store, 0).unwrap();
+    let kept: Vec<Bytes> = opened.payloads().into_iter().filter(|payload| payload.len() < 8).collect();
+    drop((opened, owner));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(kept, ["before", "after", "after", "before", "after", "after"].map(Bytes::from));
+}
+
+#[test]
+fn a_log_whose_segment_was_replaced_begins_no_further_one() {
+    let folder = std::env::temp_dir().join(format!("rowkey-log-segment-{}", std::process::id()));
+    let log = open(Arc::new(LocalStore::open(&folder).unwrap()), 0).unwrap().log;
+    log.append(KIND, "first").wait().unwrap();
+    let segment = folder.join(paths::log_segment(1));
+    let away = segment.with_extension("away");
+    std::fs::rename(&segment, &away).unwrap();
+    std::fs::copy(&away, &segment).unwrap();
+    let told = refusal(&log);
+    assert!(told.contains("00000000000000000001.log: it was moved, removed or replaced"), "{told}");
+    std::fs::rename(&away, &segment).unwrap();
+    let last = log.append(KIND, "last").wait().unwrap();
+    drop(log);
+    let opened = open(Arc::new(LocalStore::open(&folder).unwrap()), 0).unwrap();
+    let read = opened.records.last().map(|record| (record.sequence, record.payload.clone()));
+    drop(opened);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(read, Some((last, Bytes::from("last"))));
+}
+
 #[test]
 fn a_panic_of_a_caller_poisons_the_log() {
     let log = open(Arc::new(MemoryStore::new()), 0).unwrap().log;

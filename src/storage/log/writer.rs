@@ -119,6 +119,11 @@ impl Writer {
         self.synced
     }
 
+    /// An error if the folder has been taken away: whatever is written would be where nobody looks for it.
+    pub(super) fn confirm_owned(&self) -> Result<()> {
+        self.store.confirm_owned()
+    }
+
     /// Makes all that is written durable.
     pub(super) fn sync(&mut self) -> Result<()> {
         if self.synced + 1 < self.next {
@@ -147,6 +152,11 @@ impl Writer {
     /// After an error it can be tried again.
     pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
         self.rolls = true;
+        // One that holds nothing may have been replaced by an attempt that failed.
+        if self.offset > HEADER_BYTES as u64 {
+            self.file.confirm_name()?;
+        }
+        self.confirm_owned()?;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
         let made = self.ahead.take_if(|ahead| ahead.is_over()).and_then(Ahead::take);
         let blank = match made.filter(|blank| blank.bytes() >= needed) {

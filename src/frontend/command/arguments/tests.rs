@@ -9,7 +9,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 fn data(data: Option<&str>) -> DataArguments {
-    DataArguments { data: data.map(str::to_owned) }
+    DataArguments { data: data.map(str::to_owned), spill_dir: None }
 }
 
 #[test]
@@ -59,6 +59,28 @@ fn an_import() {
         refusal(&["import", "--table", "Devices", "--format", "xml", "x"])
             .contains("json, parquet, csv, azurite, az, python")
     );
+}
+
+#[test]
+fn every_command_that_opens_a_database_takes_a_folder_to_spill_to() {
+    for command in [
+        &["serve", "--spill-dir", "s"][..],
+        &["sql", "--spill-dir", "s", "SELECT 1"],
+        &["import", "--spill-dir", "s", "x.json"],
+        &["export", "--spill-dir", "s", "--table", "Devices", "-o", "x.csv"],
+        &["check", "--spill-dir", "s"],
+    ] {
+        let data = match parse(command) {
+            Command::Serve(arguments) => arguments.data,
+            Command::Sql(arguments) => arguments.data,
+            Command::Import(arguments) => arguments.data,
+            Command::Export(arguments) => arguments.data,
+            Command::Check(arguments) => arguments.data,
+        };
+        let options = data.applied_to(Options::new().unwrap());
+        assert_eq!(options.spill_folder, Some(PathBuf::from("s")), "{command:?}");
+    }
+    assert_eq!(data(None).applied_to(Options::new().unwrap()).spill_folder, None);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
     let options = options(&arguments)?;
     let selection = selection(&arguments)?;
     super::expect_folder(&location)?;
-    let database = super::open(&location).await?;
+    let database = super::open(&location, &arguments.data).await?;
     let is_stream = arguments.output == Path::new("-");
     let destination = match is_stream {
         true => Destination::Stream("standard output".into(), Box::new(io::stdout())),

@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     // A folder that is not there would be made, and there is nothing in it to compare with.
     let is_missing = arguments.dry_run && super::expect_folder(&location).is_err();
     let location = if is_missing { DATA_MEMORY } else { &location };
-    let database = super::open(location).await?;
+    let database = super::open(location, &arguments.data).await?;
     let on_reject = arguments.on_error.on_reject();
     let options = ImportOptions {
         format: arguments.format,

@@ -1,0 +1,174 @@
+//! The ownership of a local data folder: a lock on the folder itself, and one on a file in it.
+//!
+//! The folder's own lock stays with it whatever becomes of the names in it, and wherever it is moved. The lock file keeps
+//! programs out that know of no other lock. Names can be taken away from what is locked, so both are compared with what
+//! is held before anything is changed.
+
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::{Error, Operation, Result};
+use super::paths;
+use super::private::FILE_MODE;
+
+/// What a lock file of ours holds at most: a process id, and white space.
+const OWN_BYTES_MAX: usize = 32;
+/// What systems answer where a folder that is open for reading cannot be locked, as over NFS.
+const EBADF: i32 = 9;
+
+/// Which file or folder something is, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    /// Of what the path names, which may be a link.
+    pub(super) fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self::of(&fs::symlink_metadata(path)?))
+    }
+
+    pub(super) fn held(file: &File) -> io::Result<Self> {
+        Ok(Self::of(&file.metadata()?))
+    }
+}
+
+/// A data folder that this process owns. Dropping it gives both locks back.
+#[derive(Debug)]
+pub(super) struct FolderLock {
+    root: PathBuf,
+    folder: Identity,
+    file: Identity,
+    _locks: [File; 2],
+}
+
+impl FolderLock {
+    pub(super) fn take(root: &Path) -> Result<Self> {
+        let failed = |error| Error::from_io(root.display().to_string(), Operation::Lock, error);
+        let owned = |path: &Path| Error::Owned { path: root.display().to_string(), owner: owner(path) };
+        let path = root.join(paths::LOCK);
+        let folder = File::open(root).map_err(failed)?;
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(owned(&path)),
+            // Then there is only the lock file.
+            Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let file_failed = |error| Error::from_io(path.display().to_string(), Operation::Lock, error);
+        let mut file = open_plain(&path).map_err(file_failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(owned(&path)),
+            Err(TryLockError::Error(error)) => return Err(file_failed(error)),
+        }
+        let (folder_identity, file_identity) =
+            (Identity::held(&folder).map_err(failed)?, Identity::held(&file).map_err(file_failed)?);
+        name_owner(&mut file).map_err(file_failed)?;
+        let root = root.to_owned();
+        let lock = Self { root, folder: folder_identity, file: file_identity, _locks: [folder, file] };
+        // Either may have been replaced after it was opened and before it was locked.
+        lock.confirm(&lock.root, Operation::Lock)?;
+        Ok(lock)
+    }
+
+    /// An error if the folder, or the lock file in it, is not what is held. `path` is what was to be changed.
+    pub(super) fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
+        self.confirm_folder(path, operation)?;
+        let file = self.root.join(paths::LOCK);
+        match Identity::at(&file) {
+            Ok(identity) if identity == self.file => Ok(()),
+            found => Err(replaced(path, operation, format!("{} was removed or replaced", file.display()), found)),
+        }
+    }
+
+    /// The same for the folder alone.
+    pub(super) fn confirm_folder(&self, path: &Path, operation: Operation) -> Result<()> {
+        // The way to the folder may lead over links.
+        match fs::metadata(&self.root).map(|metadata| Identity::of(&metadata)) {
+            Ok(identity) if identity == self.folder => Ok(()),
+            found => {
+                let change = format!("the data folder {} was moved, removed or replaced", self.root.display());
+                Err(replaced(path, operation, change, found))
+            }
+        }
+    }
+}
+
+/// The error where a name leads to something else than what is held, or to nothing. What cannot be looked at is told as that.
+pub(super) fn replaced(path: &Path, operation: Operation, change: String, found: io::Result<Identity>) -> Error {
+    let path = path.display().to_string();
+    match found {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Error::from_io(path, operation, error)
+        }
+        _ => Error::Replaced { path, operation, change },
+    }
+}
+
+/// Opens the lock file, made if there is none; a link is never followed, and nothing in the file is changed.
+fn open_plain(path: &Path) -> io::Result<File> {
+    match OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() {
+        let kind = match found.file_type() {
+            kind if kind.is_symlink() => "a link",
+            kind if kind.is_dir() => "a folder",
+            _ => "no plain file",
+        };
+        return Err(io::Error::other(format!("it is {kind}, and a lock is a plain file; move it away")));
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    match Identity::held(&file)? == Identity::of(&found) {
+        true => Ok(file),
+        false => Err(io::Error::other("it was replaced while it was opened")),
+    }
+}
+
+/// Writes who owns the folder, for messages alone: the locks themselves are the kernel's and end with the process. What Rowkey
+/// has not written is left as it is, and locks as well.
+fn name_owner(file: &mut File) -> io::Result<()> {
+    let is_named_once = file.metadata()?.nlink() == 1;
+    if !is_named_once || own_content(file)?.is_none() {
+        return Ok(());
+    }
+    let mut file = &*file;
+    io::Seek::rewind(&mut file)?;
+    file.set_len(0)?;
+    file.write_all(std::process::id().to_string().as_bytes())
+}
+
+/// The content of a lock file if it may be ours: digits, or the zeros that a crash of the machine may have made of them.
+fn own_content(file: &File) -> io::Result<Option<String>> {
+    let mut content = Vec::new();
+    file.take(OWN_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;
+    let is_own = content.len() <= OWN_BYTES_MAX
+        && content.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace() || *byte == 0);
+    Ok(is_own.then(|| String::from_utf8_lossy(&content).into_owned()))
+}
+
+/// Who holds the locks, as far as the file says; it may not have been written yet.
+fn owner(path: &Path) -> String {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let content = if is_file { File::open(path).and_then(|file| own_content(&file)).ok().flatten() } else { None };
+    match content.and_then(|content| content.trim().parse::<u32>().ok()) {
+        Some(process) if process == std::process::id() => "this process already".to_owned(),
+        Some(process) => format!("another process (process id {process})"),
+        None => "another process".to_owned(),
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory)
+        || error.raw_os_error() == Some(EBADF)
+}
