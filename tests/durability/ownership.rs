@@ -105,6 +105,7 @@ async fn a_folder_that_was_moved_away_is_owned_where_it_is_and_its_successor_is_
 fn a_lock_file_that_leads_elsewhere_is_refused_by_every_command_and_nothing_is_written_over() {
     let scratch = Scratch::new("lock-link").expect("a folder");
     let (folder, precious) = (scratch.path().join("data"), scratch.path().join("precious"));
+    fs::create_dir(&folder).expect("a folder");
     assert_eq!(write_elsewhere(&folder, "1").0, Some(0));
     fs::write(&precious, "precious").expect("a write");
     let lock = folder.join("rowkey.lock");

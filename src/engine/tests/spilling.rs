@@ -37,7 +37,7 @@ impl Drop for Folder {
 
 fn open(data: &Path, spill_folder: Option<PathBuf>, memory_bytes: Option<u64>) -> Engine {
     let options =
-        Options { spill_folder, memory_bytes, target_partitions: Some(2), ..Options::new().expect("options") };
+        Options { spill_folder, memory_bytes, target_partitions: Some(1), ..Options::new().expect("options") };
     block_on(Engine::open(data.to_str().expect("a path"), options)).expect("opens")
 }
 
