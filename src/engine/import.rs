@@ -141,6 +141,9 @@ impl Engine {
         is_last: bool,
     ) -> Result<ImportReport> {
         let name = TableName::parse(table)?;
+        if let Some(rejects) = &options.rejects {
+            self.store.expect_outside(rejects.path())?;
+        }
         let _job = self.store.wait_for_job(self.account.as_str(), name.as_str(), Work::Import)?;
         // What is imported is merged with what was written before; what is written from now on stays on top.
         if let Some(table) = self.store.snapshot().catalog.table(&self.account, &name) {

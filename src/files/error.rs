@@ -115,12 +115,13 @@ pub enum Operation {
     SyncFolder,
     Lock,
     CreateSpillFolder,
+    Resolve,
 }
 
 impl Operation {
     fn writes(self) -> bool {
         match self {
-            Operation::OpenStore | Operation::Open | Operation::List | Operation::Read => false,
+            Operation::OpenStore | Operation::Open | Operation::List | Operation::Read | Operation::Resolve => false,
             Operation::Create
             | Operation::OpenForWrite
             | Operation::Write
@@ -152,6 +153,7 @@ impl fmt::Display for Operation {
             Operation::SyncFolder => "sync the folder",
             Operation::Lock => "take ownership of",
             Operation::CreateSpillFolder => "make a folder for spilled data at",
+            Operation::Resolve => "follow",
         })
     }
 }

@@ -186,6 +186,10 @@ impl FileStore for LocalStore {
     fn location(&self) -> String {
         text(&self.root)
     }
+
+    fn local_root(&self) -> Option<&Path> {
+        Some(&self.root)
+    }
 }
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -37,6 +38,8 @@ pub struct RemoteStore {
     store: Arc<dyn ObjectStore>,
     root: Path,
     location: String,
+    /// Of a `file://` URL.
+    folder: Option<PathBuf>,
 }
 
 impl RemoteStore {
@@ -77,12 +80,13 @@ impl RemoteStore {
                 Err(error) => return Err(failed(&error)),
             }
         };
-        Ok(Self { store: Arc::from(store), root, location })
+        let folder = (scheme == "file").then(|| PathBuf::from("/").join(root.to_string()));
+        Ok(Self { store: Arc::from(store), root, location, folder })
     }
 
     /// The files below `root` of a store that is open already; `location` is for messages.
     pub fn new(store: Arc<dyn ObjectStore>, root: Path, location: impl Into<String>) -> Self {
-        Self { store, root, location: location.into() }
+        Self { store, root, location: location.into(), folder: None }
     }
 
     fn named(&self, path: &str) -> String {
@@ -172,6 +176,10 @@ impl FileStore for RemoteStore {
 
     fn location(&self) -> String {
         self.location.clone()
+    }
+
+    fn local_root(&self) -> Option<&std::path::Path> {
+        self.folder.as_deref()
     }
 }
 
@@ -445,6 +453,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("log")).unwrap();
         std::fs::write(folder.join("log/1.log"), "0123456789").unwrap();
         let store = RemoteStore::open_with(&format!("file://{}", folder.display()), []).unwrap();
+        assert_eq!(store.local_root(), Some(folder.as_path()));
         let listed = store.list("").await.unwrap();
         let read = store.open("log/1.log").await.unwrap().read(0..4).await.unwrap();
         std::fs::remove_dir_all(&folder).unwrap();

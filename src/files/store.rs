@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -53,6 +54,11 @@ pub trait FileStore: Debug + Send + Sync + 'static {
 
     /// Where the store lies, for messages: a folder, `:memory:` or a URL.
     fn location(&self) -> String;
+
+    /// The folder of this machine that the files lie in; none where they lie elsewhere.
+    fn local_root(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// A file open for reading.

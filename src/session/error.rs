@@ -272,6 +272,7 @@ impl From<storage::Error> for Error {
             storage::Error::NoSuchTable(_) => ErrorKind::UnknownTable,
             storage::Error::LogLost { .. } => ErrorKind::Corrupt,
             storage::Error::NoDataFolder { .. } => ErrorKind::NotFound,
+            storage::Error::InDataFolder { .. } => ErrorKind::NotAllowed,
             storage::Error::TableExists(_) | storage::Error::Busy(_) | storage::Error::Conflict(_) => {
                 ErrorKind::Conflict
             }
@@ -300,6 +301,7 @@ impl From<storage::Error> for Error {
                  table into a new data folder, rowkey import --data NEW --table {table} {location}/{folder}: writes that were in the log \
                  alone are lost then, and deleted entities may be back"
             )),
+            storage::Error::InDataFolder { .. } => Some("name a path outside the data folder".to_owned()),
             _ => None,
         };
         let told = Self { operation, ..Self::new(kind, error.to_string()).with_source(error) };

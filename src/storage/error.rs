@@ -1,7 +1,7 @@
 //! What can go wrong below the query engine.
 
 use super::write::Refusal;
-use crate::files;
+use crate::files::{self, Overlap};
 use crate::model::{Key, Rejected};
 use crate::rows;
 
@@ -68,9 +68,20 @@ pub enum Error {
     #[error("there is no data folder at {location}: it has no log")]
     NoDataFolder { location: String },
 
+    /// An output that would be written over what is stored, or among it.
+    #[error("{path} {} the data folder {location}, in which only the database writes", lies(.overlap))]
+    InDataFolder { path: String, location: String, overlap: Overlap },
+
     /// The store was opened for reading only.
     #[error("{location} is open for reading only")]
     ReadOnly { location: String },
+}
+
+fn lies(overlap: &Overlap) -> &'static str {
+    match overlap {
+        Overlap::Within => "lies in",
+        Overlap::Contains => "contains",
+    }
 }
 
 fn refused(table: &str, key: &Key, refusal: &Refusal) -> String {

@@ -7,4 +7,5 @@ mod command;
 mod damage;
 mod entities;
 mod lossless;
+mod own_folder;
 mod wire;

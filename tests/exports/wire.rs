@@ -96,3 +96,25 @@ async fn files_of_the_server() {
         .collect();
     assert_eq!(left, Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn the_data_folder_is_out_of_reach() {
+    let scratch = Scratch::new("wire-data").expect("a folder");
+    let (data, copies) = (scratch.path().join("data"), scratch.path().join("copies"));
+    fs::create_dir(&copies).expect("a folder");
+    let text = |path: &std::path::Path| path.to_str().expect("text").to_owned();
+    let server = Server::start(&["--data", &text(&data), "--copy-dir", &text(&copies)]);
+    let client = server.connect().await;
+    client.batch_execute("COPY (SELECT 1) TO 'beside.csv'").await.expect("copies");
+    // What comes after the start is looked at as well.
+    let segment = fs::read_dir(data.join("log")).expect("a log").next().expect("a segment").expect("an entry").path();
+    std::os::unix::fs::symlink(&data, copies.join("link")).expect("a link");
+    fs::hard_link(&segment, copies.join("second-name.csv")).expect("a second name");
+    for file in ["link/log/new.csv", "link/new.csv", "second-name.csv", "../data/new.csv", &text(&segment)] {
+        let refused = client.batch_execute(&format!("COPY (SELECT 1) TO '{file}'")).await.expect_err(file);
+        assert_eq!(refused.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{file}: {refused:?}");
+    }
+    assert_eq!(std::os::unix::fs::MetadataExt::nlink(&fs::metadata(&segment).expect("a segment")), 2);
+    assert!(!data.join("new.csv").exists() && !data.join("log/new.csv").exists());
+    client.batch_execute("INSERT INTO departments (partitionkey, rowkey) VALUES ('x', 'mine')").await.expect("writes");
+}

@@ -240,6 +240,25 @@ def main():
     terminal.prompt()
     terminal.type("\x04")
     terminal.ends("Ctrl-D leaves")
+
+    # A folder of its own, into which nothing is written but by the database.
+    data = os.path.join(FOLDER, "data")
+    terminal = Terminal("sql", "--data", data, "--prompt", ROWKEY_HISTORY=os.path.join(data, "log", "history"))
+    terminal.expect(r"no history is kept: \S+/data/log/history lies in the data folder", "a history elsewhere")
+    terminal.prompt()
+    terminal.type(f"\\copy (select 1) to '{data}/log/{1:020}.log'\r")
+    terminal.expect(r"ERROR:  \S+\.log lies in the data folder \S+/data,", "\\copy goes elsewhere")
+    terminal.prompt()
+    terminal.type(f"\\o {data}/results\r")
+    terminal.expect(r"\\\\o: \S+/results lies in the data folder", "\\o goes elsewhere")
+    terminal.prompt()
+    terminal.type("SELECT 6 * 8 AS answer;\r")
+    terminal.expect(r" answer\s+-+\s+48\s", "results are shown")
+    terminal.prompt()
+    terminal.type("\\q\r")
+    terminal.ends("\\q leaves")
+    if os.path.exists(os.path.join(data, "results")) or os.path.exists(os.path.join(data, "log", "history")):
+        sys.exit("FAILED: something was written into the data folder")
     print("all steps passed")
 
 

@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::arguments::ServeArguments;
+use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{Failure, Outcome};
 use crate::frontend::embedded::Database;
 use crate::frontend::postgres::{Server, ServerOptions};
+use crate::storage::expect_outside;
 
 /// Deep plans and expressions are walked by recursion, and an overflow would end the process, with everybody's sessions. Pages
 /// that are not used take no memory.
@@ -47,6 +49,15 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
         return Err(Failure::usage(message, "make it first"));
     }
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
+    if let Some(folder) = &arguments.copy_dir
+        && location != DATA_MEMORY
+        && !location.contains("://")
+    {
+        // Before opening makes the data folder.
+        expect_outside(Path::new(&location), folder).map_err(|error| {
+            Failure::usage(format!("--copy-dir: {error}"), "name a folder beside the data folder, for copies alone")
+        })?;
+    }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
         super::sql::fill_sample(&database).await?;

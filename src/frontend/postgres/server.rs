@@ -31,7 +31,7 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// Most sessions at a time.
     pub connections_max: usize,
-    /// Where COPY may write files; none are written without.
+    /// Where COPY may write files; none are written without. It neither contains the data folder nor lies in it.
     pub copy_folder: Option<PathBuf>,
 }
 
@@ -69,6 +69,9 @@ impl Server {
                 format!("{address} can be reached from other machines, and this version asks for no password");
             return Err(Error::new(ErrorKind::Unsupported, message)
                 .with_hint("listen on 127.0.0.1 or [::1], and let others in through an SSH tunnel"));
+        }
+        if let Some(folder) = &options.copy_folder {
+            database.engine().store().expect_outside(folder)?;
         }
         let listener = TcpListener::bind(address).await.map_err(|error| {
             let error =

@@ -33,6 +33,11 @@ enum Form {
 }
 
 impl Session {
+    /// Refuses a path for output that leads into the data folder, or that the data folder lies in.
+    pub fn expect_outside_data(&self, path: &Path) -> Result<()> {
+        Ok(self.planner().store().expect_outside(path)?)
+    }
+
     /// Writes the rows of a COPY to a file, which has its name when all of them are there; a file of that name is replaced. Gives the tag.
     pub(in crate::session) async fn copy_to_file(
         &mut self,
@@ -69,12 +74,12 @@ impl Session {
             }
             Form::Export(_) => {
                 let rows = planner.copied_rows(&view, prepared, copy).await?;
-                write_rows(rows, view.settings.style(), &export, destination, planner.account().as_str()).await?;
+                write_rows(rows, view.settings.style(), &export, destination, &planner).await?;
             }
             Form::Lines(options) => {
                 let rows = planner.copied_rows(&view, prepared, copy).await?;
                 let copy = CopyOut::new(rows, options, Arc::clone(view.settings.style()));
-                let output = LineOutput::open(export.target(destination, planner.account().as_str(), ""))?;
+                let output = LineOutput::open(export.target(destination, &planner, "")?)?;
                 write_lines(copy, &export, output).await?;
             }
         }

@@ -68,8 +68,8 @@ impl Session {
             selection,
         };
         export.number_by_name();
+        let target = options.target(destination, &export.planner, &found.name)?;
         let survey = export.survey(self, options.format).await?;
-        let target = options.target(destination, export.planner.account().as_str(), &found.name);
         let mut writer = open_export(target, &survey)?;
         let mut take = |rows: &Rows| {
             writer.write(rows)?;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, WriteError, Written};
 use crate::model::KeyRange;
-use crate::session::error::{Error, ErrorKind};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::planning::Planner;
 
 /// Which entities of a table are exported.
 #[derive(Debug, Clone, Default)]
@@ -36,17 +37,26 @@ impl ExportOptions {
         Self { format, layout: Layout::OneFile, compression: None, overwrite: false, progress: Arc::default() }
     }
 
-    pub(in crate::session) fn target(&self, destination: Destination, account: &str, table: &str) -> ExportTarget {
-        ExportTarget {
+    /// Refuses a path in the data folder.
+    pub(in crate::session) fn target(
+        &self,
+        destination: Destination,
+        planner: &Planner,
+        table: &str,
+    ) -> Result<ExportTarget> {
+        if let Destination::Path(path) = &destination {
+            planner.store().expect_outside(path)?;
+        }
+        Ok(ExportTarget {
             destination,
             format: self.format,
             layout: self.layout,
             compression: self.compression,
             overwrite: self.overwrite,
-            account: account.to_owned(),
+            account: planner.account().as_str().to_owned(),
             table: table.to_owned(),
             written: Arc::clone(&self.progress.written),
-        }
+        })
     }
 }
 

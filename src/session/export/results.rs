@@ -10,6 +10,7 @@ use super::options::{ExportOptions, ExportReport};
 use crate::formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter, open_export};
 use crate::session::copy::{CopyOptions, CopyOut};
 use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::planning::Planner;
 use crate::session::portal::Rows;
 use crate::session::prepared::Column;
 use crate::session::session::{Outcome, Session};
@@ -38,8 +39,8 @@ impl Session {
             return Err(Error::new(ErrorKind::Invalid, "the statement has no rows to export"));
         };
         let style = Arc::clone(self.settings().style());
-        let account = self.planner().account().as_str().to_owned();
-        write_rows(rows, &style, options, destination, &account).await
+        let planner = Arc::clone(self.planner());
+        write_rows(rows, &style, options, destination, &planner).await
     }
 }
 
@@ -49,10 +50,10 @@ pub(in crate::session) async fn write_rows(
     style: &Arc<TextStyle>,
     options: &ExportOptions,
     destination: Destination,
-    account: &str,
+    planner: &Planner,
 ) -> Result<ExportReport> {
     let progress = &options.progress;
-    let target = options.target(destination, account, TABLE);
+    let target = options.target(destination, planner, TABLE)?;
     let columns = Arc::clone(&rows.columns);
     refuse_other(&columns)?;
     let is_entities = matches!(options.format, ExportFormat::TypedCsv | ExportFormat::ServiceJson);

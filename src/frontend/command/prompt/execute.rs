@@ -230,7 +230,11 @@ async fn statement(
                 guard.run(sent(events, Event::Done(tag))).await?;
             }
             Outcome::CopyOut(rows) => {
-                let tag = local_copy::copy_out(*rows, copy.ok_or_else(no_file)?, guard).await?;
+                let copy = copy.ok_or_else(no_file)?;
+                if let Some(file) = &copy.file {
+                    session.expect_outside_data(file)?;
+                }
+                let tag = local_copy::copy_out(*rows, copy, guard).await?;
                 guard.run(sent(events, Event::Done(tag))).await?;
             }
             Outcome::FromCursor { name, rows_max } => {

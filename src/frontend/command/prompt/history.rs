@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use rustyline::history::FileHistory;
 use rustyline::{Editor, Helper};
 
+use crate::frontend::embedded::Database;
+
 /// Statements that are kept.
 pub(super) const ENTRIES_MAX: usize = 2000;
 /// A longer statement is not kept.
@@ -24,8 +26,12 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Reads the file into the editor. What hinders is said once, and the history ends with the process.
-    pub(super) fn load<H: Helper>(editor: &mut Editor<H, FileHistory>) -> Self {
+    pub(super) fn load<H: Helper>(editor: &mut Editor<H, FileHistory>, database: &Database) -> Self {
         let Some(file) = place(|name| env::var_os(name)) else { return Self { file: None } };
+        if let Err(error) = database.engine().store().expect_outside(&file) {
+            eprintln!("note: no history is kept: {error}");
+            return Self { file: None };
+        }
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             && let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder)
         {

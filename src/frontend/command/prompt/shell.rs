@@ -58,7 +58,7 @@ impl Shell {
         let interrupts = Interrupts::listen(&threads)
             .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;
         let runner = Runner::new(database.clone(), threads, interrupts)?;
-        let kept = Kept::load(&mut editor);
+        let kept = Kept::load(&mut editor, &database);
         let display = Display::new(pager_of_environment());
         let (lines, last) = (Lines::default(), String::new());
         Ok(Self {
@@ -251,7 +251,10 @@ impl Shell {
             Meta::Edit => return self.edit(),
             Meta::Include(file) => return self.include(&file),
             Meta::Output(file) => {
-                if let Err(error) = self.display.send_to(file.as_deref()) {
+                let store = self.database.engine().store();
+                if let Some(Err(error)) = file.as_deref().map(|file| store.expect_outside(file)) {
+                    tell(format_args!("\\o: {error}"));
+                } else if let Err(error) = self.display.send_to(file.as_deref()) {
                     tell(format_args!("\\o: {}: {error}", file.unwrap_or_default().display()));
                 }
             }
