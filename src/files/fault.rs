@@ -92,6 +92,12 @@ impl FaultStore {
         self.disk().operations
     }
 
+    /// From now on this operation (opening, listing or reading) of a file or folder fails with an error of the operating
+    /// system, by its number.
+    pub fn fail_reading(&self, path: &str, operation: Operation, os_error: i32) {
+        self.disk().unreadable.insert(named(path), (operation, os_error));
+    }
+
     /// Whether a fault has stopped the store.
     pub fn is_stopped(&self) -> bool {
         self.disk().stopped
@@ -203,6 +209,7 @@ struct Disk {
     plan: FaultPlan,
     operations: u64,
     stopped: bool,
+    unreadable: BTreeMap<String, (Operation, i32)>,
     files: Vec<FileState>,
     live: BTreeMap<String, usize>,
     durable: BTreeMap<String, usize>,
@@ -216,7 +223,20 @@ impl Disk {
     }
 
     fn running(&self, path: &str, operation: Operation) -> Result<()> {
-        if self.stopped { Err(Error::Stopped { path: named(path), operation }) } else { Ok(()) }
+        if self.stopped {
+            Err(Error::Stopped { path: named(path), operation })
+        } else {
+            self.readable(named(path), operation)
+        }
+    }
+
+    fn readable(&self, path: String, operation: Operation) -> Result<()> {
+        match self.unreadable.get(&path) {
+            Some((fails, os_error)) if *fails == operation => {
+                Err(Error::from_io(path, operation, io::Error::from_raw_os_error(*os_error)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Counts a mutating operation and lets its fault happen; a write may want to do a part first.
@@ -428,6 +448,7 @@ impl FaultFile {
         if disk.stopped {
             return Err(Error::Stopped { path: self.path.clone(), operation: Operation::Read });
         }
+        disk.readable(self.path.clone(), Operation::Read)?;
         let content = &disk.files[self.id].live;
         let bytes = content.len() as u64;
         if range.end > bytes {

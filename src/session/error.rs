@@ -301,6 +301,13 @@ impl From<storage::Error> for Error {
                  table into a new data folder, rowkey import --data NEW --table {table} {location}/{folder}: writes that were in the log \
                  alone are lost then, and deleted entities may be back"
             )),
+            storage::Error::Log(storage::LogError::CheckpointMissing { .. }) => Some(
+                "nothing was changed, and a repair changes nothing either: the list of tables and files was in that checkpoint. Put \
+                 checkpoint/ and log/ back from a copy of the data folder; without one, read the files of each table into a new data \
+                 folder, rowkey import --data NEW --table TABLE tables/ACCOUNT/TABLE.NUMBER: writes that were in the log alone are \
+                 lost then, and deleted entities may be back"
+                    .to_owned(),
+            ),
             storage::Error::InDataFolder { .. } => Some("name a path outside the data folder".to_owned()),
             _ => None,
         };
@@ -315,7 +322,7 @@ impl From<storage::Error> for Error {
 fn log_kind(error: &storage::LogError) -> ErrorKind {
     match error {
         storage::LogError::Files(error) => files_kind(error),
-        storage::LogError::Corrupt { .. } => ErrorKind::Corrupt,
+        storage::LogError::Corrupt { .. } | storage::LogError::CheckpointMissing { .. } => ErrorKind::Corrupt,
         storage::LogError::OutcomeUnknown { .. } => ErrorKind::OutcomeUnknown,
         storage::LogError::Poisoned { .. } => ErrorKind::Unavailable,
         storage::LogError::NoSegment { cause } => files_kind(cause),

@@ -1,6 +1,7 @@
 //! Verifying a data folder: what the manifest says against what the files hold.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::catalog::Table;
-use super::error;
+use super::error::{Error, Result};
 use super::manifest::RangePartition;
 use super::run::{Columns, EntityColumns, Recount, RunFile, RunFiles};
 use super::snapshot::Snapshot;
-use crate::files::paths;
+use crate::files::{self, paths};
 use crate::model::{Key, KeyRef};
 
 /// Something that is not as it should be.
@@ -46,14 +47,36 @@ pub struct DamagedFile {
 }
 
 /// Why a file cannot be used as it is.
-struct Fault {
-    problem: String,
-    corrected: Option<Arc<RunFile>>,
+enum Fault {
+    Damaged {
+        problem: String,
+        corrected: Option<Arc<RunFile>>,
+    },
+    /// It could not be read now, and may be whole.
+    Unreadable(Error),
 }
 
-impl<T: std::fmt::Display> From<T> for Fault {
-    fn from(problem: T) -> Self {
-        Self { problem: problem.to_string(), corrected: None }
+impl From<String> for Fault {
+    fn from(problem: String) -> Self {
+        Fault::Damaged { problem, corrected: None }
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(problem: &str) -> Self {
+        problem.to_owned().into()
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        if error.is_unreadable() { Fault::Unreadable(error) } else { error.to_string().into() }
+    }
+}
+
+impl From<files::Error> for Fault {
+    fn from(error: files::Error) -> Self {
+        Error::from(error).into()
     }
 }
 
@@ -77,17 +100,23 @@ const READ_BYTES: u64 = 4 << 20;
 const BATCH_ROWS: usize = 4096;
 
 /// Reads everything: checksums, bounds, order, uniqueness, counts and statistics of every file, that files lie within their range partitions, that
-/// masks name rows that there are, and that no key is live in two files. One damaged file does not keep the others from being checked.
-pub async fn check(files: &RunFiles, snapshot: &Snapshot) -> CheckReport {
+/// masks name rows that there are, and that no key is live in two files. One damaged file does not keep the others from being checked;
+/// one that cannot be read now ends the check with that error, since nobody knows whether it is damaged.
+pub async fn check(files: &RunFiles, snapshot: &Snapshot) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     for table in snapshot.catalog.tables() {
         report.tables += 1;
-        check_table(files, table, snapshot, &mut report).await;
+        check_table(files, table, snapshot, &mut report).await?;
     }
-    report
+    Ok(report)
 }
 
-async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, report: &mut CheckReport) {
+async fn check_table(
+    files: &RunFiles,
+    table: &Arc<Table>,
+    snapshot: &Snapshot,
+    report: &mut CheckReport,
+) -> Result<()> {
     let path = || format!("table {}", table.name);
     if !table.manifest.starts_ascend() {
         let problem = "its range partitions do not ascend".to_owned();
@@ -102,15 +131,19 @@ async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, 
                 true => check_file(files, file).await,
                 false => Err(Fault::from("its keys lie outside its range partition")),
             };
-            if let Err(Fault { problem, corrected }) = checked {
-                report.findings.push(Finding { path: file.path.clone(), problem });
-                report.damaged.push(damaged(table, place, file, corrected));
-                whole = false;
+            match checked {
+                Ok(()) => {}
+                Err(Fault::Damaged { problem, corrected }) => {
+                    report.findings.push(Finding { path: file.path.clone(), problem });
+                    report.damaged.push(damaged(table, place, file, corrected));
+                    whole = false;
+                }
+                Err(Fault::Unreadable(error)) => return Err(error),
             }
         }
         // What cannot be read has been found already.
         if whole && range.files.len() > 1 {
-            report.findings.extend(live_twice(files, range).await);
+            report.findings.extend(live_twice(files, range).await?);
         }
         all_whole &= whole;
     }
@@ -118,14 +151,21 @@ async fn check_table(files: &RunFiles, table: &Arc<Table>, snapshot: &Snapshot, 
     report.unfolded += recent.delta().map_or(0, |delta| delta.len() as u64);
     match recent.live_entities(files).await {
         Ok(entities) => report.entities += entities,
+        Err(error) if error.is_unreadable() => return Err(error),
         Err(error) if all_whole => report.findings.push(Finding { path: path(), problem: error.to_string() }),
         Err(_) => {}
     }
+    Ok(())
 }
 
-/// Whether a folder looks like one that data was stored in, whole or damaged.
-pub fn is_data_folder(folder: &Path) -> bool {
-    [paths::LOG, paths::CHECKPOINT, paths::TABLES].iter().any(|part| folder.join(part).exists())
+/// Whether a folder looks like one that data was stored in, whole or damaged; an error where nobody may look.
+pub fn is_data_folder(folder: &Path) -> io::Result<bool> {
+    for part in [paths::LOG, paths::CHECKPOINT, paths::TABLES] {
+        if folder.join(part).try_exists()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn damaged(table: &Table, place: usize, file: &RunFile, corrected: Option<Arc<RunFile>>) -> DamagedFile {
@@ -151,15 +191,15 @@ async fn check_file(files: &RunFiles, file: &Arc<RunFile>) -> Result<(), Fault> 
     check_rows(files, file).await
 }
 
-async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, String> {
-    let file = files.store().open(&run.path).await.map_err(|error| error.to_string())?;
+async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, Fault> {
+    let file = files.store().open(&run.path).await?;
     if file.bytes() != run.bytes {
-        return Err(format!("it has {} bytes, the manifest says {}", file.bytes(), run.bytes));
+        return Err(format!("it has {} bytes, the manifest says {}", file.bytes(), run.bytes).into());
     }
     let (mut at, mut crc32c) = (0, 0);
     while at < run.bytes {
         let to = run.bytes.min(at + READ_BYTES);
-        let content = file.read(at..to).await.map_err(|error| error.to_string())?;
+        let content = file.read(at..to).await?;
         crc32c = crc32c::crc32c_append(crc32c, &content);
         at = to;
     }
@@ -206,34 +246,40 @@ async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), Fault> {
         recount.add(&columns);
     }
     match problem.or_else(|| recount.difference(run)) {
-        Some(problem) => Err(Fault { problem, corrected: recount.corrected(run).map(Arc::new) }),
+        Some(problem) => Err(Fault::Damaged { problem, corrected: recount.corrected(run).map(Arc::new) }),
         None => Ok(()),
     }
 }
 
 /// Goes through the live keys of the files of a range partition together; the first that two files have.
-async fn live_twice(files: &RunFiles, range: &RangePartition) -> Option<Finding> {
+async fn live_twice(files: &RunFiles, range: &RangePartition) -> Result<Option<Finding>> {
+    let found = |path: &str, error: Error| match error.is_unreadable() {
+        true => Err(error),
+        false => Ok(Some(Finding { path: path.to_owned(), problem: error.to_string() })),
+    };
     let mut lanes = Vec::with_capacity(range.files.len());
     for file in &range.files {
         match Lane::open(files, file).await {
             Ok(lane) => lanes.push(lane),
-            Err(error) => return Some(Finding { path: file.path.clone(), problem: error.to_string() }),
+            Err(error) => return found(&file.path, error),
         }
     }
     loop {
         for lane in &mut lanes {
             if let Err(error) = lane.fill().await {
-                return Some(Finding { path: lane.run.path.clone(), problem: error.to_string() });
+                return found(&lane.run.path, error);
             }
         }
         lanes.retain(|lane| !lane.keys.is_empty());
-        let least = (0..lanes.len()).min_by(|a, b| lanes[*a].keys.front().cmp(&lanes[*b].keys.front()))?;
-        let key = lanes[least].keys.pop_front()?;
+        let least = (0..lanes.len()).min_by(|a, b| lanes[*a].keys.front().cmp(&lanes[*b].keys.front()));
+        let Some((least, key)) = least.and_then(|least| Some((least, lanes[least].keys.pop_front()?))) else {
+            return Ok(None);
+        };
         let path = lanes[least].run.path.clone();
         if let Some(other) = lanes.iter().enumerate().find(|(at, lane)| *at != least && lane.keys.front() == Some(&key))
         {
             let problem = format!("key {} is live here and in {}", shown(key.as_ref()), other.1.run.path);
-            return Some(Finding { path, problem });
+            return Ok(Some(Finding { path, problem }));
         }
     }
 }
@@ -241,19 +287,19 @@ async fn live_twice(files: &RunFiles, range: &RangePartition) -> Option<Finding>
 /// The live keys of one file.
 struct Lane {
     run: Arc<RunFile>,
-    batches: BoxStream<'static, error::Result<RecordBatch>>,
+    batches: BoxStream<'static, Result<RecordBatch>>,
     /// Of the next batch.
     row: u64,
     keys: VecDeque<Key>,
 }
 
 impl Lane {
-    async fn open(files: &RunFiles, run: &Arc<RunFile>) -> error::Result<Self> {
+    async fn open(files: &RunFiles, run: &Arc<RunFile>) -> Result<Self> {
         let batches = files.open(run).await?.read(0..run.rows, Columns::Keys, BATCH_ROWS)?;
         Ok(Self { run: Arc::clone(run), batches, row: 0, keys: VecDeque::new() })
     }
 
-    async fn fill(&mut self) -> error::Result<()> {
+    async fn fill(&mut self) -> Result<()> {
         while self.keys.is_empty() {
             let Some(batch) = self.batches.next().await.transpose()? else { return Ok(()) };
             for i in 0..batch.num_rows() {

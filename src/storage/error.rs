@@ -105,6 +105,17 @@ impl Error {
         }
     }
 
+    /// Whether a file could not be read now (no permission, no descriptor, no memory, a failing disk), which says nothing about
+    /// what is in it.
+    pub fn is_unreadable(&self) -> bool {
+        match self {
+            Error::Files(error)
+            | Error::Rows(rows::Error::Files(error))
+            | Error::Log(super::log::Error::Files(error)) => !error.is_damage(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn corrupt(path: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Error::Corrupt { path: path.into(), reason: reason.to_string() }
     }

@@ -14,7 +14,7 @@ use super::run::{RunFile, RunFiles};
 use super::snapshot::Snapshot;
 use super::write::{ENTITY_WRITES, TableHolds, payload};
 use crate::clock::Clock;
-use crate::files::{FileStore, OwnerLock, paths};
+use crate::files::{FileEntry, FileStore, OwnerLock, paths};
 use crate::model::{DateTime, EdmType};
 use crate::rows::PropertyId;
 
@@ -334,7 +334,8 @@ impl Store {
             return Ok(());
         }
         // Either there is much behind the last checkpoint, or much before it that a table had held back.
-        let much = self.head()?.log_bytes.max(log.bytes_up_to(covered));
+        let held_back = log.bytes_up_to(covered).saturating_sub(log.bytes_up_to(checkpoints.covered));
+        let much = self.head()?.log_bytes.max(held_back);
         if much < checkpoints.after_bytes {
             return Ok(());
         }
@@ -480,9 +481,10 @@ fn encode_edits(edits: &[Edit]) -> Result<(u8, Vec<u8>)> {
     Ok((kind, serde_json::to_vec(edits).map_err(failed)?))
 }
 
-/// Tables without any trace of a log were put there by somebody, or their log was lost: nothing of that is ours to sweep.
+/// Where there is no checkpoint: tables without a segment of a log were put there by somebody, or their log was lost: nothing of that is ours to sweep.
 async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
-    if !store.list(paths::LOG).await?.is_empty() || !store.list(paths::CHECKPOINT).await?.is_empty() {
+    let is_segment = |file: &FileEntry| paths::parse_log_segment(&file.path).is_some();
+    if store.list(paths::LOG).await?.iter().any(is_segment) {
         return Ok(());
     }
     for file in store.list(paths::TABLES).await? {

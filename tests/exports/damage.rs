@@ -1,7 +1,10 @@
 //! Damage of every kind is named by `rowkey check`, and `--repair` makes the rest usable.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::command::{rowkey, well};
 use crate::lossless::files_below;
@@ -272,4 +275,119 @@ fn a_folder_without_data_is_not_found_well() {
     let checked = rowkey(&["check", "--data", &folder]);
     assert!(checked.code == 1 && checked.err.contains("is no data folder"), "{}{}", checked.out, checked.err);
     assert!(files_below(scratch.path()).is_empty());
+}
+
+/// Everything in a data folder.
+fn stored(data: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = files_below(Path::new(data)).into_iter().filter(|file| !file.ends_with("rowkey.lock"));
+    files.map(|file| (file.clone(), fs::read(&file).unwrap_or_default())).collect()
+}
+
+#[test]
+fn too_few_descriptors_are_no_damage() {
+    let scratch = Scratch::new("damage").expect("a folder");
+    let data = filled(scratch.path());
+    let before = stored(&data);
+    let (mut refused, mut well) = (0, 0);
+    for limit in 8..40 {
+        let check = format!("ulimit -n {limit}; exec \"$0\" check --repair --data \"$1\"");
+        let run = Command::new("sh").args(["-c", &check, env!("CARGO_BIN_EXE_rowkey"), &data]).output().expect("runs");
+        let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+        assert_eq!(stored(&data), before, "{limit}: {out}{err}");
+        assert!(!out.contains("repaired") && !out.contains("quarantine"), "{limit}: {out}{err}");
+        match run.status.success() {
+            true => well += 1,
+            false => refused += usize::from(err.contains("tables/") && err.contains("ulimit -n")),
+        }
+    }
+    assert!(refused > 0 && well > 0, "{refused} refused at a file of a table, {well} well");
+}
+
+#[test]
+fn a_file_that_nobody_may_read_is_no_damage() {
+    let scratch = Scratch::new("damage").expect("a folder");
+    let data = filled(scratch.path());
+    let file = run_file(&data, "Whole");
+    let aside = scratch.path().join("aside.parquet");
+    // Another one is damaged indeed, and stays as it is all the same.
+    let mut bytes = fs::read(run_file(&data, "Broken")).expect("a file");
+    bytes[200] ^= 4;
+    fs::write(run_file(&data, "Broken"), &bytes).expect("writes");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0)).expect("permissions");
+    let is_refused = fs::File::open(&file).is_err();
+    if !is_refused {
+        // Whoever may read everything still reads no link that leads to itself.
+        fs::rename(&file, &aside).expect("renames");
+        symlink(&file, &file).expect("a link");
+    }
+    let before = stored(&data);
+    for arguments in [&["check", "--data", &data][..], &["check", "--repair", "--data", &data]] {
+        let run = rowkey(arguments);
+        assert_eq!((run.code, run.out.as_str()), (1, ""), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(&format!("cannot open {}: ", file.display())), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains("what cannot be read is not taken for damaged"), "{arguments:?}: {}", run.err);
+        assert_eq!(is_refused, run.err.contains("give this user access"), "{arguments:?}: {}", run.err);
+        assert_eq!(stored(&data), before, "{arguments:?}");
+    }
+    if !is_refused {
+        fs::rename(&aside, &file).expect("renames");
+    }
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("permissions");
+    let repaired = rowkey(&["check", "--repair", "--data", &data]);
+    assert!(repaired.out.ends_with("400 entities: nothing is wrong\n"), "{}{}", repaired.out, repaired.err);
+    assert_eq!((count(&data, "Broken"), count(&data, "Whole")), ("count\n0\n".into(), "count\n400\n".into()));
+}
+
+#[test]
+fn a_missing_checkpoint_leads_to_no_empty_database() {
+    let scratch = Scratch::new("damage").expect("a folder");
+    let data = filled(scratch.path());
+    let checkpoints = Path::new(&data).join("checkpoint");
+    for round in 0..3 {
+        let sql = format!(
+            "insert into Whole (partitionkey, rowkey, text) select 'r{round}', n::text, repeat('x', 30000) from generate_series(1, 80) n; vacuum Whole"
+        );
+        well(&["sql", "--data", &data, &sql]);
+    }
+    assert_eq!(files_below(&checkpoints).len(), 2, "the newest and the one before");
+    let whole = count(&data, "Whole");
+
+    // The one before, and the log behind it, do as well.
+    let newest = files_below(&checkpoints).pop().expect("a checkpoint");
+    let aside = scratch.path().join("aside.ckpt");
+    fs::rename(&newest, &aside).expect("renames");
+    let checked = rowkey(&["check", "--data", &data]);
+    assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+    assert_eq!(count(&data, "Whole"), whole);
+    fs::rename(&aside, &newest).expect("renames");
+
+    // So they do for a damaged one, at the word of a repair.
+    let mut bytes = fs::read(&newest).expect("a checkpoint");
+    bytes[100] ^= 1;
+    fs::write(&newest, &bytes).expect("writes");
+    let refused = rowkey(&["sql", "--data", &data, "select 1"]);
+    assert!(refused.code != 0 && refused.err.contains(".ckpt is damaged at byte"), "{}", refused.err);
+    let repaired = rowkey(&["check", "--repair", "--data", &data]);
+    assert!(repaired.out.contains("nothing is lost") && repaired.out.contains("in its place "), "{}", repaired.out);
+    let name = newest.strip_prefix(&data).expect("below").display().to_string();
+    assert!(repaired.out.contains(&format!("kept in quarantine/{name}")), "{}", repaired.out);
+    assert_eq!(files_below(&checkpoints).len(), 1, "the one before is not touched");
+    assert_eq!(count(&data, "Whole"), whole);
+
+    for checkpoint in files_below(&checkpoints) {
+        fs::remove_file(checkpoint).expect("removes");
+    }
+    let before = stored(&data);
+    for arguments in [
+        &["check", "--data", &data][..],
+        &["check", "--repair", "--data", &data],
+        &["sql", "--data", &data, "select 1"],
+    ] {
+        let run = rowkey(arguments);
+        assert_eq!(run.code, 1, "{arguments:?}: {}", run.out);
+        let named = run.err.contains(".ckpt is missing, or a checkpoint of a later record: ");
+        assert!(named && run.err.contains("there is no checkpoint"), "{arguments:?}: {}", run.err);
+        assert!(!run.err.contains("--repair") && run.err.contains("rowkey import --data NEW"), "{}", run.err);
+        assert_eq!(stored(&data), before, "{arguments:?}");
+    }
 }

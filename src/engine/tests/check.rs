@@ -5,11 +5,13 @@ use std::sync::Arc;
 use futures::executor::block_on;
 use roaring::RoaringBitmap;
 
-use super::{Engine, entities, import, open};
-use crate::files::MemoryStore;
-use crate::model::{Key, TableName};
+use super::{Engine, NOW_TICKS, entities, import, open};
+use crate::clock::ManualClock;
+use crate::files::fault::{AfterCrash, FaultPlan, FaultStore};
+use crate::files::{FileStore, MemoryStore, Operation};
+use crate::model::{DateTime, Key, TableName};
 use crate::storage::run::RunFile;
-use crate::storage::{CheckReport, Edit, RangePartition, RangeStart, check};
+use crate::storage::{CheckReport, Edit, RangePartition, RangeStart, Store, StoreOptions, check};
 
 fn filled() -> (Engine, MemoryStore) {
     let files = MemoryStore::new();
@@ -26,7 +28,7 @@ fn filled() -> (Engine, MemoryStore) {
 
 fn checked(engine: &Engine) -> CheckReport {
     let store = engine.store();
-    block_on(check(store.files(), &store.snapshot()))
+    block_on(check(store.files(), &store.snapshot())).expect("reads")
 }
 
 fn ranges(engine: &Engine) -> (u64, Vec<RangePartition>) {
@@ -130,4 +132,36 @@ fn a_file_in_the_wrong_place_cannot_be_committed() {
     let edit = Edit::ReplaceRanges { table, from: 0, to: ranges.len(), ranges: wrong };
     engine.store().commit(&[edit]).expect_err("it lies outside its range partition");
     assert_eq!(checked(&engine).findings, []);
+}
+
+/// EACCES, EMFILE, ENFILE, ENOMEM, EIO: of a file that may be whole.
+const CANNOT_READ: [i32; 5] = [13, 24, 23, 12, 5];
+
+#[test]
+fn a_file_that_cannot_be_read_now_is_not_damaged() {
+    let (engine, files) = filled();
+    drop(engine);
+    let content = files.files();
+    let runs: Vec<&String> = content.keys().filter(|path| path.starts_with("tables/")).collect();
+    assert!(runs.len() > 2, "{runs:?}");
+    for (at, run) in runs.iter().enumerate() {
+        for os_error in CANNOT_READ {
+            for operation in [Operation::Open, Operation::Read] {
+                let what = format!("{operation} of {run}, {os_error}");
+                let files = FaultStore::over(&files, FaultPlan::none());
+                let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
+                let store = block_on(Store::open(Arc::new(files.clone()), clock, StoreOptions::default()));
+                let store = store.expect("opens");
+                // Another one is damaged indeed, whether it is looked at before or not.
+                let damaged = runs[(at + 1) % runs.len()];
+                files.remove(damaged).expect("removes");
+                files.fail_reading(run, operation, os_error);
+                let before = files.after_crash(AfterCrash::KeepUnsynced).files();
+                let error = block_on(check(store.files(), &store.snapshot())).expect_err(&what);
+                assert!(error.is_unreadable(), "{what}: {error}");
+                assert!(error.to_string().contains(&format!("cannot {operation} :memory:/{run}")), "{what}: {error}");
+                assert_eq!(files.after_crash(AfterCrash::KeepUnsynced).files(), before, "{what}");
+            }
+        }
+    }
 }

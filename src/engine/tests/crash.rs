@@ -58,7 +58,8 @@ fn a_stop_at_any_step_of_an_import_leaves_the_old_table_or_the_new_one() {
                 } else {
                     assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: neither old nor new");
                 }
-                let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+                let report =
+                    block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
                 assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
             }
         }
@@ -162,7 +163,7 @@ fn a_flipped_bit_in_a_run_file_is_found_by_check_and_harms_no_other_table() {
     let path = path.clone();
     damaged[20] ^= 0x10;
     let engine = open(Arc::new(MemoryStore::with_files(content))).expect("opens");
-    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.findings[0].path, path);
     assert_eq!(entities(&engine, "Others").map(|found| found.len()), Some(12));

@@ -237,7 +237,8 @@ fn a_stop_at_any_step_of_a_transaction_leaves_all_of_it_or_nothing() {
                 } else {
                     assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: {found:?}");
                 }
-                let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+                let report =
+                    block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
                 assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
             }
         }

@@ -62,7 +62,8 @@ fn random_imports_agree_with_a_map() {
         let expected: Vec<_> = model.into_iter().collect();
         assert_eq!(found, expected, "seed {seed}");
         let report =
-            futures::executor::block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+            futures::executor::block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()))
+                .expect("reads");
         assert_eq!(report.findings, [], "seed {seed}");
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{Failure, Outcome};
 use super::text::counted;
+use super::unreadable;
 use crate::frontend::embedded::{CheckReport, DamagedFile, Database, LogRepair, Options, Quarantined};
 use crate::session::{Error, ErrorKind};
 use crate::storage::is_data_folder;
@@ -21,7 +22,8 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     // Opening would make the folder, and a folder just made has nothing wrong with it.
     super::expect_folder(&location)?;
     let is_local = !location.contains("://");
-    if is_local && !is_data_folder(Path::new(&location)) {
+    let not_looked_at = |error| unreadable::not_looked_at(&location, &error);
+    if is_local && !is_data_folder(Path::new(&location)).map_err(not_looked_at)? {
         return Err(Failure::plain(
             format!("{location} is no data folder: there is no log and no table in it"),
             "name the folder with --data DIR or in ROWKEY_DATA",
@@ -50,7 +52,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         }
         opened => opened?,
     };
-    let mut report = database.check().await?;
+    let mut report = database.check().await.map_err(unreadable::failure)?;
     if arguments.repair && !report.damaged.is_empty() {
         for finding in &report.findings {
             writeln!(out, "{}: {}", finding.path, finding.problem)?;
@@ -59,7 +61,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
             print_quarantined(&quarantined, &mut out)?;
         }
         repaired = true;
-        report = database.check().await?;
+        report = database.check().await.map_err(unreadable::failure)?;
     }
     print(&report, &location, &mut out)?;
     if !database.unnamed_files().is_empty() {
@@ -76,8 +78,8 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
 }
 
 fn beyond_repair(error: Error) -> Failure {
-    if error.kind() != ErrorKind::Corrupt {
-        return Failure::Engine(error);
+    if error.kind() != ErrorKind::Corrupt || error.hint().is_some() {
+        return unreadable::failure(error);
     }
     Failure::Engine(error.with_hint(
         "the list of tables and files is lost with it; the files below tables/ are Parquet, which rowkey import reads into a new data folder",

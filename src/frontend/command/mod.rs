@@ -16,6 +16,7 @@ mod serve;
 mod sql;
 mod text;
 mod tour;
+mod unreadable;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,13 +50,17 @@ pub async fn run(arguments: Arguments) -> ExitCode {
 
 /// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just made.
 fn expect_folder(location: &str) -> Result<(), Failure> {
-    if location == arguments::DATA_MEMORY || location.contains("://") || Path::new(location).exists() {
+    if location == arguments::DATA_MEMORY || location.contains("://") {
         return Ok(());
     }
-    Err(Failure::plain(
-        format!("there is no data folder {location}"),
-        "name the folder with --data DIR or in ROWKEY_DATA",
-    ))
+    match Path::new(location).try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::plain(
+            format!("there is no data folder {location}"),
+            "name the folder with --data DIR or in ROWKEY_DATA",
+        )),
+        Err(error) => Err(unreadable::not_looked_at(location, &error)),
+    }
 }
 
 /// Opens the database, with a way out when another process owns the folder.
@@ -72,9 +77,11 @@ fn options() -> Result<Options, Failure> {
 }
 
 async fn open_as(location: &str, options: Options) -> Result<Database, Failure> {
-    let database = Database::open_with(location, options).await.map_err(|error| match error.kind() {
+    let opened = Database::open_with(location, options).await;
+    let database = opened.map_err(|error| match error.kind() {
         ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
-            Failure::plain(error, "another data folder can be named with --data DIR")
+            let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
+            Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
         }
         _ => Failure::Engine(error),
     })?;

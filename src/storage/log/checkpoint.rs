@@ -9,8 +9,9 @@
 //! content
 //! crc32c     u32   over the content
 //! ```
-//! A checkpoint is published durably and the log it replaces is freed only afterwards. So the newest one is needed, and
-//! damage to it is never passed over in favour of an older one.
+//! A checkpoint is published durably and log is freed only afterwards. The one before it is kept with all of the log behind
+//! that one (before the first, the log from its beginning): the newest can be lost, and nothing with it. Opening never passes
+//! over a damaged one in favour of another; a repair does, where the log leads from there to the end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,6 +31,8 @@ const LENGTH_AT: usize = 20;
 const CRC_AT: usize = 28;
 const CONTENT_AT: usize = 32;
 const CRC_BYTES: usize = 4;
+/// Checkpoints that are kept.
+const KEPT: usize = 2;
 
 /// The state after a record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +55,7 @@ impl Checkpoints {
         Ok(Self(Mutex::new(sequences(store).await?)))
     }
 
-    /// Publishes a checkpoint, frees the log before it, then removes the older ones.
+    /// Publishes a checkpoint, frees the log up to the one before it, then removes the older ones.
     pub(super) fn write(
         &self,
         store: &dyn FileStore,
@@ -71,9 +74,10 @@ impl Checkpoints {
         if known.last() != Some(&sequence) {
             known.push(sequence);
         }
-        segments.retire(store, sequence)?;
-        let older = known.len() - 1;
-        while known.len() > 1 {
+        let Some(before) = before_newest(&known) else { return Ok(()) };
+        segments.retire(store, before)?;
+        let older = known.len() - KEPT;
+        while known.len() > KEPT {
             store.remove(&paths::checkpoint(known[0]))?;
             known.remove(0);
         }
@@ -82,6 +86,11 @@ impl Checkpoints {
         }
         Ok(())
     }
+}
+
+/// Of sequence numbers of checkpoints, that of the one before the newest: the log behind it is kept.
+fn before_newest(sequences: &[u64]) -> Option<u64> {
+    sequences.len().checked_sub(KEPT).and_then(|at| sequences.get(at)).copied()
 }
 
 fn encode(sequence: u64, version: u32, content: &[u8]) -> Vec<u8> {
@@ -98,20 +107,32 @@ fn encode(sequence: u64, version: u32, content: &[u8]) -> Vec<u8> {
 }
 
 /// Sequence numbers of the checkpoints there are, oldest first.
-async fn sequences(store: &dyn FileStore) -> Result<Vec<u64>> {
+pub(super) async fn sequences(store: &dyn FileStore) -> Result<Vec<u64>> {
     let entries = store.list(paths::CHECKPOINT).await?;
     Ok(entries.iter().filter_map(|entry| paths::parse_checkpoint(&entry.path)).collect())
 }
 
+/// Up to which record the log may go.
+pub(super) async fn freed_up_to(store: &dyn FileStore) -> Result<Option<u64>> {
+    Ok(before_newest(&sequences(store).await?))
+}
+
 /// Reads the newest checkpoint; none if there is none, an error if it is damaged.
 pub async fn newest_checkpoint(store: &dyn FileStore) -> Result<Option<Checkpoint>> {
-    let Some(sequence) = sequences(store).await?.pop() else { return Ok(None) };
+    match sequences(store).await?.pop() {
+        Some(sequence) => read(store, sequence).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads a checkpoint.
+pub(super) async fn read(store: &dyn FileStore, sequence: u64) -> Result<Checkpoint> {
     let relative = paths::checkpoint(sequence);
     let path = format!("{}/{relative}", store.location());
     let file = store.open(&relative).await?;
     let content = file.read(0..file.bytes()).await?;
     match decode(&content, sequence) {
-        Ok((version, content)) => Ok(Some(Checkpoint { sequence, version, content, path })),
+        Ok((version, content)) => Ok(Checkpoint { sequence, version, content, path }),
         Err((offset, reason)) => Err(Error::corrupt(path, offset as u64, reason)),
     }
 }
@@ -166,9 +187,12 @@ mod tests {
             checkpoints.write(&store, &Segments::default(), sequence, 9, 1, content).unwrap();
         }
         let whole = store.files();
-        assert_eq!(whole.keys().collect::<Vec<_>>(), [&paths::checkpoint(7)]);
+        assert_eq!(whole.keys().collect::<Vec<_>>(), [&paths::checkpoint(3), &paths::checkpoint(7)]);
         let read = newest_checkpoint(&store).await.unwrap().unwrap();
         assert_eq!((read.sequence, &read.content[..]), (7, &b"newest content"[..]));
+
+        checkpoints.write(&store, &Segments::default(), 8, 9, 1, b"newer").unwrap();
+        assert_eq!(store.files().into_keys().collect::<Vec<_>>(), [paths::checkpoint(7), paths::checkpoint(8)]);
 
         let file = &whole[&paths::checkpoint(7)];
         let flipped = (0..file.len() * 8).map(|bit| {

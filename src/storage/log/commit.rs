@@ -171,7 +171,7 @@ impl Log {
         self.segments.bytes()
     }
 
-    /// Bytes of the segments that a checkpoint of this record would free.
+    /// Bytes of the segments with nothing but records up to this one.
     pub fn bytes_up_to(&self, sequence: u64) -> u64 {
         self.segments.bytes_up_to(sequence)
     }

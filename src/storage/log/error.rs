@@ -17,6 +17,10 @@ pub enum Error {
     #[error("{path} is damaged at byte {offset}: {reason}")]
     Corrupt { path: String, offset: u64, reason: String },
 
+    /// The log begins behind the newest checkpoint there is. Nothing was changed by finding it.
+    #[error("{path} is missing, or a checkpoint of a later record: {log} begins with record {first}, and {}", there_is(.newest))]
+    CheckpointMissing { path: String, log: String, first: u64, newest: u64 },
+
     /// A record is intact, but the one who replays it cannot use it.
     #[error("{path} holds at byte {offset} record {sequence}, which cannot be applied: {source}")]
     Apply { path: String, offset: u64, sequence: u64, source: Box<dyn std::error::Error + Send + Sync> },
@@ -48,6 +52,13 @@ pub enum Error {
 
     #[error("cannot start the thread that writes the log: {0}")]
     Thread(#[source] std::io::Error),
+}
+
+fn there_is(newest: &u64) -> String {
+    match newest {
+        0 => "there is no checkpoint".to_owned(),
+        newest => format!("the newest checkpoint is that of record {newest}"),
+    }
 }
 
 impl Error {

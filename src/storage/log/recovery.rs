@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::checkpoint;
 use super::error::{Error, Result};
 use super::record::{self, Decoded, Head, STAMP};
 use super::segment::{self, HEADER_BYTES, SegmentBytes};
@@ -76,13 +77,14 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
     // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need not be whole.
     let wanted = from.saturating_add(1);
     let Some(start) = firsts.partition_point(|first| *first <= wanted).checked_sub(1) else {
-        return Err(missing(store, wanted, firsts.first()));
+        return Err(missing_before(store, from, firsts.first().copied()));
     };
     let mut last = None;
     let mut expected = firsts[start];
     for (number, first) in firsts.iter().copied().enumerate().skip(start) {
         if first > expected {
-            return Err(missing(store, expected, Some(&first)));
+            let reason = format!("records {expected} to {} are missing before this segment", first - 1);
+            return Err(Error::corrupt(segment::named(store, first), 0, reason));
         }
         if first < expected {
             let reason = format!("it begins with record {first}, and the segment before it ends with {}", expected - 1);
@@ -167,16 +169,16 @@ pub(super) fn walk(
     }
 }
 
-fn missing(store: &dyn FileStore, wanted: u64, next: Option<&u64>) -> Error {
-    match next {
+/// No segment has the record behind the newest checkpoint, which is that of record `from`. Segments go only when a checkpoint
+/// covers them, so where the log begins behind it, a newer checkpoint is gone.
+pub(super) fn missing_before(store: &dyn FileStore, from: u64, first: Option<u64>) -> Error {
+    let log = format!("{}/{}", store.location(), paths::LOG);
+    match first {
         Some(first) => {
-            let reason = format!("records {wanted} to {} are missing before this segment", first - 1);
-            Error::corrupt(segment::named(store, *first), 0, reason)
+            let path = format!("{}/{}", store.location(), paths::checkpoint(first - 1));
+            Error::CheckpointMissing { path, log, first, newest: from }
         }
-        None => {
-            let path = format!("{}/{}", store.location(), paths::LOG);
-            Error::corrupt(path, 0, format!("there is no segment, and record {wanted} must be in one"))
-        }
+        None => Error::corrupt(log, 0, format!("there is no segment, and record {} must be in one", from + 1)),
     }
 }
 
@@ -216,7 +218,9 @@ pub(super) async fn recover(
         // The checkpoint was found, but its name may not be durable; what it replaces must not go before it is.
         store.sync_folder(paths::CHECKPOINT)?;
     }
-    segments.retire(store.as_ref(), from)?;
+    if let Some(sequence) = checkpoint::freed_up_to(store.as_ref()).await? {
+        segments.retire(store.as_ref(), sequence)?;
+    }
     let mut writer = Writer::new(store, segments.clone(), segment_bytes, end);
     writer.stamp()?;
     Ok((writer, segments, replayed))

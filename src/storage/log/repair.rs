@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::checkpoint::{Checkpoint, newest_checkpoint};
+use super::checkpoint::{self, Checkpoint};
 use super::error::{Error, Result};
 use super::record::{self, Decoded, FRAME_BYTES, Head, STAMP};
-use super::recovery::{Apply, Record, walk};
+use super::recovery::{Apply, Record, missing_before, walk};
 use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
 use crate::files::{self, FileStore, paths};
 
@@ -48,13 +48,16 @@ pub struct Faults {
     pub mends: Vec<Mend>,
     /// Where it cannot be read any further.
     pub fault: Option<Fault>,
+    /// Without a fault, the last record.
+    pub last: u64,
 }
 
-/// Reads the log above the sequence number `from` until it cannot be read or applied any further.
+/// Reads the log above the sequence number `from` until it cannot be read or applied any further. Changes nothing.
 pub async fn find_faults(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Faults> {
     let mut mends = Vec::new();
-    let fault = find_fault(store, from, apply, &mut mends).await?;
-    Ok(Faults { mends, fault })
+    let mut last = from;
+    let fault = find_fault(store, from, apply, &mut mends, &mut last).await?;
+    Ok(Faults { mends, fault, last })
 }
 
 async fn find_fault(
@@ -62,11 +65,15 @@ async fn find_fault(
     from: u64,
     apply: &mut Apply<'_>,
     mends: &mut Vec<Mend>,
+    last: &mut u64,
 ) -> Result<Option<Fault>> {
     let firsts = segments(store).await?;
     let wanted = from.saturating_add(1);
-    let start = firsts.partition_point(|first| *first <= wanted).saturating_sub(1);
-    let mut expected = firsts.get(start).copied().filter(|first| *first <= wanted).unwrap_or(wanted);
+    let start = match firsts.partition_point(|first| *first <= wanted) {
+        0 if !firsts.is_empty() => return Err(missing_before(store, from, firsts.first().copied())),
+        behind => behind.saturating_sub(1),
+    };
+    let mut expected = firsts.get(start).copied().unwrap_or(wanted);
     let mut records = 0;
     for (number, first) in firsts.iter().copied().enumerate().skip(start) {
         let fault = |offset: usize, reason: String, next: u64, content: Option<Bytes>| Fault {
@@ -107,6 +114,7 @@ async fn find_fault(
             return Ok(Some(Fault { wrong_header, ..fault(walked.end, reason, walked.next, Some(content)) }));
         }
         expected = walked.next;
+        *last = expected - 1;
         if let Some((offset, reason)) = wrong {
             // Zeros behind the records say that there were no more of them, and so does the segment that follows.
             let follows = firsts.get(number + 1);
@@ -207,12 +215,37 @@ fn mend(store: &Arc<dyn FileStore>, first: u64, content: &Bytes, end: usize) -> 
     Ok(())
 }
 
-/// The newest checkpoint, or what is wrong with it and whether the log can do without.
-pub async fn checkpoint_or_log(store: &dyn FileStore) -> Result<(Option<Checkpoint>, Option<Error>)> {
-    match newest_checkpoint(store).await {
-        Ok(checkpoint) => Ok((checkpoint, None)),
-        Err(error @ Error::Corrupt { .. }) if segments(store).await?.first() == Some(&1) => Ok((None, Some(error))),
-        Err(error) => Err(error),
+/// Where a repair begins.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// The newest checkpoint that is whole; none where the log is followed from its beginning.
+    pub checkpoint: Option<Checkpoint>,
+    /// Newer ones, which are damaged: the path in the data folder and the record of each, and what is wrong with it.
+    pub damaged: Vec<(String, u64, Error)>,
+}
+
+/// The newest checkpoint that is whole, if the log leads on from there. Damage to the newest is an error where it does not.
+pub async fn find_start(store: &dyn FileStore) -> Result<Start> {
+    let first = segments(store).await?.first().copied();
+    let mut start = Start::default();
+    let mut sequences = checkpoint::sequences(store).await?;
+    while let Some(sequence) = sequences.pop() {
+        match checkpoint::read(store, sequence).await {
+            Ok(checkpoint) => {
+                start.checkpoint = Some(checkpoint);
+                break;
+            }
+            Err(error @ Error::Corrupt { .. }) => {
+                start.damaged.push((paths::checkpoint(sequence), sequence, error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let from = start.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.sequence);
+    let reaches = first.is_some_and(|first| first <= from + 1);
+    match start.damaged.is_empty() || reaches {
+        true => Ok(start),
+        false => Err(start.damaged.swap_remove(0).2),
     }
 }
 

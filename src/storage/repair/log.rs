@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::quarantine::{keep_copy, set_aside};
 use crate::files::{FileStore, paths};
-use crate::storage::catalog::Edit;
+use crate::storage::catalog::{Catalog, Edit};
 use crate::storage::error::Result;
-use crate::storage::log::{Record, checkpoint_or_log, find_faults};
+use crate::storage::log::{Record, find_faults, find_start};
 use crate::storage::recovery::Recovery;
 use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
 use crate::storage::write::{ENTITY_WRITES, payload};
@@ -38,27 +38,41 @@ pub struct LogRepair {
     pub run_files: Vec<String>,
 }
 
-/// Cuts a damaged log before the damage, so that the folder opens as it was then. `None` if the log is whole. Nobody may have the folder
-/// open.
+/// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to the checkpoint before a damaged one
+/// where the log leads on from there. `None` if the log is whole. Nobody may have the folder open.
+///
+/// Everything is read before anything is changed: what cannot be read now is an error, and everything stays as it was.
 pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> {
     let _owner = store.lock()?;
     let mut repair = LogRepair::default();
-    let (checkpoint, broken) = checkpoint_or_log(store.as_ref()).await?;
-    let (mut recovery, at_checkpoint) = match &checkpoint {
+    let mut start = find_start(store.as_ref()).await?;
+    let (mut recovery, at_checkpoint) = match &start.checkpoint {
         Some(checkpoint) => (Recovery::from_checkpoint(checkpoint)?, Recovery::from_checkpoint(checkpoint)?),
         None => (Recovery::default(), Recovery::default()),
     };
     let from = recovery.from;
-    let mut last = from;
-    let mut apply = |record: Record| {
-        recovery.apply(&record)?;
-        last = record.sequence;
-        Ok(())
-    };
+    let mut apply = |record: Record| Ok(recovery.apply(&record)?);
     let found = find_faults(store.as_ref(), from, &mut apply).await?;
-    if found.fault.is_none() && found.mends.is_empty() && broken.is_none() {
+    if found.fault.is_none() && found.mends.is_empty() && start.damaged.is_empty() {
         return Ok(None);
     }
+    repair.kept_to = found.fault.as_ref().map_or(found.last, |fault| fault.next - 1);
+    if start.damaged.first().is_some_and(|(_, sequence, _)| *sequence > repair.kept_to) {
+        // Records that the checkpoint has would be lost with it.
+        return Err(start.damaged.swap_remove(0).2.into());
+    }
+    let known = at_checkpoint.catalog_sequence().max(from);
+    let mut unnamed = Vec::new();
+    if let Some(fault) = &found.fault {
+        let catalog = match known > repair.kept_to {
+            true => at_checkpoint.into_catalog(),
+            false => recovery.into_catalog(),
+        };
+        let mut names = catalog.tables().map(|table| (table.id, table.name.clone())).collect();
+        fault.records_behind(store.as_ref(), &mut |record| count(&record, &mut names, &mut repair)).await?;
+        unnamed = unnamed_files(store.as_ref(), &catalog).await?;
+    }
+
     let kept = Arc::clone(&store);
     let mut quarantined = Vec::new();
     let mut keep = |path: &str, content: Option<&[u8]>| {
@@ -75,44 +89,31 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         ));
         mend.apply(&store, &mut keep)?;
     }
-    if let Some(broken) = broken {
-        repair.faults.push(broken.to_string());
-        set_aside_all(store.as_ref(), paths::CHECKPOINT, &mut repair).await?;
+    for (path, _, error) in &start.damaged {
+        let instead =
+            start.checkpoint.as_ref().map_or("the log from its beginning", |checkpoint| checkpoint.path.as_str());
+        repair.faults.push(format!("{error}; in its place {instead} is used"));
+        keep(path, None)?;
     }
-    // All of the log is there, so a broken checkpoint is not needed.
-    let Some(fault) = found.fault else {
-        repair.kept_to = last;
-        repair.quarantined.extend(quarantined);
-        return Ok(Some(repair));
-    };
-    repair.is_cut = true;
-    repair.faults.push(format!("{} is damaged at byte {}: {}", fault.path, fault.offset, fault.reason));
-    let known = at_checkpoint.catalog_sequence().max(from);
-    repair.kept_to = fault.next - 1;
-    let catalog = match known > repair.kept_to {
-        true => at_checkpoint.into_catalog(),
-        false => recovery.into_catalog(),
-    };
-    let mut names = catalog.tables().map(|table| (table.id, table.name.clone())).collect();
-    fault.records_behind(store.as_ref(), &mut |record| count(&record, &mut names, &mut repair)).await?;
-    // First what opening would sweep: files of tables that the catalog will not name.
-    let named: HashSet<&str> =
-        catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
-    for entry in store.list(paths::TABLES).await? {
-        if paths::parse_run(&entry.path).is_some() && !named.contains(entry.path.as_str()) {
-            repair.run_files.extend(set_aside(store.as_ref(), &entry.path)?);
+    if let Some(fault) = found.fault {
+        repair.is_cut = true;
+        repair.faults.push(format!("{} is damaged at byte {}: {}", fault.path, fault.offset, fault.reason));
+        // First what opening would sweep: files of tables that the catalog will not name.
+        for path in unnamed {
+            repair.run_files.extend(set_aside(store.as_ref(), &path)?);
         }
+        fault.cut(&store, known, SEGMENT_BYTES, &mut keep).await?;
     }
-    fault.cut(&store, known, SEGMENT_BYTES, &mut keep).await?;
     repair.quarantined.extend(quarantined);
     Ok(Some(repair))
 }
 
-async fn set_aside_all(store: &dyn FileStore, folder: &str, repair: &mut LogRepair) -> Result<()> {
-    for entry in store.list(folder).await? {
-        repair.quarantined.extend(set_aside(store, &entry.path)?);
-    }
-    Ok(())
+/// The files of tables that a catalog does not name.
+async fn unnamed_files(store: &dyn FileStore, catalog: &Catalog) -> Result<Vec<String>> {
+    let named: HashSet<&str> =
+        catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
+    let files = store.list(paths::TABLES).await?.into_iter().map(|entry| entry.path);
+    Ok(files.filter(|path| paths::parse_run(path).is_some() && !named.contains(path.as_str())).collect())
 }
 
 /// Takes note of a record that is no longer in use. `names` are those of tables by their numbers.

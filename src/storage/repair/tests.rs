@@ -9,7 +9,8 @@ use futures::executor::block_on;
 
 use super::repair_log;
 use crate::clock::ManualClock;
-use crate::files::{FileStore, MemoryStore};
+use crate::files::fault::{AfterCrash, FaultPlan, FaultStore};
+use crate::files::{FileStore, MemoryStore, Operation as FileOperation, paths};
 use crate::model::{DateTime, Key, KeyRange, Value};
 use crate::storage::error::{Error, Result};
 use crate::storage::{Change, Condition, Edit, LogError, Operation, SegmentBytes, Store, StoreOptions, check};
@@ -67,7 +68,7 @@ fn entities(store: &Store) -> BTreeMap<Key, i32> {
 
 #[test]
 fn whatever_byte_is_damaged() {
-    let (mut repaired, mut whole, mut hopeless) = (0, 0, 0);
+    let (mut repaired, mut whole, mut checkpoints) = (0, 0, 0);
     for folds in [false, true] {
         let (files, history) = filled(folds);
         let before = files.files();
@@ -90,15 +91,9 @@ fn whatever_byte_is_damaged() {
                     Err(error) => panic!("{what}: {error}"),
                 }
                 assert_eq!(files.files(), damaged, "{what}: refusing changes nothing");
-                let repair = match block_on(repair_log(Arc::new(files.clone()))) {
-                    Ok(repair) => repair.unwrap_or_else(|| panic!("{what}: nothing is found")),
-                    Err(_) if path.starts_with("checkpoint/") => {
-                        hopeless += 1;
-                        assert_eq!(files.files(), damaged, "{what}: nothing is done by half");
-                        continue;
-                    }
-                    Err(error) => panic!("{what}: {error}"),
-                };
+                let repair = block_on(repair_log(Arc::new(files.clone())));
+                let repair = repair.unwrap_or_else(|error| panic!("{what}: {error}"));
+                let repair = repair.unwrap_or_else(|| panic!("{what}: nothing is found"));
                 assert!(!repair.faults.is_empty() && !repair.quarantined.is_empty(), "{what}: {repair:?}");
                 // Nothing is gone: each file is where it was, or in the quarantine.
                 let after = files.files();
@@ -108,15 +103,21 @@ fn whatever_byte_is_damaged() {
                 }
                 let store = open(&files).unwrap_or_else(|error| panic!("{what}: {error}\n{repair:?}"));
                 // Files that later folds had replaced are missing.
-                let report = block_on(check(store.files(), &store.snapshot()));
+                let report = block_on(check(store.files(), &store.snapshot())).expect("reads");
                 block_on(store.quarantine(&report.damaged)).unwrap_or_else(|error| panic!("{what}: {error}"));
-                let report = block_on(check(store.files(), &store.snapshot()));
+                let report = block_on(check(store.files(), &store.snapshot())).expect("reads");
                 assert_eq!(report.findings, [], "{what}");
                 for (key, value) in entities(&store) {
                     assert!(history[&key].contains(&value), "{what}: {key:?} never was {value}");
                 }
                 let kept = entities(&store);
                 drop(store);
+                if path.starts_with("checkpoint/") {
+                    // The one before it and the log behind that have everything.
+                    checkpoints += 1;
+                    assert_eq!(repair.quarantined, [paths::quarantined(path, 0)], "{what}");
+                    assert_eq!(kept, newest(&history), "{what}: {repair:?}");
+                }
                 // It goes on, and stays.
                 let store = open(&files).unwrap_or_else(|error| panic!("{what}: {error}"));
                 assert_eq!(entities(&store), kept, "{what}");
@@ -124,7 +125,138 @@ fn whatever_byte_is_damaged() {
             }
         }
     }
-    assert!(repaired > 60 && whole > 5 && hopeless > 5, "{repaired} {whole} {hopeless}");
+    assert!(repaired > 60 && whole > 5 && checkpoints > 5, "{repaired} {whole} {checkpoints}");
+}
+
+/// Every entity as it was written last.
+fn newest(history: &History) -> BTreeMap<Key, i32> {
+    history.iter().filter_map(|(key, values)| Some((key.clone(), *values.last()?))).collect()
+}
+
+fn checkpoints(files: &MemoryStore) -> Vec<String> {
+    files.files().into_keys().filter(|path| paths::parse_checkpoint(path).is_some()).collect()
+}
+
+fn flip(files: &mut BTreeMap<String, Vec<u8>>, path: &str) {
+    let bytes = files.get_mut(path).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+}
+
+#[test]
+fn without_the_newest_checkpoint_the_one_before_and_the_log_have_everything() {
+    let (files, history) = filled(true);
+    let there = checkpoints(&files);
+    assert_eq!(there.len(), 2, "{there:?}");
+    files.remove(&there[1]).expect("removes");
+    assert_eq!(block_on(repair_log(Arc::new(files.clone()))).expect("reads"), None);
+    let store = open(&files).expect("opens");
+    assert_eq!(entities(&store), newest(&history));
+    assert_eq!(block_on(check(store.files(), &store.snapshot())).expect("reads").findings, []);
+}
+
+#[test]
+fn a_missing_checkpoint_is_named_and_everything_stays() {
+    let (files, _) = filled(true);
+    let log: Vec<u64> = files.files().keys().filter_map(|path| paths::parse_log_segment(path)).collect();
+    assert!(log[0] > 1, "{log:?}");
+    // Of both, and of the newest where the log begins behind the one before.
+    for keep in [None, Some(1), Some(log[0] - 2)] {
+        let mut left = files.files();
+        for path in checkpoints(&files) {
+            left.remove(&path);
+        }
+        if let Some(sequence) = keep {
+            let (path, mut content) = (paths::checkpoint(sequence), files.files()[&checkpoints(&files)[0]].clone());
+            content[12..20].copy_from_slice(&sequence.to_le_bytes());
+            let crc = crc32c::crc32c(&content[..28]);
+            content[28..32].copy_from_slice(&crc.to_le_bytes());
+            left.insert(path, content);
+        }
+        let damaged = MemoryStore::with_files(left.clone());
+        let opened = open(&damaged).map(drop).expect_err("it is missing");
+        let repaired = block_on(repair_log(Arc::new(damaged.clone()))).expect_err("nobody knows the tables");
+        for error in [opened, repaired] {
+            assert!(matches!(error, Error::Log(LogError::CheckpointMissing { .. })), "{keep:?}: {error}");
+            let wanted = format!(":memory:/{} is missing", paths::checkpoint(log[0] - 1));
+            assert!(error.to_string().starts_with(&wanted), "{keep:?}: {error}");
+            let newest = keep.map_or("there is no checkpoint".to_owned(), |keep| format!("that of record {keep}"));
+            assert!(error.to_string().ends_with(&newest), "{keep:?}: {error}");
+        }
+        assert_eq!(damaged.files(), left, "{keep:?}: nothing is moved, cut or swept");
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_not_given_up_for_a_log_that_ends_before_it() {
+    let (files, _) = filled(true);
+    let there = checkpoints(&files);
+    let newest = paths::parse_checkpoint(&there[1]).expect("a checkpoint");
+    let mut left = files.files();
+    flip(&mut left, &there[1]);
+    let log: Vec<u64> = left.keys().filter_map(|path| paths::parse_log_segment(path)).collect();
+    let holds_it = log.partition_point(|first| *first <= newest) - 1;
+    let last = log[holds_it - 1];
+    left.retain(|path, _| paths::parse_log_segment(path).is_none_or(|first| first <= last));
+    // And one whose log is damaged before the record that it is of.
+    let mut spoilt = files.files();
+    flip(&mut spoilt, &there[1]);
+    flip(&mut spoilt, &paths::log_segment(last));
+    for left in [left, spoilt] {
+        let damaged = MemoryStore::with_files(left.clone());
+        let error = block_on(repair_log(Arc::new(damaged.clone()))).expect_err("records would be lost");
+        assert!(error.to_string().contains(&format!(":memory:/{} is damaged", there[1])), "{error}");
+        assert_eq!(damaged.files(), left);
+    }
+}
+
+/// EACCES, EMFILE, ENFILE, ENOMEM, EIO: of a file that may be whole.
+const CANNOT_READ: [i32; 5] = [13, 24, 23, 12, 5];
+
+#[test]
+fn what_cannot_be_read_now_ends_a_repair_before_anything_is_moved() {
+    let (files, _) = filled(true);
+    let there = checkpoints(&files);
+    let segments: Vec<String> =
+        files.files().into_keys().filter(|path| paths::parse_log_segment(path).is_some()).collect();
+    let [.., mended, fault, last] = &segments[..] else { panic!("{segments:?}") };
+    for (damaged, unreadable) in [
+        (&there[1], &there[0]),
+        (&there[1], last),
+        (fault, &there[1]),
+        (fault, mended),
+        (fault, fault),
+        (fault, last),
+        (fault, &"checkpoint".to_owned()),
+        (fault, &"log".to_owned()),
+        (fault, &"tables".to_owned()),
+    ] {
+        let mut left = files.files();
+        flip(&mut left, damaged);
+        if damaged == fault {
+            // There is more to do, and it comes first: a header that is written anew.
+            left.get_mut(mended).expect("a segment")[3] ^= 1;
+        }
+        let operations = match unreadable.contains('.') {
+            true => &[FileOperation::Open, FileOperation::Read][..],
+            false => &[FileOperation::List],
+        };
+        for (operation, os_error) in
+            operations.iter().flat_map(|operation| CANNOT_READ.map(|error| (*operation, error)))
+        {
+            let what = format!("{damaged} damaged, {operation} of {unreadable} fails with {os_error}");
+            let store = FaultStore::over(&MemoryStore::with_files(left.clone()), FaultPlan::none());
+            store.fail_reading(unreadable, operation, os_error);
+            let error = block_on(repair_log(Arc::new(store.clone()))).expect_err(&what);
+            assert!(error.is_unreadable(), "{what}: {error}");
+            assert!(error.to_string().contains(unreadable.as_str()), "{what}: {error}");
+            assert_eq!(store.after_crash(AfterCrash::KeepUnsynced).files(), left, "{what}");
+        }
+        // It is for the reading alone that nothing was done.
+        let repair = block_on(repair_log(Arc::new(MemoryStore::with_files(left)))).expect("repairs");
+        let faults = repair.map_or(0, |repair| repair.faults.len());
+        assert_eq!(faults, if damaged == fault { 2 } else { 1 }, "{damaged}");
+    }
 }
 
 #[test]
