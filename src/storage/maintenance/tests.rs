@@ -148,7 +148,7 @@ fn entities(store: &Store, snapshot: &Snapshot) -> Model {
 fn expect(store: &Store, model: &Model, what: &str) {
     let snapshot = store.snapshot();
     assert_eq!(&entities(store, &snapshot), model, "{what}");
-    let report = block_on(check(store.files(), &snapshot));
+    let report = block_on(check(store.files(), &snapshot)).expect("reads");
     assert_eq!(report.findings, [], "{what}");
     assert_eq!(report.entities, model.len() as u64, "{what}");
     let Some(table) = snapshot.table(ID) else { return };

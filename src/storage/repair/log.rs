@@ -7,7 +7,7 @@ use super::quarantine::{keep_copy, set_aside};
 use crate::files::{FileStore, paths};
 use crate::storage::catalog::{Catalog, Edit};
 use crate::storage::error::Result;
-use crate::storage::log::{Record, find_faults, find_start};
+use crate::storage::log::{Error as LogError, Record, find_faults, find_start};
 use crate::storage::recovery::Recovery;
 use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
 use crate::storage::write::{ENTITY_WRITES, payload};
@@ -71,6 +71,11 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         let mut names = catalog.tables().map(|table| (table.id, table.name.clone())).collect();
         fault.records_behind(store.as_ref(), &mut |record| count(&record, &mut names, &mut repair)).await?;
         unnamed = unnamed_files(store.as_ref(), &catalog).await?;
+        if catalog.tables().next().is_none() && (repair.records_lost > 0 || !unnamed.is_empty()) {
+            // An empty database beside the quarantine is worse than none: it takes writes.
+            let reason = format!("{}; there is no table before it, so a cut there would leave nothing", fault.reason);
+            return Err(LogError::Corrupt { path: fault.path.clone(), offset: fault.offset, reason }.into());
+        }
     }
 
     let kept = Arc::clone(&store);

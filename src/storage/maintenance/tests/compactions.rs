@@ -300,7 +300,7 @@ fn a_key_live_twice_is_found_and_never_compacted_away() {
     let masked = before.files().find(|file| file.mask.is_some()).expect("a masked file").clone();
     let unmasked = crate::storage::run::RunFile { mask: None, ..crate::storage::run::RunFile::clone(&masked) };
     store.commit(&[Edit::MaskRows { table: ID, file: Box::new(unmasked) }]).expect("unmasks");
-    let report = block_on(check(store.files(), &store.snapshot()));
+    let report = block_on(check(store.files(), &store.snapshot())).expect("reads");
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert!(report.findings[0].problem.contains("(\"p\", \"0000\") is live here and in"), "{:?}", report.findings);
     let error = store.vacuum(ID, true, FILE_BYTES).expect_err("refuses");

@@ -83,7 +83,7 @@ fn a_long_log_folds_the_table_that_holds_it_back() {
     bench.round();
     assert!(bench.store.log_bytes() < LOG_BYTES_MAX, "{} bytes", bench.store.log_bytes());
     assert_eq!(entities(&bench.store, &bench.store.snapshot()), bench.model);
-    let report = block_on(check(bench.store.files(), &bench.store.snapshot()));
+    let report = block_on(check(bench.store.files(), &bench.store.snapshot())).expect("reads");
     assert_eq!((report.findings, report.entities, report.unfolded), (Vec::new(), 51, 0));
 }
 
