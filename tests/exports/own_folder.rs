@@ -78,7 +78,7 @@ fn every_command_refuses_it() {
             &["import", "--table", "Hav", "--rejects", path, &rejected],
         ] {
             let mut arguments = arguments.to_vec();
-            arguments.splice(1..1, ["--data", ways.data.as_str()]);
+            drop(arguments.splice(1..1, ["--data", ways.data.as_str()]));
             let run = rowkey(&arguments);
             assert_ne!(run.code, 0, "{arguments:?}: {}", run.out);
             // A rejects file writes over nothing at all.

@@ -107,7 +107,8 @@ async fn the_data_folder_is_out_of_reach() {
     let client = server.connect().await;
     client.batch_execute("COPY (SELECT 1) TO 'beside.csv'").await.expect("copies");
     // What comes after the start is looked at as well.
-    let segment = fs::read_dir(data.join("log")).expect("a log").next().expect("a segment").expect("an entry").path();
+    let mut log = fs::read_dir(data.join("log")).expect("a log").map(|entry| entry.expect("an entry").path());
+    let segment = log.find(|file| file.extension().is_some_and(|extension| extension == "log")).expect("a segment");
     std::os::unix::fs::symlink(&data, copies.join("link")).expect("a link");
     fs::hard_link(&segment, copies.join("second-name.csv")).expect("a second name");
     for file in ["link/log/new.csv", "link/new.csv", "second-name.csv", "../data/new.csv", &text(&segment)] {

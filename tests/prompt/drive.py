@@ -250,7 +250,7 @@ def main():
     terminal.expect(r"ERROR:  \S+\.log lies in the data folder \S+/data,", "\\copy goes elsewhere")
     terminal.prompt()
     terminal.type(f"\\o {data}/results\r")
-    terminal.expect(r"\\\\o: \S+/results lies in the data folder", "\\o goes elsewhere")
+    terminal.expect(r"\\o: \S+/results lies in the data folder", "\\o goes elsewhere")
     terminal.prompt()
     terminal.type("SELECT 6 * 8 AS answer;\r")
     terminal.expect(r" answer\s+-+\s+48\s", "results are shown")
