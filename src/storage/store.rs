@@ -351,6 +351,12 @@ impl Store {
         Ok(())
     }
 
+    /// Bytes of the log that no checkpoint covers: writes that are not in run files hold them back.
+    pub(super) fn uncovered_log_bytes(&self) -> u64 {
+        let covered = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner).covered;
+        self.log.as_ref().map_or(0, |log| log.bytes().saturating_sub(log.bytes_up_to(covered)))
+    }
+
     /// Bytes of the log on disk; 0 if it is not open for writing.
     pub fn log_bytes(&self) -> u64 {
         self.log.as_ref().map_or(0, |log| log.bytes())

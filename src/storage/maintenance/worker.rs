@@ -119,7 +119,7 @@ impl Maintainer {
 
     /// The table with the oldest write that is not in run files, if the log is too long.
     fn holding_back_the_log(&self, deltas: &BTreeMap<u64, Arc<TableDelta>>) -> Option<u64> {
-        if self.store.log_bytes() <= self.log_bytes_max {
+        if self.store.uncovered_log_bytes() <= self.log_bytes_max {
             return None;
         }
         let oldest = deltas.iter().filter_map(|(table, delta)| Some((delta.first_sequence()?, *table))).min();
