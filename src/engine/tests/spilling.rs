@@ -179,11 +179,11 @@ fn everything_in_a_data_folder_is_for_its_owner_alone() {
     let mut session = engine.own_session().expect("a session");
     rows(&mut session, "insert into People (partitionkey, rowkey, v) values ('p', 's', 2)").expect("an insert");
     rows(&mut session, "vacuum People").expect("a fold");
-    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot())).expect("a check");
     assert!(report.findings.is_empty() && report.files > 0);
     let run = below(&data.join("tables")).into_iter().find(|path| path.is_file()).expect("a run file");
     fs::write(&run, "damaged").expect("a file");
-    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot()));
+    let report = block_on(crate::storage::check(engine.store().files(), &engine.store().snapshot())).expect("a check");
     block_on(engine.store().quarantine(&report.damaged)).expect("a repair");
     assert!(data.join("quarantine").exists());
     assert_private(&data);
