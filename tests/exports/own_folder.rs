@@ -72,7 +72,7 @@ fn every_command_refuses_it() {
         for arguments in [
             &["sql", &copy][..],
             &["sql", &table],
-            &["export", "--table", "Hav", "-o", path, "--overwrite"],
+            &["export", "--table", "Hav", "--format", "csv", "-o", path, "--overwrite"],
             &["export", "--table", "Hav", "--format", "json", "--pages", "-o", path, "--overwrite"],
             &["export", "--query", "select 1 as n", "--format", "plain-csv", "-o", path, "--overwrite"],
             &["import", "--table", "Hav", "--rejects", path, &rejected],
