@@ -9,7 +9,7 @@ use crate::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillF
 use crate::model::{AccountName, Rejected};
 use crate::provider::ScanOptions;
 use crate::session::{
-    Activity, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
+    Activity, Error, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
 };
 use crate::storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
 
@@ -199,14 +199,18 @@ impl Engine {
 /// A folder to spill to. None if the default one cannot be had: a full disk is opened, and whoever never spills needs none.
 fn spill_folder(given: Option<&Path>, default: Option<SpillDefault>) -> Result<Option<SpillFolder>> {
     if let Some(folder) = given {
-        return Ok(Some(SpillFolder::create(folder)?));
+        return Ok(Some(SpillFolder::create(folder).map_err(unspillable)?));
     }
     match default {
         None => Ok(None),
         Some(SpillDefault::System) => Ok(SpillFolder::create(&std::env::temp_dir()).ok()),
         Some(SpillDefault::DataFolder(folder)) => match SpillFolder::create(&folder) {
             Err(files::Error::NoSpace { .. }) => Ok(None),
-            made => Ok(made.map(Some)?),
+            made => Ok(Some(made.map_err(unspillable)?)),
         },
     }
+}
+
+fn unspillable(error: files::Error) -> Error {
+    Error::from(error).with_hint("another folder can be named to spill to, which has to be writable")
 }

@@ -24,10 +24,8 @@ pub enum Error {
     Owned { path: String, owner: String },
 
     /// The folder, its lock or a file being written is no longer what this process has opened.
-    #[error(
-        "cannot {operation} {path}: {change} while this process had the data folder open; put it back, or open the folder again"
-    )]
-    Replaced { path: String, operation: Operation, change: String },
+    #[error("cannot {operation} {path}: {change} while this process had the data folder open; {remedy}")]
+    Replaced { path: String, operation: Operation, change: String, remedy: &'static str },
 
     #[error("cannot {operation} {path}: no space is left on the device or within the quota")]
     NoSpace { path: String, operation: Operation, source: io::Error },

@@ -12,7 +12,7 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
 use super::error::{Error, Operation, Result};
-use super::lock::{FolderLock, Identity, replaced};
+use super::lock::{FolderLock, Identity, expect_held};
 use super::memory::no_range;
 use super::paths;
 use super::private::{self, FILE_MODE};
@@ -259,14 +259,9 @@ impl WriteFile for LocalWrite {
     fn confirm_name(&self) -> Result<()> {
         let path = Path::new(&self.path);
         let held = Identity::held(&self.file);
-        match (held, Identity::at(path)) {
-            (Err(error), _) => Err(Error::from_io(self.path.clone(), Operation::Write, error)),
-            (Ok(held), Ok(found)) if held == found => Ok(()),
-            (Ok(_), found) => {
-                let change = "it was moved, removed or replaced".to_owned();
-                Err(replaced(path, Operation::Write, change, found))
-            }
-        }
+        let held = held.map_err(|error| Error::from_io(self.path.clone(), Operation::Write, error))?;
+        let change = || "it was moved, removed or replaced".to_owned();
+        expect_held(held, Identity::at(path), path, Operation::Write, change)
     }
 }
 

@@ -8,6 +8,7 @@ use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::{Error, Operation, Result};
 use super::paths;
@@ -46,6 +47,8 @@ pub(super) struct FolderLock {
     root: PathBuf,
     folder: Identity,
     file: Identity,
+    /// The lock file has not kept others out all the time, and what they have written is not known here.
+    was_open_to_others: AtomicBool,
     _locks: [File; 2],
 }
 
@@ -73,43 +76,61 @@ impl FolderLock {
             (Identity::held(&folder).map_err(failed)?, Identity::held(&file).map_err(file_failed)?);
         name_owner(&mut file).map_err(file_failed)?;
         let root = root.to_owned();
-        let lock = Self { root, folder: folder_identity, file: file_identity, _locks: [folder, file] };
+        let lock = Self {
+            root,
+            folder: folder_identity,
+            file: file_identity,
+            was_open_to_others: AtomicBool::new(false),
+            _locks: [folder, file],
+        };
         // Either may have been replaced after it was opened and before it was locked.
         lock.confirm(&lock.root, Operation::Lock)?;
         Ok(lock)
     }
 
-    /// An error if the folder, or the lock file in it, is not what is held. `path` is what was to be changed.
+    /// An error if the folder is not what is held, or the lock file has ever been found not to be. `path` is what was to be
+    /// changed.
     pub(super) fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
         self.confirm_folder(path, operation)?;
         let file = self.root.join(paths::LOCK);
-        match Identity::at(&file) {
-            Ok(identity) if identity == self.file => Ok(()),
-            found => Err(replaced(path, operation, format!("{} was removed or replaced", file.display()), found)),
+        let change = || format!("{} was removed or replaced", file.display());
+        match expect_held(self.file, Identity::at(&file), path, operation, change) {
+            Ok(()) if !self.was_open_to_others.load(Ordering::Acquire) => return Ok(()),
+            Ok(()) | Err(Error::Replaced { .. }) => {}
+            Err(error) => return Err(error),
         }
+        self.was_open_to_others.store(true, Ordering::Release);
+        let remedy = "open the folder again";
+        Err(Error::Replaced { path: path.display().to_string(), operation, change: change(), remedy })
     }
 
-    /// The same for the folder alone.
+    /// An error if the folder is not what is held. Once it is again, nobody else has been at it.
     pub(super) fn confirm_folder(&self, path: &Path, operation: Operation) -> Result<()> {
         // The way to the folder may lead over links.
-        match fs::metadata(&self.root).map(|metadata| Identity::of(&metadata)) {
-            Ok(identity) if identity == self.folder => Ok(()),
-            found => {
-                let change = format!("the data folder {} was moved, removed or replaced", self.root.display());
-                Err(replaced(path, operation, change, found))
-            }
-        }
+        let found = fs::metadata(&self.root).map(|metadata| Identity::of(&metadata));
+        let change = || format!("the data folder {} was moved, removed or replaced", self.root.display());
+        expect_held(self.folder, found, path, operation, change)
     }
 }
 
-/// The error where a name leads to something else than what is held, or to nothing. What cannot be looked at is told as that.
-pub(super) fn replaced(path: &Path, operation: Operation, change: String, found: io::Result<Identity>) -> Error {
-    let path = path.display().to_string();
+/// An error where a name leads to something else than what is held, or to nothing. What cannot be looked at is told as that.
+pub(super) fn expect_held(
+    held: Identity,
+    found: io::Result<Identity>,
+    path: &Path,
+    operation: Operation,
+    change: impl FnOnce() -> String,
+) -> Result<()> {
+    let path = || path.display().to_string();
     match found {
+        Ok(found) if found == held => Ok(()),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Error::from_io(path, operation, error)
+            Err(Error::from_io(path(), operation, error))
         }
-        _ => Error::Replaced { path, operation, change },
+        _ => {
+            let remedy = "put it back, or open the folder again";
+            Err(Error::Replaced { path: path(), operation, change: change(), remedy })
+        }
     }
 }
 

@@ -64,9 +64,10 @@ async fn without_its_lock_file_a_folder_is_neither_opened_nor_written() {
         assert!(error.to_string().contains(&lock.display().to_string()), "{error}");
         assert!(is_there(&table, "before").await && !is_there(&table, "refused").await, "reads go on");
         fs::rename(&aside, &lock).expect("a rename");
-        table.insert(&entity("after")).await.expect("an insert");
+        table.insert(&entity("refused")).await.expect_err("an older program may have written");
         drop((db, table));
         let (_db, table) = opened(&folder).await;
+        table.insert(&entity("after")).await.expect("an insert");
         for (row, wanted) in [("before", true), ("refused", false), ("after", true)] {
             assert_eq!(is_there(&table, row).await, wanted, "{replacement:?}: {row}");
         }

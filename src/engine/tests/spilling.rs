@@ -96,8 +96,7 @@ fn spilled_by_import(engine: &Engine, folder: &Path) -> Vec<PathBuf> {
     let options = ImportOptions { memory_bytes: 64 << 10, ..ImportOptions::default() };
     let report = engine.import("Spilled", vec![Source::stream("test", Box::new(input))], &options).expect("imports");
     assert_eq!(report.stored, 60_000);
-    let seen = seen.lock().expect("a lock").clone();
-    seen
+    seen.lock().expect("a lock").clone()
 }
 
 /// The files that a query has spilled to below a folder, looked at when it begins to answer.

@@ -42,6 +42,11 @@ fn open(store: Arc<dyn FileStore>, from: u64) -> Result<Opened> {
     open_with(store, SEGMENTS, from)
 }
 
+fn open_durable(store: Arc<dyn FileStore>, durability: Durability) -> Log {
+    let mut apply = |_| Ok(());
+    block_on(Log::open_with(store, SEGMENTS, durability, Arc::default(), 0, &mut apply)).unwrap().0
+}
+
 fn open_with(store: Arc<dyn FileStore>, segments: SegmentBytes, from: u64) -> Result<Opened> {
     let mut records = Vec::new();
     let mut apply = |record| {
@@ -315,24 +320,43 @@ fn a_log_whose_folder_was_taken_away_goes_on_when_it_is_back() {
     let store = Arc::new(LocalStore::open(&folder).unwrap());
     let owner = store.lock().unwrap();
     for durability in [Durability::Os, Durability::Sync] {
-        let mut apply = |_| Ok(());
-        let opening = Log::open_with(store.clone(), SEGMENTS, durability, Arc::default(), 0, &mut apply);
-        let (log, _) = block_on(opening).unwrap();
+        let log = open_durable(store.clone(), durability);
         log.append(KIND, "before").wait().unwrap();
-        for taken in [folder.clone(), folder.join(paths::LOCK)] {
-            std::fs::rename(&taken, &away).unwrap();
-            let told = refusal(&log);
-            assert!(told.contains(&folder.display().to_string()), "{told}");
-            std::fs::rename(&away, &taken).unwrap();
-            log.append(KIND, "after").wait().unwrap();
-        }
+        std::fs::rename(&folder, &away).unwrap();
+        let told = refusal(&log);
+        assert!(told.contains(&folder.display().to_string()), "{told}");
+        std::fs::rename(&away, &folder).unwrap();
+        log.append(KIND, "after").wait().unwrap();
         log.close().unwrap();
     }
     let opened = open(store, 0).unwrap();
     let kept: Vec<Bytes> = opened.payloads().into_iter().filter(|payload| payload.len() < 8).collect();
     drop((opened, owner));
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(kept, ["before", "after", "after", "before", "after", "after"].map(Bytes::from));
+    assert_eq!(kept, ["before", "after", "before", "after"].map(Bytes::from));
+}
+
+#[test]
+fn a_log_without_its_lock_file_takes_no_more_and_leaves_what_others_have_written() {
+    let folder = std::env::temp_dir().join(format!("rowkey-log-unlocked-{}", std::process::id()));
+    let store = Arc::new(LocalStore::open(&folder).unwrap());
+    let owner = store.lock().unwrap();
+    let log = open_durable(store.clone(), Durability::Sync);
+    let acknowledged = log.append(KIND, "before").wait().unwrap();
+    std::fs::remove_file(folder.join(paths::LOCK)).unwrap();
+    // A program that knows the lock file alone: it finds none, and writes.
+    let other = open(Arc::new(LocalStore::open(&folder).unwrap()), 0).unwrap().log;
+    let told = refusal(&log);
+    assert!(told.contains(&format!("{}/rowkey.lock was removed", folder.display())), "{told}");
+    other.append(KIND, "of the other").wait().unwrap();
+    drop((log, owner));
+    drop(other);
+    let opened = open(store, 0).unwrap();
+    let (torn, payloads) = (opened.replayed.torn_tail.clone(), opened.payloads());
+    drop(opened);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((acknowledged, torn), (1, None));
+    assert_eq!(payloads, ["before", "of the other"].map(Bytes::from));
 }
 
 #[test]
