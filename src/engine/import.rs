@@ -7,16 +7,17 @@ use std::sync::Arc;
 use futures::executor::block_on;
 
 use super::beyond_columns::PropertiesMet;
+use super::key_conflicts::KeyConflicts;
 use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
 use crate::files::FileStore;
 use crate::formats::{
     self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
-    Source, Warning, WarningKind,
+    Source, TypeSamples, Warning, WarningKind,
 };
 use crate::model::{DateTime, EdmType, TableName};
-use crate::rows::{PropertyNames, Rows, Sorter, SorterOptions};
+use crate::rows::{Conflict, Deduplicator, PropertyNames, Rows, Sorted, Sorter, SorterOptions};
 use crate::session::{Error, ErrorKind, Result};
 use crate::storage::ingest::{Ingest, IngestOptions, IngestReport};
 use crate::storage::{self, Edit, FILE_BYTES, Manifest, PropertyColumn, Snapshot, Table, Work};
@@ -26,7 +27,7 @@ const SORT_BYTES: usize = 256 << 20;
 /// Input in key order is written at once when this much of it was seen.
 const STREAM_AFTER_BYTES: usize = 16 << 20;
 
-/// What to do about entities that break a rule of the data model.
+/// What to do about entities that break a rule of the data model, or that are lost to different ones of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnReject {
     /// Give up; the table stays as it was.
@@ -54,8 +55,8 @@ pub struct ImportOptions {
     pub rejects: Option<Arc<RejectsFile>>,
     /// Reads, sorts and compares everything, reports, and leaves the table as it is.
     pub dry_run: bool,
-    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), and types of properties that no input has
-    /// ([`WarningKind::Unused`]).
+    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), types of properties that no input has
+    /// ([`WarningKind::Unused`]), and any reject.
     pub strict: bool,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.
@@ -94,8 +95,14 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// The stored entity has a later Timestamp and stays.
     pub older: u64,
-    /// Further entities of the same key in the input: the newest Timestamp wins, else the last.
+    /// Entities that were in the input another time, equal in all.
     pub duplicates: u64,
+    /// Entities of which the input has a version with a later Timestamp.
+    pub superseded: u64,
+    /// Entities of which the input has a different version, without Timestamps that say which is newer. One of each key was
+    /// taken (the newest Timestamp before none, then the last), the others are among the rejected ones.
+    pub conflicting: u64,
+    /// Entities that break a rule of the data model, and the conflicting ones.
     pub rejected: u64,
     /// Left out as older than [`ImportOptions::since`]; not among the entities read.
     pub before_since: u64,
@@ -158,22 +165,25 @@ impl Engine {
             }
             None => self.new_table(&name, snapshot.catalog.next_table_id()),
         };
+        let names = Arc::new(PropertyNames::new());
         let run = Import {
             engine: self,
             table: &name,
-            names: Arc::new(PropertyNames::new()),
             options,
             counts: options.dry_run.then(RefCell::default),
             met: RefCell::new(PropertiesMet::beside(target.columns.len())),
+            samples: RefCell::default(),
+            conflicts: RefCell::new(KeyConflicts::new(options, &names)),
+            names,
             spill: self.import_spill(target.id)?,
         };
         let mut report = ImportReport::default();
         let merged = run.merge(sources, &target, &mut report, types, is_last)?;
-        let IngestReport { inserted, replaced, unchanged, older } = merged.report;
+        let IngestReport { inserted, replaced, unchanged, older, duplicates } = merged.report;
         (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
-        if let Some(rejects) = &options.rejects {
-            rejects.finish().map_err(|error| unwritable(rejects, &error))?;
-        }
+        (report.duplicates, report.superseded) = (duplicates.equal, duplicates.superseded);
+        report.assumed = run.samples.borrow().assumed(&run.names);
+        run.finish_rejects()?;
         if options.dry_run {
             run.describe_dry(&snapshot, &target, &mut report)?;
             return Ok(report);
@@ -245,6 +255,9 @@ struct Import<'a> {
     /// Of a dry run: how many entities have each property, by number and type.
     counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
     met: RefCell<PropertiesMet>,
+    /// What values of properties without a named type look like.
+    samples: RefCell<TypeSamples>,
+    conflicts: RefCell<KeyConflicts<'a>>,
     spill: (Arc<dyn FileStore>, String),
 }
 
@@ -282,18 +295,22 @@ impl Import<'_> {
         };
         let (spill_store, spill_folder) = &self.spill;
         let mut sorter = Sorter::new(Arc::clone(spill_store), &**spill_folder, sorting);
+        let mut distinct = Deduplicator::new();
         for source in sources {
-            self.decode(source, report, types, &mut |rows| {
+            self.decode(source, report, types, &mut |rows, report| {
                 for batch in sorter.push(rows).map_err(storage::Error::from)? {
-                    ingest.push(&batch)?;
+                    self.ingest(distinct.push(batch), &mut ingest, report)?;
                 }
-                Ok(())
+                self.note_conflicts(distinct.take_conflicts(), report)
             })?;
         }
         types.look_for_likes(&self.names);
         if is_last {
             // First, as the most likely mistake of whoever imports.
             report.warnings.splice(0..0, types.warnings());
+        }
+        if self.options.strict {
+            self.expect_no_rejects(report)?;
         }
         if self.options.strict
             && let Some(warning) = report.warnings.iter().find(|warning| warning.kind != WarningKind::Lenient)
@@ -308,23 +325,25 @@ impl Import<'_> {
         let mut superseded = Vec::new();
         if sorted.head_interrupted() {
             // The input is several sorted sequences. The first is merged already; the rest is merged into what that gave.
+            self.ingest(distinct.finish(), &mut ingest, report)?;
             let (head_edits, head) = ingest.finish(table)?;
             merged = head;
             target = Arc::new(applied(table, &head_edits)?);
             superseded.extend(target.manifest.files().filter(|file| file.id >= first_id).cloned());
-            ingest = Ingest::begin(store.files(), &self.names, &target, store.file_ids(), &options);
+            ingest =
+                Ingest::begin(store.files(), &self.names, &target, store.file_ids(), &options).after_first_part(table);
             edits = head_edits;
         }
-        while let Some(batch) = sorted.next_batch().map_err(storage::Error::from)? {
-            self.count(&batch);
-            ingest.push(&batch)?;
+        let merging = self.merge_rest(&mut sorted, distinct, ingest, &target, report);
+        if merging.is_err() {
+            for file in &superseded {
+                store.files().forget(file.id);
+                // What cannot be removed now is swept when the folder is opened.
+                let _ = store.files().store().remove(&file.path);
+            }
         }
-        report.duplicates = sorted.duplicates();
-        let (last_edits, last) = ingest.finish(&target)?;
-        merged.inserted += last.inserted;
-        merged.replaced += last.replaced;
-        merged.unchanged += last.unchanged;
-        merged.older += last.older;
+        let (last_edits, last) = merging?;
+        merged += last;
         if !superseded.is_empty() {
             // Files of the head that the second merge wrote anew are never named.
             let finished = applied(&target, &last_edits)?;
@@ -338,12 +357,104 @@ impl Import<'_> {
         Ok(Merged { edits, report: merged })
     }
 
+    /// Merges what was not handed on while the input was read; `table` is as the ingest found it.
+    fn merge_rest(
+        &self,
+        sorted: &mut Sorted,
+        mut distinct: Deduplicator,
+        mut ingest: Ingest,
+        table: &Table,
+        report: &mut ImportReport,
+    ) -> Result<(Vec<Edit>, IngestReport)> {
+        while let Some(batch) = sorted.next_batch().map_err(storage::Error::from)? {
+            self.ingest(distinct.push(batch), &mut ingest, report)?;
+            self.note_conflicts(distinct.take_conflicts(), report)?;
+        }
+        self.ingest(distinct.finish(), &mut ingest, report)?;
+        self.note_conflicts(distinct.take_conflicts(), report)?;
+        let conflicts = self.conflicts.borrow();
+        report.conflicting = conflicts.entities();
+        if let Some(warning) = conflicts.warning() {
+            if self.options.strict {
+                return Err(self.refused_by_strict(warning.to_string()));
+            }
+            report.warnings.insert(0, warning);
+        }
+        let (edits, mut merged) = ingest.finish(table)?;
+        merged.duplicates += distinct.duplicates();
+        Ok((edits, merged))
+    }
+
+    /// Gives rows to the merge, each key once.
+    fn ingest(
+        &self,
+        batches: impl IntoIterator<Item = Rows>,
+        ingest: &mut Ingest,
+        report: &mut ImportReport,
+    ) -> Result<()> {
+        for batch in batches {
+            self.count(&batch);
+            ingest.push(&batch)?;
+            self.note_conflicts(ingest.take_conflicts(), report)?;
+        }
+        Ok(())
+    }
+
+    /// Rejects entities that were read, and are lost to others.
+    fn note_conflicts(&self, conflicts: Vec<Conflict>, report: &mut ImportReport) -> Result<()> {
+        let mut lines = Vec::new();
+        for conflict in &conflicts {
+            let reject = self.conflicts.borrow_mut().reject(conflict, &mut lines);
+            if self.options.on_reject == OnReject::Stop {
+                return Err(Error::new(ErrorKind::Rejected, reject.to_string()));
+            }
+            report.entities -= 1;
+            report.rejected += 1;
+            if report.rejects.len() < REJECTS_LISTED_MAX {
+                report.rejects.push(reject);
+            }
+        }
+        match &self.options.rejects {
+            Some(rejects) => rejects.write(&lines).map_err(|error| unwritable(rejects, &error)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish_rejects(&self) -> Result<bool> {
+        let Some(rejects) = &self.options.rejects else { return Ok(false) };
+        rejects.finish().map_err(|error| unwritable(rejects, &error))
+    }
+
+    fn expect_no_rejects(&self, report: &ImportReport) -> Result<()> {
+        // Conflicts have a message of their own once all of them are known.
+        let Some(first) = report.rejects.first().filter(|_| report.rejected > self.conflicts.borrow().entities())
+        else {
+            return Ok(());
+        };
+        let message = match report.rejected {
+            1 => format!("1 entity was rejected: {first}"),
+            rejected => format!("{rejected} entities were rejected, the first one: {first}"),
+        };
+        Err(self.refused_by_strict(message))
+    }
+
+    /// The error of a strict import that has rejects, which are all in their file.
+    fn refused_by_strict(&self, message: String) -> Error {
+        let mut hint = format!("the import is strict, nothing was imported into {}", self.table);
+        match (self.finish_rejects(), &self.options.rejects) {
+            (Err(error), _) => return error,
+            (Ok(true), Some(rejects)) => hint.push_str(&format!("; the rejects are in {}", rejects.path().display())),
+            _ => {}
+        }
+        Error::new(ErrorKind::Rejected, message).with_hint(hint)
+    }
+
     fn decode(
         &self,
         mut source: Source,
         report: &mut ImportReport,
         types: &mut NamedTypes,
-        sink: &mut dyn FnMut(Rows) -> Result<()>,
+        sink: &mut dyn FnMut(Rows, &mut ImportReport) -> Result<()>,
     ) -> Result<()> {
         let format = match self.options.format {
             Some(format) => format,
@@ -359,6 +470,7 @@ impl Import<'_> {
             keys: (!self.options.keys.is_empty()).then(|| Arc::new(self.options.keys.clone())),
             since: self.options.since,
             keep_rejects: rejects.is_some(),
+            source: self.conflicts.borrow_mut().add_input(source.name()),
             ..DecodeOptions::default()
         };
         let counts =
@@ -374,17 +486,15 @@ impl Import<'_> {
                 let room = REJECTS_LISTED_MAX.saturating_sub(report.rejects.len());
                 report.rejects.extend(chunk.rejects.into_iter().take(room));
                 self.met.borrow_mut().note(&chunk.rows, &self.names);
-                sink(chunk.rows)
+                report.entities += chunk.rows.len() as u64;
+                report.rejected += chunk.rejected;
+                sink(chunk.rows, report)
             })?;
         types.meet(&counts.types_met, counts.entities + counts.rejected + counts.before_since > 0);
-        report.entities += counts.entities;
-        report.rejected += counts.rejected;
         report.before_since += counts.before_since;
         let room = WARNINGS_MAX.saturating_sub(report.warnings.len());
         report.warnings.extend(counts.warnings.into_iter().take(room));
-        for assumed in counts.assumed {
-            add_assumed(&mut report.assumed, assumed);
-        }
+        self.samples.borrow_mut().add(&counts.samples);
         Ok(())
     }
 
@@ -423,23 +533,6 @@ impl Import<'_> {
 
 /// Most warnings of an import that are kept.
 const WARNINGS_MAX: usize = 1000;
-
-/// What one more input assumes of a property.
-fn add_assumed(all: &mut Vec<AssumedType>, more: AssumedType) {
-    let Err(at) = all.binary_search_by(|assumed| assumed.property.cmp(&more.property)).map(|at| {
-        let assumed = &mut all[at];
-        if assumed.assumed != more.assumed || assumed.looks_like != more.looks_like {
-            assumed.assumed.extend(&more.assumed);
-            assumed.assumed.sort();
-            assumed.assumed.dedup();
-            // Inputs that disagree say nothing.
-            assumed.looks_like = None;
-        }
-    }) else {
-        return;
-    };
-    all.insert(at, more);
-}
 
 fn unwritable(rejects: &RejectsFile, error: &std::io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{}: cannot write rejects: {error}", rejects.path().display()))

@@ -4,6 +4,7 @@ mod beyond_columns;
 mod entity_group;
 mod import;
 mod import_tables;
+mod key_conflicts;
 mod maintenance;
 mod named_types;
 mod open;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::model::{DateTime, EdmType, Rejected, Rule, Value};
+use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, Rule, STRING_UTF16_UNITS_MAX, Value};
 use crate::rows::ValueRef;
 
-/// Integers of which every one is a Double.
+/// Integers up to which every one is a Double.
 const EXACT_DOUBLE_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a value from text that need not have the service's form: as spreadsheets, Python and pandas write it, with blanks
@@ -47,6 +47,46 @@ pub(super) fn from_text(edm_type: EdmType, text: &str) -> Result<Value, Rejected
     }
 }
 
+/// The same for a type that the user names: it is to change nothing, so that an integer has to be one that a Double holds. (One
+/// with a point or an exponent is rounded, as every reader of Doubles does it.)
+pub(super) fn wanted(edm_type: EdmType, text: &str) -> Result<Value, Rejected> {
+    let read = from_text(edm_type, text)?;
+    let Value::Double(double) = read else { return Ok(read) };
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_integer && !is_digits_of(double, digits) {
+        return Err(no_double(text, double));
+    }
+    Ok(read)
+}
+
+/// The Double that an integer is.
+pub(super) fn exact_double(number: i64) -> Option<f64> {
+    let double = number as f64;
+    let is_small = number.unsigned_abs() <= EXACT_DOUBLE_MAX as u64;
+    (is_small || is_digits_of(double, &number.unsigned_abs().to_string())).then_some(double)
+}
+
+/// True if decimal digits are those of a whole Double: exactly, or the least that tell it from all others with zeros behind them,
+/// which is how JavaScript writes it (2^60 is 1152921504606847000).
+fn is_digits_of(double: f64, digits: &str) -> bool {
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        significant => significant,
+    };
+    let double = double.abs();
+    digits == format!("{double:.0}") || digits == double.to_string()
+}
+
+fn no_double(text: &str, nearest: f64) -> Rejected {
+    let limit = match nearest.is_finite() {
+        true => format!("this integer is no Double without loss; the nearest is {nearest:.0}"),
+        false => "this integer is beyond the range of Double".to_owned(),
+    };
+    Rejected::new(EdmType::Double.name(), text, Rule::Unreadable, limit)
+}
+
 /// The value as one of another type, if it is one without loss.
 pub(super) fn convert(value: ValueRef<'_>, wanted: EdmType) -> Result<Value, Rejected> {
     let from = value.edm_type();
@@ -54,20 +94,21 @@ pub(super) fn convert(value: ValueRef<'_>, wanted: EdmType) -> Result<Value, Rej
     let lossy = || refused(format!("this {from} is no {wanted} without loss"));
     match (value, wanted) {
         _ if from == wanted => Ok(value.to_value()),
-        (ValueRef::String(text), _) => from_text(wanted, text),
+        (ValueRef::String(text), edm_type) => self::wanted(edm_type, text),
         (_, EdmType::String) => Ok(Value::String(value.to_value().to_string())),
         (ValueRef::Int32(number), EdmType::Int64) => Ok(Value::Int64(i64::from(number))),
         (ValueRef::Int32(number), EdmType::Double) => Ok(Value::Double(f64::from(number))),
         (ValueRef::Int64(number), EdmType::Int32) => i32::try_from(number).map(Value::Int32).map_err(|_| lossy()),
-        (ValueRef::Int64(number), EdmType::Double) if number.unsigned_abs() <= EXACT_DOUBLE_MAX as u64 => {
-            Ok(Value::Double(number as f64))
-        }
+        (ValueRef::Int64(number), EdmType::Double) => match exact_double(number) {
+            Some(double) => Ok(Value::Double(double)),
+            None => Err(no_double(&number.to_string(), number as f64)),
+        },
         (ValueRef::Double(number), EdmType::Int32 | EdmType::Int64)
             if number.fract() == 0.0 && number.abs() <= EXACT_DOUBLE_MAX =>
         {
             convert(ValueRef::Int64(number as i64), wanted)
         }
-        (ValueRef::Int64(_), EdmType::Double) | (ValueRef::Double(_), EdmType::Int32 | EdmType::Int64) => Err(lossy()),
+        (ValueRef::Double(_), EdmType::Int32 | EdmType::Int64) => Err(lossy()),
         (ValueRef::Int32(0 | 1) | ValueRef::Int64(0 | 1), EdmType::Boolean) => {
             Ok(Value::Boolean(!matches!(value, ValueRef::Int32(0) | ValueRef::Int64(0))))
         }
@@ -75,6 +116,26 @@ pub(super) fn convert(value: ValueRef<'_>, wanted: EdmType) -> Result<Value, Rej
             uuid::Uuid::from_slice(bytes).map(Value::Guid).map_err(|_| lossy())
         }
         _ => Err(refused(format!("a value of type {from} is no {wanted}"))),
+    }
+}
+
+/// Refuses a text of no named type that is over the limit of Strings, and tells of the type that it can have if it is a Binary: more
+/// than two thirds of the longest one are too long as text.
+pub(super) fn validate_untyped_text(property: &str, text: &str) -> Result<(), Rejected> {
+    if text.len() <= STRING_UTF16_UNITS_MAX {
+        return Ok(());
+    }
+    let Err(rejected) = Value::String(text.to_owned()).validate(property) else { return Ok(()) };
+    match Value::from_text(EdmType::Binary, text) {
+        Ok(Value::Binary(bytes)) if bytes.len() <= BINARY_BYTES_MAX => {
+            let limit = format!(
+                "{}; as base64 it is a Binary of {} bytes, which --types {property}=Edm.Binary makes of it",
+                rejected.limit,
+                bytes.len()
+            );
+            Err(Rejected { limit, ..rejected })
+        }
+        _ => Err(rejected),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::assumed::AssumedType;
+use super::assumed::TypeSamples;
 use super::error::{Error, Reject};
 use super::format::Format;
 use super::key_columns::KeyColumns;
@@ -34,6 +34,8 @@ pub struct DecodeOptions {
     pub since: Option<DateTime>,
     /// Gives rejected entities as lines of JSON as well.
     pub keep_rejects: bool,
+    /// The number of the source, which the origins of its rows have ([`Place::of_origin`](super::Place::of_origin)).
+    pub source: u32,
 }
 
 impl Default for DecodeOptions {
@@ -46,6 +48,7 @@ impl Default for DecodeOptions {
             keys: None,
             since: None,
             keep_rejects: false,
+            source: 0,
         }
     }
 }
@@ -126,8 +129,8 @@ pub struct Counts {
     /// Entities left out because they are older than wanted.
     pub before_since: u64,
     pub warnings: Vec<Warning>,
-    /// Types that the input does not name.
-    pub assumed: Vec<AssumedType>,
+    /// What the values look like whose types the input does not name.
+    pub samples: TypeSamples,
     /// Properties among those of [`DecodeOptions::types`] that the input has.
     pub types_met: Vec<Arc<str>>,
 }
@@ -188,9 +191,9 @@ pub fn decode<E: From<Error>>(
     }
     counts.types_met = reading.types.met(names);
     let found = counts.entities + counts.before_since + counts.rejected;
-    let (warnings, assumed) = notes.finish(found, names);
+    let (warnings, samples) = notes.finish(found);
     counts.warnings.extend(warnings);
-    counts.assumed = assumed;
+    counts.samples = samples;
     Ok(counts)
 }
 

@@ -102,7 +102,7 @@ impl KeyTemplate {
     }
 
     /// The column, if the key is that and nothing else.
-    fn column(&self) -> Option<&str> {
+    pub(super) fn column(&self) -> Option<&str> {
         match &self.parts[..] {
             [Part::Column(column)] => Some(column),
             _ => None,

@@ -33,7 +33,7 @@ mod spare_buffers;
 mod tool_json;
 mod typed_csv;
 
-pub use assumed::AssumedType;
+pub use assumed::{AssumedType, TypeSamples};
 pub use azurite::StoredTable;
 pub use decode::{Chunk, Counts, DecodeOptions, Progress, REJECTS_LISTED_MAX, decode};
 pub use error::{Error, Reject};
@@ -47,6 +47,7 @@ pub use notes::{WARNINGS_LISTED_MAX, Warning, WarningKind};
 pub use output::{Compression, Destination, WriteError, Written, path_within};
 pub use place::Place;
 pub use property_types::PropertyTypes;
+pub use reject_line::write_lost;
 pub use rejects_file::RejectsFile;
 pub use source::Source;
 pub use tool_json::JsonTool;

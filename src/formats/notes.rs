@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::assumed::{AssumedType, TypeSamples};
-use crate::rows::PropertyNames;
+use super::assumed::TypeSamples;
 
 /// Most warnings of a source that are told one by one.
 pub const WARNINGS_LISTED_MAX: usize = 20;
@@ -26,6 +25,8 @@ pub enum WarningKind {
     Lenient,
     /// Something was asked for that no input has.
     Unused,
+    /// Entities were lost to different ones of their keys.
+    Conflicting,
 }
 
 impl fmt::Display for Warning {
@@ -100,7 +101,7 @@ impl Notes {
     }
 
     /// Ends the source, of which so many entities were found.
-    pub(super) fn finish(self, found: u64, names: &PropertyNames) -> (Vec<Warning>, Vec<AssumedType>) {
+    pub(super) fn finish(self, found: u64) -> (Vec<Warning>, TypeSamples) {
         let (declared, is_cut) = {
             let inner = self.lock();
             let Ends { begun, ended, awaited } = inner.ends;
@@ -114,7 +115,7 @@ impl Notes {
             self.warn(WarningKind::Truncated, reason);
         }
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (inner.warnings, inner.samples.assumed(names))
+        (inner.warnings, inner.samples.untyped())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -71,15 +71,17 @@ pub(super) fn decode<E: From<Error>>(
         rows_read += batch.num_rows() as u64;
         Ok(Some((first_row, batch)))
     };
-    let work =
-        |_: &mut (), (first_row, batch): (u64, RecordBatch)| decode_batch(&input, &layout, reading, first_row, &batch);
-    ordered::run(reading.options.threads, produce, || (), work, sink)
+    let work = |samples: &mut TypeSamples, (first_row, batch): (u64, RecordBatch)| {
+        decode_batch(&input, &layout, reading, samples, first_row, &batch)
+    };
+    ordered::run(reading.options.threads, produce, TypeSamples::default, work, sink)
 }
 
 fn decode_batch(
     input: &Arc<str>,
     layout: &Layout,
     reading: &Reading<'_>,
+    samples: &mut TypeSamples,
     first_row: u64,
     batch: &RecordBatch,
 ) -> Result<Chunk, Error> {
@@ -92,18 +94,20 @@ fn decode_batch(
     }
     let mut chunk = Chunk { rows: Rows::with_capacity(batch.num_rows(), 0), ..Chunk::default() };
     for i in 0..batch.num_rows() {
+        let place = Place::Row(first_row + i as u64);
         if let Err(reason) = columns.append(i, &mut chunk.rows, reading.names) {
-            let place = Place::Row(first_row + i as u64);
             let reject = || Reject { input: Arc::clone(input), place, reason };
             chunk.reject(reading.options.keep_rejects, reject, |reject, lines| {
                 let mut line = LineBuilder::begin(reject, lines);
                 columns.write(i, &mut line);
                 line.end();
             });
+        } else {
+            reading.set_origin(&mut chunk.rows, place);
         }
     }
     if layout.is_foreign {
-        reading.look_at(&chunk.rows, Typing::ByForm, &mut TypeSamples::default());
+        reading.look_at(&chunk.rows, Typing::ByForm, samples);
     }
     chunk.rows.sort();
     Ok(chunk)

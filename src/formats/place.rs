@@ -26,11 +26,39 @@ impl Place {
         }
     }
 
+    /// As a number, with that of the source it is in: what [`Rows`](crate::rows::Rows) note as the origin of a row. A source or a
+    /// place beyond the bounds becomes the greatest within them.
+    pub(super) fn to_origin(self, source: u32) -> u64 {
+        let (form, number) = match self {
+            Place::Line(line) => (0, line),
+            Place::Row(row) => (1, row),
+            Place::Byte(byte) => (2, byte),
+        };
+        u64::from(source.min(SOURCE_MAX)) << (NUMBER_BITS + FORM_BITS) | form << NUMBER_BITS | number.min(NUMBER_MAX)
+    }
+
+    /// The source and the place of such a number.
+    pub fn of_origin(origin: u64) -> (u32, Place) {
+        let number = origin & NUMBER_MAX;
+        let place = match origin >> NUMBER_BITS & ((1 << FORM_BITS) - 1) {
+            0 => Place::Line(number),
+            1 => Place::Row(number),
+            _ => Place::Byte(number),
+        };
+        ((origin >> (NUMBER_BITS + FORM_BITS)) as u32, place)
+    }
+
     /// The place and the input it is in, for messages.
-    pub(super) fn of(self, input: &str) -> impl fmt::Display {
+    pub fn of(self, input: &str) -> impl fmt::Display {
         PlaceOf { place: self, input }
     }
 }
+
+/// How an origin is divided: 22 bits for the source, 2 for the form of the place, 40 for its number.
+const NUMBER_BITS: u32 = 40;
+const FORM_BITS: u32 = 2;
+const NUMBER_MAX: u64 = (1 << NUMBER_BITS) - 1;
+const SOURCE_MAX: u32 = (1 << (64 - NUMBER_BITS - FORM_BITS)) - 1;
 
 struct PlaceOf<'a> {
     place: Place,
@@ -56,6 +84,20 @@ fn occurrences(text: &[u8], byte: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn origins_read_back() {
+        for (source, place) in [
+            (0, Place::Line(1)),
+            (7, Place::Row(1 << 33)),
+            (SOURCE_MAX, Place::Byte(NUMBER_MAX)),
+            (3, Place::Line(NUMBER_MAX)),
+        ] {
+            assert_eq!(Place::of_origin(place.to_origin(source)), (source, place));
+        }
+        let beyond = Place::Row(u64::MAX).to_origin(u32::MAX);
+        assert_eq!(Place::of_origin(beyond), (SOURCE_MAX, Place::Row(NUMBER_MAX)));
+    }
 
     #[test]
     fn places_move_with_the_text() {

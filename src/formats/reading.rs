@@ -3,6 +3,7 @@
 use super::assumed::{TypeSamples, Typing};
 use super::decode::{DecodeOptions, Progress};
 use super::notes::Notes;
+use super::place::Place;
 use super::property_types::NumberedTypes;
 use crate::rows::{PropertyNames, Rows};
 use std::sync::Arc;
@@ -19,9 +20,13 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Notes what the values of a chunk look like, using the memory of `samples`.
+    /// Notes where the row appended last came from.
+    pub(super) fn set_origin(&self, rows: &mut Rows, place: Place) {
+        rows.set_last_origin(place.to_origin(self.options.source));
+    }
+
+    /// Notes what the values of a chunk look like; `samples` are of the thread's chunks before.
     pub(super) fn look_at(&self, rows: &Rows, typing: Typing, samples: &mut TypeSamples) {
-        samples.clear();
         samples.look_at(rows, typing, |id| self.types.get(id).is_some());
         self.notes.add_samples(samples);
     }

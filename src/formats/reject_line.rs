@@ -5,7 +5,9 @@
 //! instead of them, with what there is of it: importing that is refused, since it would be lost without a word.
 
 use super::error::Reject;
-use crate::model::{EdmType, Value};
+use super::key_columns::KeyColumns;
+use crate::model::{EdmType, KeyRef, Value};
+use crate::rows::{PropertyNames, RowRef};
 
 /// The member that says what was wrong.
 pub(super) const REASON: &str = "odata.reject";
@@ -56,6 +58,30 @@ pub(super) fn of_json(reject: &Reject, entity: &[u8], line: &mut Vec<u8>) {
     // Line ends are white space in JSON, for within texts they are escaped.
     line.extend(inner.unwrap_or(entity).iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
     line.push(b'\n');
+}
+
+/// Writes the line of an entity that was decoded, and lost to another one of its key. Keys that were made of one column stand under
+/// that column's name, so that the line is read with the same options.
+pub fn write_lost(reject: &Reject, row: RowRef<'_>, names: &PropertyNames, keys: &KeyColumns, lines: &mut Vec<u8>) {
+    let mut line = LineBuilder::begin(reject, lines);
+    let KeyRef { partition, row: row_key } = row.key();
+    for (name, template, text) in [("PartitionKey", &keys.partition, partition), ("RowKey", &keys.row, row_key)] {
+        match template {
+            None => line.member(name, None, text),
+            Some(template) => match template.column() {
+                Some(column) => line.member(column, None, text),
+                // The columns are properties, each by itself.
+                None => {}
+            },
+        }
+    }
+    if let Some(at) = row.timestamp() {
+        line.member("Timestamp", None, &at.to_string());
+    }
+    for (id, value) in row.properties() {
+        line.value(&names.name(id), &value.to_value());
+    }
+    line.end();
 }
 
 /// Builds the line of an entity that was no JSON.

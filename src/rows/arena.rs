@@ -38,9 +38,11 @@ impl Rows {
         Self { arena: Vec::with_capacity(arena_bytes), index: Vec::with_capacity(rows), ..Self::default() }
     }
 
-    /// Rows written elsewhere, in strictly ascending order.
-    pub(super) fn from_strictly_sorted(arena: Vec<u8>, index: Vec<usize>) -> Self {
-        Self { arena, index, ..Self::default() }
+    /// Rows written elsewhere, in ascending order.
+    pub(super) fn from_sorted(arena: Vec<u8>, index: Vec<usize>) -> Self {
+        let is_strict = index.windows(2).all(|pair| key_at(&arena, pair[0]) != key_at(&arena, pair[1]));
+        let order = if is_strict { Order::Strict } else { Order::Ascending };
+        Self { arena, index, order, ..Self::default() }
     }
 
     /// Number of rows.
@@ -136,6 +138,27 @@ impl Rows {
         self.push_index(header_at);
     }
 
+    /// The same without the row's origin, for rows that are to be kept.
+    pub fn push_without_origin(&mut self, row: RowRef<'_>) {
+        let header_at = self.arena.len() + row.header_at();
+        self.arena.extend_from_slice(row.bytes_without_origin());
+        let header = Header { has_origin: false, ..Header::read(&self.arena[header_at..]) };
+        self.arena[header_at..header_at + HEADER_BYTES].copy_from_slice(&header.encode());
+        self.push_index(header_at);
+    }
+
+    /// Notes where the row appended last came from. It goes with the row, and says nothing about its entity.
+    pub fn set_last_origin(&mut self, origin: u64) {
+        let Some(&header_at) = self.index.last() else { return };
+        let header = Header::read(&self.arena[header_at..]);
+        if header.has_origin || header_at + header.bytes_to_end() != self.arena.len() {
+            return;
+        }
+        let header = Header { has_origin: true, ..header };
+        self.arena[header_at..header_at + HEADER_BYTES].copy_from_slice(&header.encode());
+        self.arena.extend_from_slice(&origin.to_le_bytes());
+    }
+
     /// Sorts by key; rows with equal keys stay in the order in which they were appended.
     pub fn sort(&mut self) {
         if self.is_sorted() {
@@ -173,42 +196,13 @@ impl Rows {
         self.order = if strict { Order::Strict } else { Order::Ascending };
     }
 
-    /// Keeps one row of each key, the one that [replaces](RowRef::replaces) the others; the rows must be sorted.
-    /// Returns how many rows went.
-    pub fn dedup(&mut self) -> usize {
-        debug_assert!(self.is_sorted());
-        if self.is_strictly_sorted() {
-            return 0;
-        }
-        let before = self.index.len();
-        let arena = &self.arena;
-        self.index.dedup_by(|later, kept| {
-            if key_at(arena, *later) != key_at(arena, *kept) {
-                return false;
-            }
-            if RowRef::at(arena, *later).replaces(RowRef::at(arena, *kept)) {
-                *kept = *later;
-            }
-            true
-        });
-        self.order = Order::Strict;
-        before - self.index.len()
-    }
-
     /// Drops the last row.
     pub fn pop(&mut self) {
         let Some(header_at) = self.index.pop() else { return };
         let header = Header::read(&self.arena[header_at..]);
-        let end = header_at + HEADER_BYTES + header.key_bytes();
+        let end = header_at + header.bytes_to_end();
         if end == self.arena.len() {
             self.arena.truncate(header_at - header.properties_bytes);
-        }
-    }
-
-    /// Drops the first row; its bytes stay in the arena.
-    pub fn pop_first(&mut self) {
-        if !self.is_empty() {
-            self.index.remove(0);
         }
     }
 

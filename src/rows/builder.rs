@@ -71,6 +71,7 @@ impl<'a> RowBuilder<'a> {
             partition_bytes: partition.len(),
             row_bytes: row.len(),
             timestamp: timestamp.map_or(TIMESTAMP_NONE, DateTime::ticks),
+            has_origin: false,
         };
         arena.reserve(HEADER_BYTES + header.key_bytes());
         arena.extend_from_slice(&header.encode());

@@ -23,6 +23,12 @@ impl EncodedRow {
     }
 }
 
+impl From<RowRef<'_>> for EncodedRow {
+    fn from(row: RowRef<'_>) -> Self {
+        Self { arena: Arc::from(row.encoded_bytes()), header_at: row.header_at() }
+    }
+}
+
 impl Rows {
     /// Copies of all rows, in their order.
     pub fn to_encoded(&self) -> impl Iterator<Item = EncodedRow> + '_ {

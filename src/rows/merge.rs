@@ -8,8 +8,8 @@ use super::error::Result;
 use super::row_ref::RowRef;
 use super::spill::RunReader;
 
-/// A k-way merge into batches of strictly ascending keys. Sequences are given in the order of the input, so that of
-/// rows with one key the later one comes last.
+/// A k-way merge into batches of ascending keys. Sequences are given in the order of the input, so that rows with one key
+/// stay in it.
 #[derive(Debug)]
 pub(super) struct Merge {
     cursors: Vec<Cursor>,
@@ -17,7 +17,6 @@ pub(super) struct Merge {
     heap: CursorHeap,
     batch: Rows,
     batch_bytes: usize,
-    duplicates: u64,
 }
 
 impl Merge {
@@ -29,12 +28,7 @@ impl Merge {
             cursors.extend(Cursor::start(sequence, common_bytes)?);
         }
         let heap = CursorHeap::new(0..cursors.len(), |a, b| precedes(&cursors, a, b));
-        Ok(Self { cursors, heap, batch: Rows::new(), batch_bytes, duplicates: 0 })
-    }
-
-    /// Rows dropped so far because another one of their key replaced them.
-    pub(super) fn duplicates(&self) -> u64 {
-        self.duplicates
+        Ok(Self { cursors, heap, batch: Rows::new(), batch_bytes })
     }
 
     /// The least key of all.
@@ -53,18 +47,10 @@ impl Merge {
                 self.settle(more);
                 return Ok(Some(block));
             }
-            let row = self.cursors[top].row();
-            match self.batch.last() {
-                Some(last) if last.key_bytes() == row.key_bytes() => {
-                    self.duplicates += 1;
-                    if row.replaces(last) {
-                        self.batch.pop();
-                        self.batch.push_ref(row);
-                    }
-                }
-                Some(_) if self.batch.bytes() >= self.batch_bytes => break,
-                _ => self.batch.push_ref(row),
+            if !self.batch.is_empty() && self.batch.bytes() >= self.batch_bytes {
+                break;
             }
+            self.batch.push_ref(self.cursors[top].row());
             let more = self.cursors[top].advance()?;
             self.settle(more);
         }
@@ -75,17 +61,9 @@ impl Merge {
         Ok(Some(std::mem::replace(&mut self.batch, memory)))
     }
 
-    /// True if the whole block under the top cursor lies between what was merged and all other sequences.
+    /// True if the whole block under the top cursor lies before all other sequences.
     fn top_block_is_next(&self, top: usize) -> bool {
-        let cursor = &self.cursors[top];
-        let (Some(first), Some(last)) =
-            (cursor.whole_block().and_then(Rows::first), cursor.whole_block().and_then(Rows::last))
-        else {
-            return false;
-        };
-        if self.batch.last().is_some_and(|merged| merged.key_bytes() >= first.key_bytes()) {
-            return false;
-        }
+        let Some(last) = self.cursors[top].whole_block().and_then(Rows::last) else { return false };
         self.heap.below_top().iter().all(|&other| last.key_bytes() < self.cursors[other].key_bytes())
     }
 
@@ -105,7 +83,7 @@ fn precedes(cursors: &[Cursor], a: usize, b: usize) -> bool {
     }
 }
 
-/// Rows behind one another in strictly ascending order: chunks in memory, or a spilled run.
+/// Rows behind one another in ascending order: chunks in memory, or a spilled run.
 #[derive(Debug)]
 pub(super) enum Sequence {
     Chunks(std::vec::IntoIter<Rows>),

@@ -11,6 +11,12 @@ pub(super) const HEADER_BYTES: usize = 16;
 /// Where the Timestamp lies in the header.
 pub(super) const TIMESTAMP_AT: usize = 8;
 
+/// Bytes of an origin, behind the key of a row that has one.
+const ORIGIN_BYTES: usize = 8;
+
+/// In the header's length of PartitionKey, which is far shorter: an origin follows the key.
+const HAS_ORIGIN: u16 = 1 << 15;
+
 /// Stands for an absent Timestamp; no DateTime of the service has it.
 pub(super) const TIMESTAMP_NONE: i64 = i64::MIN;
 
@@ -18,12 +24,15 @@ pub(super) const TIMESTAMP_NONE: i64 = i64::MIN;
 /// comparing PartitionKey first, then RowKey.
 pub(super) const KEY_SEPARATOR: u8 = 0;
 
-/// An entity in a [`Rows`](super::Rows), laid out as properties (in the order of their numbers), header, key.
+/// An entity in a [`Rows`](super::Rows), laid out as properties (in the order of their numbers), header, key, and where it
+/// came from if that was noted.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRef<'a> {
     encoded: &'a [u8],
     properties_bytes: usize,
     partition_bytes: usize,
+    /// Where the key ends.
+    key_end: usize,
     timestamp: i64,
 }
 
@@ -32,11 +41,12 @@ impl<'a> RowRef<'a> {
     pub(super) fn at(arena: &'a [u8], header_at: usize) -> Self {
         let header = Header::read(&arena[header_at..]);
         let from = header_at - header.properties_bytes;
-        let to = header_at + HEADER_BYTES + header.key_bytes();
+        let to = header_at + header.bytes_to_end();
         Self {
             encoded: &arena[from..to],
             properties_bytes: header.properties_bytes,
             partition_bytes: header.partition_bytes,
+            key_end: header.properties_bytes + HEADER_BYTES + header.key_bytes(),
             timestamp: header.timestamp,
         }
     }
@@ -48,7 +58,12 @@ impl<'a> RowRef<'a> {
 
     /// The key as bytes that compare like [`RowRef::key`].
     pub fn key_bytes(&self) -> &'a [u8] {
-        &self.encoded[self.properties_bytes + HEADER_BYTES..]
+        &self.encoded[self.properties_bytes + HEADER_BYTES..self.key_end]
+    }
+
+    /// Where the row came from, as its decoder numbers it ([`Rows::set_last_origin`](super::Rows::set_last_origin)).
+    pub fn origin(&self) -> Option<u64> {
+        self.encoded[self.key_end..].first_chunk::<ORIGIN_BYTES>().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// PartitionKey as bytes.
@@ -69,6 +84,11 @@ impl<'a> RowRef<'a> {
     /// True if both have the same properties with the same types and values; both must use the same [`PropertyNames`].
     pub fn same_properties(&self, other: RowRef<'_>) -> bool {
         self.properties_encoded() == other.properties_encoded()
+    }
+
+    /// True if both are the same version of their entity: equal properties, and equal Timestamps or none.
+    pub fn same_version(&self, other: RowRef<'_>) -> bool {
+        self.timestamp == other.timestamp && self.same_properties(other)
     }
 
     /// The whole row as it lies in the arena.
@@ -93,6 +113,16 @@ impl<'a> RowRef<'a> {
         self.properties_bytes
     }
 
+    /// The row without its origin; its header says that there is one nevertheless.
+    pub(super) fn bytes_without_origin(&self) -> &'a [u8] {
+        &self.encoded[..self.key_end]
+    }
+
+    /// Bytes of the row, its origin left out.
+    pub fn entity_bytes(&self) -> usize {
+        self.key_end
+    }
+
     fn properties_encoded(&self) -> &'a [u8] {
         &self.encoded[..self.properties_bytes]
     }
@@ -109,6 +139,7 @@ pub(super) struct Header {
     pub(super) partition_bytes: usize,
     pub(super) row_bytes: usize,
     pub(super) timestamp: i64,
+    pub(super) has_origin: bool,
 }
 
 impl Header {
@@ -117,11 +148,13 @@ impl Header {
         let (partition_bytes, rest) = fixed(rest);
         let (row_bytes, rest) = fixed(rest);
         let (timestamp, _) = fixed(rest);
+        let partition = u16::from_le_bytes(partition_bytes);
         Self {
             properties_bytes: u32::from_le_bytes(properties_bytes) as usize,
-            partition_bytes: usize::from(u16::from_le_bytes(partition_bytes)),
+            partition_bytes: usize::from(partition & !HAS_ORIGIN),
             row_bytes: usize::from(u16::from_le_bytes(row_bytes)),
             timestamp: i64::from_le_bytes(timestamp),
+            has_origin: partition & HAS_ORIGIN != 0,
         }
     }
 
@@ -130,11 +163,17 @@ impl Header {
         self.partition_bytes + 1 + self.row_bytes
     }
 
+    /// Bytes from the header to the row's end.
+    pub(super) fn bytes_to_end(&self) -> usize {
+        HEADER_BYTES + self.key_bytes() + if self.has_origin { ORIGIN_BYTES } else { 0 }
+    }
+
     /// Callers have bounded all lengths: properties by the entity's size, keys by their validation.
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&(self.properties_bytes as u32).to_le_bytes());
-        bytes[4..6].copy_from_slice(&(self.partition_bytes as u16).to_le_bytes());
+        let origin = if self.has_origin { HAS_ORIGIN } else { 0 };
+        bytes[4..6].copy_from_slice(&(self.partition_bytes as u16 | origin).to_le_bytes());
         bytes[6..8].copy_from_slice(&(self.row_bytes as u16).to_le_bytes());
         bytes[TIMESTAMP_AT..].copy_from_slice(&self.timestamp.to_le_bytes());
         bytes

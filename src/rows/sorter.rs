@@ -14,7 +14,8 @@
 //!
 //! What is not in order is held up to `memory_bytes_max`, then merged into a sorted run in a temporary file; a run goes
 //! on as long as what follows is behind it. At the end the runs and what is still held are merged, in several passes if
-//! there are very many runs. Rows with equal keys are resolved: the newest Timestamp wins, else the one that came last.
+//! there are very many runs. Rows with equal keys all come out, in the order of the input: which of them stays is for
+//! [`Deduplicator`](super::Deduplicator) to say, who sees all of them.
 
 use std::sync::Arc;
 
@@ -46,7 +47,6 @@ pub struct Sorter {
     open_run: Option<RunWriter>,
     runs: Vec<RunFile>,
     runs_created: usize,
-    duplicates: u64,
     #[cfg(test)]
     spilled_bytes: u64,
 }
@@ -70,19 +70,17 @@ impl Sorter {
             open_run: None,
             runs: Vec::new(),
             runs_created: 0,
-            duplicates: 0,
             #[cfg(test)]
             spilled_bytes: 0,
         }
     }
 
     /// Takes the next chunk of the input, which need not be sorted itself. Returns the batches that can be written now:
-    /// they are in strictly ascending order, within and across calls.
+    /// they are in ascending order, within and across calls.
     pub fn push(&mut self, mut rows: Rows) -> Result<Vec<Rows>> {
         rows.sort();
-        self.duplicates += rows.dedup() as u64;
         if self.streaming {
-            self.join(&mut rows);
+            self.check_order(&rows);
         }
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -93,7 +91,7 @@ impl Sorter {
             if self.held_bytes <= stream_after_bytes.min(self.options.memory_bytes_max) {
                 return Ok(Vec::new());
             }
-            // The last chunk stays, since the next one may begin with the key that it ends with.
+            // The last chunk stays, for the next one to be compared with.
             let mut ready: Vec<Rows> = self.held.drain(..self.held.len() - 1).collect();
             ready.retain(|rows| !rows.is_empty());
             self.handed_on |= !ready.is_empty();
@@ -131,28 +129,17 @@ impl Sorter {
             head_interrupted: self.handed_on && !self.streaming,
             #[cfg(test)]
             head_handed_on: self.handed_on,
-            duplicates_before: self.duplicates,
             #[cfg(test)]
             spilled_bytes: self.spilled_bytes,
         })
     }
 
-    /// Compares the first of `rows` with the last held row: behind it all is well, equal keys are resolved, and
-    /// anything else ends the streaming.
-    fn join(&mut self, rows: &mut Rows) {
-        let (Some(held), Some(first)) = (self.held.last_mut(), rows.first()) else { return };
-        let Some(last) = held.last() else { return };
-        match first.key_bytes().cmp(last.key_bytes()) {
-            std::cmp::Ordering::Greater => {}
-            std::cmp::Ordering::Less => self.streaming = false,
-            std::cmp::Ordering::Equal => {
-                self.duplicates += 1;
-                if first.replaces(last) {
-                    held.pop();
-                } else {
-                    rows.pop_first();
-                }
-            }
+    /// Ends the streaming if the first of `rows` comes before the last held row.
+    fn check_order(&mut self, rows: &Rows) {
+        if let (Some(last), Some(first)) = (self.held.last().and_then(Rows::last), rows.first())
+            && first.key_bytes() < last.key_bytes()
+        {
+            self.streaming = false;
         }
     }
 
@@ -174,7 +161,6 @@ impl Sorter {
         while let Some(batch) = merge.next_batch()? {
             run.push(&batch)?;
         }
-        self.duplicates += merge.duplicates();
         self.open_run = Some(run);
         Ok(())
     }
@@ -192,7 +178,6 @@ impl Sorter {
             while let Some(batch) = merge.next_batch()? {
                 merged.push(&batch)?;
             }
-            self.duplicates += merge.duplicates();
             self.close(merged)?;
         }
         Ok(())
@@ -225,7 +210,7 @@ fn ascending_sequences(chunks: Vec<Rows>) -> Vec<Sequence> {
     let mut sequences: Vec<Vec<Rows>> = Vec::new();
     for chunk in chunks {
         let follows = |sequence: &Vec<Rows>| match (sequence.last().and_then(Rows::last), chunk.first()) {
-            (Some(last), Some(first)) => last.key_bytes() < first.key_bytes(),
+            (Some(last), Some(first)) => last.key_bytes() <= first.key_bytes(),
             _ => true,
         };
         match sequences.last_mut() {
@@ -236,14 +221,13 @@ fn ascending_sequences(chunks: Vec<Rows>) -> Vec<Sequence> {
     sequences.into_iter().map(|chunks| Sequence::Chunks(chunks.into_iter())).collect()
 }
 
-/// What [`Sorter::finish`] gives: the rows not yet handed on, in strictly ascending order. Runs go with it.
+/// What [`Sorter::finish`] gives: the rows not yet handed on, in ascending order. Runs go with it.
 #[derive(Debug)]
 pub struct Sorted {
     merge: Merge,
     head_interrupted: bool,
     #[cfg(test)]
     head_handed_on: bool,
-    duplicates_before: u64,
     #[cfg(test)]
     spilled_bytes: u64,
 }
@@ -264,12 +248,6 @@ impl Sorted {
     #[cfg(test)]
     pub fn head_handed_on(&self) -> bool {
         self.head_handed_on
-    }
-
-    /// Rows dropped so far because another one of their key replaced them; complete once all batches were taken. Keys
-    /// that occur in an interrupted head as well are not among them.
-    pub fn duplicates(&self) -> u64 {
-        self.duplicates_before + self.merge.duplicates()
     }
 
     /// Bytes written to temporary files, all passes together.

@@ -37,12 +37,12 @@ impl RunWriter {
         Ok(Self { file, run, block: Rows::new(), block_bytes, encoded: Vec::new() })
     }
 
-    /// True if rows beginning with `key` can be appended, so that the run stays strictly ascending.
+    /// True if rows beginning with `key` can be appended, so that the run stays ascending.
     pub(super) fn accepts(&self, key: &[u8]) -> bool {
-        self.run.last_key.as_slice() < key
+        self.run.last_key.as_slice() <= key
     }
 
-    /// Appends rows in strictly ascending order, all behind those before.
+    /// Appends rows in ascending order, none before those that are there.
     pub(super) fn push(&mut self, rows: &Rows) -> Result<()> {
         for row in rows.iter() {
             if self.block.bytes() >= self.block_bytes {
@@ -175,10 +175,10 @@ impl Rows {
         to[8..12].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// The rows of a block whose checksum was right; they are strictly ascending.
+    /// The rows of a block whose checksum was right; they are ascending.
     fn decode_block(body: &[u8], rows: usize) -> Option<Rows> {
         let (index, arena) = body.split_at_checked(rows.checked_mul(4)?)?;
         let index = index.as_chunks::<4>().0.iter().map(|at| u32::from_le_bytes(*at) as usize).collect();
-        Some(Rows::from_strictly_sorted(arena.to_vec(), index))
+        Some(Rows::from_sorted(arena.to_vec(), index))
     }
 }

@@ -1,6 +1,11 @@
 //! Every export in `data/` gives the entities of the table that it was made of (`make.sh` says how), value for value and type for
 //! type; what a format loses is said beside it. Then each of them is damaged at random, which never makes a reader panic.
 
+#[path = "../scratch/mod.rs"]
+mod scratch;
+
+mod command;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,15 @@
 //! What imports do to tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::sync::Arc;
 
 use super::{Dice, entities, import, open, rows};
-use crate::engine::{ImportOptions, OnReject};
+use crate::engine::{Engine, ImportOptions, ImportReport, OnReject};
 use crate::files::MemoryStore;
-use crate::formats::{PropertyTypes, Source, WarningKind};
-use crate::model::Value;
-use crate::session::ErrorKind;
+use crate::formats::{KeyColumns, KeyTemplate, PropertyTypes, RejectsFile, Source, WarningKind};
+use crate::model::{EdmType, Value};
+use crate::session::{ErrorKind, Result};
 
 #[test]
 fn importing_the_same_again_changes_nothing() {
@@ -48,8 +48,22 @@ fn random_imports_agree_with_a_map() {
                 memory_bytes: 1 + dice.below(20_000),
                 ..ImportOptions::default()
             };
-            let source = Source::stream("test", Box::new(std::io::Cursor::new(text.into_bytes())));
-            engine.import("Things", vec![source], &options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            // Of each key as many are lost as there are values beside the one that stays. A dry run sees all of a key at once.
+            let lines: BTreeSet<&str> = text.lines().collect();
+            let keys: BTreeSet<&str> = lines.iter().filter_map(|line| line.split(",\"Value\"").next()).collect();
+            let lost = (lines.len() - keys.len()) as u64;
+            for dry_run in [true, false] {
+                let source = Source::stream("test", Box::new(Cursor::new(text.clone())));
+                let options = ImportOptions { dry_run, ..options.clone() };
+                let report = engine.import("Things", vec![source], &options);
+                let report = report.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert_eq!((report.rejected, report.rejects.len() as u64), (report.conflicting, report.conflicting));
+                assert_eq!(report.entities + report.rejected, text.lines().count() as u64, "seed {seed}");
+                let taken = report.inserted + report.replaced + report.unchanged + report.older;
+                assert_eq!(taken, keys.len() as u64, "seed {seed}: {report:?}");
+                assert_eq!(taken + report.duplicates + report.superseded, report.entities, "seed {seed}: {report:?}");
+                assert!(!dry_run || report.conflicting == lost, "seed {seed}: {lost} were lost, {report:?}");
+            }
         }
         let found: Vec<((String, String), String)> = entities(&engine, "Things")
             .unwrap_or_default()
@@ -163,4 +177,280 @@ fn a_type_of_a_property_that_no_input_has_is_told() {
     let error = imported("count=Int64", text, true).expect_err("refused");
     assert!(error.to_string().contains("no input has a property \"count\""), "{error}");
     assert!(imported("Count=Int64", text, true).is_ok());
+}
+
+/// Imports CSV by the columns Country and City.
+fn import_cities(engine: &Engine, csv: &str, options: ImportOptions) -> Result<ImportReport> {
+    let column = |name: &str| Some(KeyTemplate::parse(name).expect("a column"));
+    let keys = KeyColumns { partition: column("Country"), row: column("City") };
+    let source = Source::stream("cities.csv", Box::new(Cursor::new(csv.to_owned())));
+    engine.import("Cities", vec![source], &ImportOptions { keys, ..options })
+}
+
+#[test]
+fn different_entities_of_one_key_are_told_and_rejected() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let csv = "Country,City,N\nNL,A,1\nNL,A,2\nNL,B,1\nNL,B,1\nNL,A,3\n";
+    let folder = std::env::temp_dir().join(format!("rowkey-conflicts-{}", std::process::id()));
+    let rejects = |name: &str| {
+        let _ = std::fs::remove_file(folder.join(name));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Arc::new(RejectsFile::new(folder.join(name)).expect("no file"))
+    };
+
+    // Nothing is imported where rejects are refused, and what they are is all told.
+    let strict = ImportOptions { strict: true, rejects: Some(rejects("strict")), ..ImportOptions::default() };
+    let error = import_cities(&engine, csv, strict).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Rejected);
+    assert_eq!(
+        error.to_string(),
+        "keys: 2 entities share their keys with others that differ, and no Timestamp says which is newer; of each key one was \
+         taken: (\"NL\", \"A\")"
+    );
+    assert!(
+        error.hint().is_some_and(|hint| hint.contains("nothing was imported into Cities; the rejects are in")),
+        "{error:?}"
+    );
+    assert_eq!(std::fs::read_to_string(folder.join("strict")).expect("rejects").lines().count(), 2);
+    let stop = ImportOptions { on_reject: OnReject::Stop, ..ImportOptions::default() };
+    let error = import_cities(&engine, csv, stop).expect_err("refused");
+    assert!(error.to_string().starts_with("cities.csv:2: the entity at cities.csv:6 has the same key"), "{error}");
+    assert_eq!(entities(&engine, "Cities"), None);
+
+    for dry_run in [true, false] {
+        let name = if dry_run { "dry" } else { "wet" };
+        let options = ImportOptions { dry_run, rejects: Some(rejects(name)), ..ImportOptions::default() };
+        let report = import_cities(&engine, csv, options).expect("imports");
+        assert_eq!((report.entities, report.inserted, report.duplicates, report.superseded), (3, 2, 1, 0));
+        assert_eq!((report.rejected, report.conflicting), (2, 2));
+        assert_eq!(
+            report.rejects[0].to_string(),
+            "cities.csv:2: the entity at cities.csv:6 has the same key (\"NL\", \"A\") and differs, and no Timestamp says which is \
+             newer; that one was taken"
+        );
+        assert!(report.rejects[1].to_string().starts_with("cities.csv:3: the entity at cities.csv:6 "));
+        let kinds: Vec<_> = report.warnings.iter().map(|warning| warning.kind).collect();
+        assert_eq!(kinds, [WarningKind::Conflicting]);
+        // With the same options they are read again, and now replace what was taken.
+        let lines = std::fs::read_to_string(folder.join(name)).expect("rejects");
+        assert!(
+            lines
+                .lines()
+                .all(|line| line.ends_with(r#","Country":"NL","City":"A","N":"1"}"#) || line.ends_with(r#""N":"2"}"#))
+        );
+    }
+    let values: Vec<_> =
+        entities(&engine, "Cities").expect("a table").iter().map(|city| city.get("N").cloned()).collect();
+    assert_eq!(values, [Some("3".into()), Some("1".into())]);
+    let mended = std::fs::read_to_string(folder.join("wet")).expect("rejects").replacen("\"A\"", "\"C\"", 1);
+    let report = import_cities(&engine, &mended, ImportOptions::default()).expect("imports");
+    assert_eq!((report.inserted, report.replaced, report.rejected), (1, 1, 0));
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn timestamps_that_decide_leave_nothing_to_reject() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let line = |at: &str, n: i32| {
+        let at = if at.is_empty() { String::new() } else { format!(",\"Timestamp\":\"2024-05-01T08:00:0{at}Z\"") };
+        format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"r\"{at},\"N\":{n}}}\n")
+    };
+    let cases = [
+        // Given; then taken, and how many were equal, superseded, lost.
+        (vec![("1", 1), ("2", 2), ("1", 1)], 2, (0, 2, 0)),
+        (vec![("2", 2), ("2", 2), ("1", 1)], 2, (1, 1, 0)),
+        (vec![("1", 1), ("1", 2)], 2, (0, 0, 1)),
+        (vec![("1", 1), ("", 2)], 1, (0, 0, 1)),
+        (vec![("1", 1), ("1", 2), ("3", 3)], 3, (0, 2, 0)),
+    ];
+    for (at, (given, taken, expected)) in cases.into_iter().enumerate() {
+        let table = format!("Table{at}");
+        let text: String = given.iter().map(|(at, n)| line(at, *n)).collect();
+        let report = import(&engine, &table, &text, 4000).expect("imports");
+        assert_eq!((report.duplicates, report.superseded, report.conflicting), expected, "{given:?}");
+        let found = entities(&engine, &table).expect("a table");
+        assert_eq!(found[0].get("N"), Some(&Value::Int32(taken)), "{given:?}");
+    }
+}
+
+/// Input in order is written while it is read. What comes behind and belongs before is compared with what was written.
+#[test]
+fn what_was_written_while_reading_is_compared_as_well() {
+    for stored in [false, true] {
+        let files = MemoryStore::new();
+        let run_files = || files.files().keys().filter(|path| path.starts_with("tables/")).count();
+        let engine = open(Arc::new(files.clone())).expect("opens");
+        let line = |row: &str, at: &str, n: i32| {
+            let at = if at.is_empty() { String::new() } else { format!(",\"Timestamp\":\"2024-05-01T07:00:0{at}Z\"") };
+            format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\"{at},\"N\":{n}}}\n")
+        };
+        if stored {
+            // Replaced by the input's only version of it, and one that the input does not have.
+            import(&engine, "Tab", &(line("00001b", "1", 0) + &line("00002b", "1", 0)), 4000).expect("imports");
+        }
+        let mut text: String = (0..20_000).map(|row| line(&format!("{row:05}"), "", row)).collect();
+        text += &line("00000x", "5", 1);
+        text = text.replacen(&line("00002", "", 2), &line("00002", "5", 2), 1);
+        text = text.replacen(&line("00003", "", 3), &line("00003", "5", 3), 1);
+        text = text.replacen(&line("00004", "", 4), &line("00004", "5", 4), 1);
+        // Different, equal, newer, older, undecided, and new ones.
+        text += &line("00000", "", 7);
+        text += &line("00001", "", 1);
+        text += &line("00002", "6", 7);
+        text += &line("00003", "4", 7);
+        text += &line("00004", "", 7);
+        text += &line("00001b", "5", 7);
+        let source = Source::stream("in", Box::new(Cursor::new(text)));
+        let options = ImportOptions { memory_bytes: 100_000, file_bytes: 50_000, ..ImportOptions::default() };
+        let report = engine.import("Tab", vec![source], &options).expect("imports");
+        let counts = (report.duplicates, report.superseded, report.conflicting, report.rejected);
+        assert_eq!(counts, (1, 2, 2, 2), "{:?}", report.rejects);
+        let replaced = u64::from(stored);
+        assert_eq!((report.inserted, report.replaced, report.unchanged), (20_002 - replaced, replaced, 0));
+        let reasons: Vec<String> = report.rejects.iter().map(ToString::to_string).collect();
+        assert!(
+            reasons[0].starts_with("in:20002: an entity before has the same key (\"p\", \"00000\")"),
+            "{reasons:?}"
+        );
+        assert!(reasons[1].starts_with("in:20006: another entity has the same key (\"p\", \"00004\")"), "{reasons:?}");
+        let found = entities(&engine, "Tab").expect("a table");
+        let value = |row: &str| found.iter().find(|entity| entity.key.row == row).and_then(|entity| entity.get("N"));
+        for (row, n) in
+            [("00000", 7), ("00001", 1), ("00002", 7), ("00003", 3), ("00004", 4), ("00001b", 7), ("00000x", 1)]
+        {
+            assert_eq!(value(row), Some(&Value::Int32(n)), "{row}");
+        }
+        assert_eq!(found.len() as u64, 20_002 + u64::from(stored));
+        assert_eq!(report.stored, found.len() as u64);
+
+        // A strict one leaves nothing behind.
+        let before = run_files();
+        let again: String = (0..20_000).map(|row| line(&format!("{row:05}"), "", row + 1)).collect();
+        let source = Source::stream("in", Box::new(Cursor::new(again + &line("00000", "", 7))));
+        let error =
+            engine.import("Tab", vec![source], &ImportOptions { strict: true, ..options }).expect_err("refused");
+        assert!(error.to_string().contains("1 entity shares its key"), "{error}");
+        assert_eq!(run_files(), before);
+    }
+}
+
+#[test]
+fn places_of_what_is_lost_are_those_of_the_format() {
+    for (text, place) in [
+        (
+            "[{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"N\":1},\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"N\":2}]",
+            "in:1: the entity at in:2",
+        ),
+        (
+            "{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"N\":2}",
+            "in:1: the entity at in:3",
+        ),
+        ("PartitionKey,RowKey,N\np,r,\"a\nb\"\np,r,x\n", "in:2: the entity at in:4"),
+    ] {
+        let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+        let source = Source::stream("in", Box::new(Cursor::new(text)));
+        let report = engine.import("Tab", vec![source], &ImportOptions::default()).expect("imports");
+        assert!(report.rejects.iter().any(|reject| reject.to_string().starts_with(place)), "{:?}", report.rejects);
+    }
+    // Each of several inputs by its name.
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let sources = ["a", "b"]
+        .map(|name| Source::stream(name, Box::new(Cursor::new(format!("PartitionKey,RowKey,N\np,q,\np,r,{name}\n")))));
+    let report = engine.import("Tab", sources.into(), &ImportOptions::default()).expect("imports");
+    assert!(report.rejects[0].to_string().starts_with("a:3: the entity at b:3 has"), "{:?}", report.rejects);
+    assert_eq!((report.duplicates, report.conflicting), (1, 1));
+}
+
+#[test]
+fn advice_comes_from_all_values_of_all_inputs() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let advice = |texts: &[String], types: &str| {
+        let sources = texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| Source::stream(format!("in{at}"), Box::new(Cursor::new(text.clone()))));
+        let types = PropertyTypes::parse(types).expect("types");
+        let options = ImportOptions { types, ..ImportOptions::default() };
+        let report = engine.import("Advised", sources.collect(), &options).expect("imports");
+        let looks =
+            report.assumed.iter().filter_map(|assumed| Some((assumed.property.to_string(), assumed.looks_like?)));
+        (looks.collect::<Vec<_>>(), report.rejected)
+    };
+    let named = |looks: &[(&str, EdmType)]| {
+        looks.iter().map(|(name, edm_type)| ((*name).to_owned(), *edm_type)).collect::<Vec<_>>()
+    };
+    // A value that contradicts, a wider one, and a property, all of them late.
+    let csv = |from: usize, rows: usize, late: &str| {
+        let rows: String = (from..from + rows).map(|row| format!("p,{row:06},{row},{row},{row},\n")).collect();
+        format!("PartitionKey,RowKey,A,B,C,D\n{rows}{late}")
+    };
+    let late = csv(0, 500, "p,900000,n/a,5000000000,0.5,true\n");
+    let expected = named(&[("B", EdmType::Int64), ("C", EdmType::Double), ("D", EdmType::Boolean)]);
+    assert_eq!(advice(std::slice::from_ref(&late), ""), (expected.clone(), 0));
+    // Taking the advice rejects nothing.
+    assert_eq!(advice(&[late], "B=Int64,C=Double,D=Boolean").1, 0);
+    // The same in another input.
+    assert_eq!(advice(&[csv(0, 10, ""), csv(10, 10, "p,900000,n/a,5000000000,0.5,true\n")], "").0, expected);
+    // Numbers of JSON in two pages.
+    let page = |row: u32, n: &str| format!("[{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\",\"D\":{n}}}]");
+    assert_eq!(advice(&[page(1, "1"), page(2, "1.5")], "").0, named(&[("D", EdmType::Double)]));
+    assert_eq!(advice(&[page(1, "9007199254740993"), page(2, "1.5")], "").0, []);
+}
+
+#[test]
+fn a_double_is_made_of_the_integers_that_it_holds() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let types = || PropertyTypes::parse("D=Edm.Double").expect("types");
+    let numbers = ["9007199254740994", "1e22", "18014398509481984", "9007199254740993"];
+    let objects = |keys: [&str; 2]| {
+        let object = |(row, number): (usize, &&str)| {
+            format!("{{\"{}\":\"p\",\"{}\":\"{row}\",\"D\":{number}}}", keys[0], keys[1])
+        };
+        format!("[{}]", numbers.iter().enumerate().map(object).collect::<Vec<_>>().join(","))
+    };
+    let csv = |keys: &str| {
+        let line = |(row, number): (usize, &&str)| format!("p,{row},{number}\n");
+        format!("{keys},D\n{}", numbers.iter().enumerate().map(line).collect::<String>())
+    };
+    let text = objects(["PartitionKey", "RowKey"]).replace("\"D\":", "\"D\":\"").replace('}', "\"}");
+    for (at, text) in [
+        objects(["PartitionKey", "RowKey"]),
+        // What the Python SDK writes, and what the JavaScript SDK does.
+        objects(["PartitionKey", "RowKey"]).replace("\"D\":", "\"E\":\"b'x'\",\"D\":"),
+        objects(["partitionKey", "rowKey"]).replace("\"D\":", "\"etag\":\"x\",\"D\":"),
+        text,
+        csv("PartitionKey,RowKey"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let table = format!("Table{at}");
+        let options = ImportOptions { types: types(), ..ImportOptions::default() };
+        let source = Source::stream("in", Box::new(Cursor::new(text.clone())));
+        let report = engine.import(&table, vec![source], &options).expect("imports");
+        let found = entities(&engine, &table).expect("a table");
+        let doubles: Vec<_> = found.iter().map(|entity| entity.get("D").cloned()).collect();
+        let expected =
+            [9_007_199_254_740_994.0, 1e22, 18_014_398_509_481_984.0].map(|double| Some(Value::Double(double)));
+        assert_eq!(doubles, expected, "{text}");
+        assert!(report.rejects[0].reason.contains("no Double without loss"), "{:?}", report.rejects);
+    }
+}
+
+#[test]
+fn a_binary_too_long_for_a_text_is_told() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let base64 = Value::Binary(vec![7; 60_000]).to_string();
+    for text in [
+        format!("PartitionKey,RowKey,B\np,r,{base64}\n"),
+        format!("[{{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"B\":\"{base64}\"}}]"),
+    ] {
+        let report = import(&engine, "Binaries", &text, 4000).expect("imports");
+        assert!(report.rejects[0].reason.contains("--types B=Edm.Binary"), "{}", report.rejects[0]);
+        let source = Source::stream("in", Box::new(Cursor::new(text)));
+        let types = PropertyTypes::parse("B=Edm.Binary").expect("types");
+        let report = engine.import("Typed", vec![source], &ImportOptions { types, ..ImportOptions::default() });
+        assert_eq!(report.expect("imports").rejected, 0);
+    }
+    assert_eq!(entities(&engine, "Typed").expect("a table")[0].get("B"), Some(&Value::Binary(vec![7; 60_000])));
 }

@@ -14,6 +14,7 @@ fn looks_like(texts: &[&str], typing: Typing) -> Option<EdmType> {
     let (mut samples, mut sum) = (TypeSamples::default(), TypeSamples::default());
     samples.look_at(&rows, typing, |_| false);
     sum.add(&samples);
+    sum.add(&samples);
     let assumed = sum.assumed(&names);
     assert_eq!((assumed.len(), &assumed[0].assumed[..]), (1, &[EdmType::String][..]));
     assumed[0].looks_like
@@ -21,7 +22,17 @@ fn looks_like(texts: &[&str], typing: Typing) -> Option<EdmType> {
 
 #[test]
 fn texts_look_like_a_type_when_all_do() {
-    let cases: [(&[&str], Option<EdmType>, Option<EdmType>); 12] = [
+    let mut late = ["1"; 1000];
+    late[999] = "n/a";
+    let long = format!("{}==", "ABCD".repeat(10_000) + "AA");
+    let cases: [(&[&str], Option<EdmType>, Option<EdmType>); 17] = [
+        // Every value counts, wherever it stands.
+        (&late, None, None),
+        (&["1", "5000000000", "0.5"], Some(EdmType::Double), None),
+        // What the type would not hold is no reason to name it.
+        (&["0.5", "9007199254740993"], None, None),
+        (&["0.5", "9007199254740994"], Some(EdmType::Double), None),
+        (&[&long, "AA=="], Some(EdmType::Binary), Some(EdmType::Binary)),
         (&["1", "-20", ""], Some(EdmType::Int32), Some(EdmType::Int64)),
         (&["1", "5000000000"], Some(EdmType::Int64), Some(EdmType::Int64)),
         (&["1", "0.5"], Some(EdmType::Double), None),
@@ -43,10 +54,25 @@ fn texts_look_like_a_type_when_all_do() {
 
 #[test]
 fn numbers_of_several_types_look_like_the_widest() {
-    let mut sample = Sample { assumed: 1 << EdmType::Int32 as u8 | 1 << EdmType::Int64 as u8, ..Sample::default() };
-    assert_eq!(sample.looks_like(), Some(EdmType::Int64));
-    sample.assumed |= 1 << EdmType::Double as u8;
-    assert_eq!(sample.looks_like(), Some(EdmType::Double));
-    sample.assumed |= 1 << EdmType::String as u8;
-    assert_eq!(sample.looks_like(), None);
+    let looks_like = |values: &[ValueRef<'_>]| {
+        let names = PropertyNames::new();
+        let id = names.intern("P");
+        let mut samples = TypeSamples::default();
+        for value in values {
+            let mut rows = Rows::new();
+            let mut builder = rows.builder(&names);
+            builder.begin();
+            builder.set(id, *value);
+            builder.finish("p", "r", None).unwrap();
+            drop(builder);
+            samples.look_at(&rows, Typing::ByForm, |_| false);
+        }
+        samples.assumed(&names)[0].looks_like
+    };
+    let (small, large, half) = (ValueRef::Int32(1), ValueRef::Int64(1 << 60), ValueRef::Double(0.5));
+    assert_eq!(looks_like(&[small, large]), Some(EdmType::Int64));
+    assert_eq!(looks_like(&[small, large, half]), Some(EdmType::Double));
+    assert_eq!(looks_like(&[small, ValueRef::Int64((1 << 60) + 1), half]), None, "a Double does not hold it");
+    assert_eq!(looks_like(&[small, large, half, ValueRef::String("x")]), None);
+    assert_eq!(looks_like(&[small]), None);
 }

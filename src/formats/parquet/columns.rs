@@ -113,6 +113,12 @@ impl<'a> BatchColumns<'a> {
         let mut builder = rows.builder(names);
         builder.begin();
         for Column { id, name, wanted, values } in &self.properties {
+            if let (Some(EdmType::Double), Some(number)) = (wanted, values.beyond_int64(i)) {
+                let double = convert::wanted(EdmType::Double, &number.to_string());
+                let double = double.map_err(|rejected| rejected.named(format!("property {name}")).to_string())?;
+                builder.set(*id, ValueRef::from(&double));
+                continue;
+            }
             let Some(value) = values.get(i).map_err(|reason| format!("property {name}: {reason}"))? else { continue };
             match wanted {
                 Some(wanted) if *wanted != value.edm_type() => {
@@ -206,6 +212,16 @@ impl Values {
             (EdmType::DateTime, _) => Values::Dates(Dates::of(column, None)?),
             (EdmType::String, _) => Values::Texts(Texts::of(column)?),
         })
+    }
+
+    /// A number that no Int64 holds.
+    fn beyond_int64(&self, i: usize) -> Option<u64> {
+        match self {
+            Values::UInt64(values) if values.is_valid(i) => {
+                Some(values.value(i)).filter(|&number| number > i64::MAX as u64)
+            }
+            _ => None,
+        }
     }
 
     fn get(&self, i: usize) -> Result<Option<ValueRef<'_>>, String> {

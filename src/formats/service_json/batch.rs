@@ -107,7 +107,6 @@ impl<'a> BatchDecoder<'a> {
             Typing::Exact if self.told_typed => {}
             Typing::Exact => {
                 self.told_typed = true;
-                self.samples.clear();
                 self.samples.set_typed();
                 self.reading.notes.add_samples(&self.samples);
             }
@@ -128,12 +127,16 @@ impl<'a> BatchDecoder<'a> {
             let entity = trim_line(whole);
             if !entity.is_empty() {
                 let from = at + (whole.len() - whole.trim_ascii_start().len());
+                let before = chunk.rows.len();
                 let result = match text {
                     Some(text) => self.object.decode(&text[from..from + entity.len()], &mut chunk.rows),
                     None => self.decode_bytes(entity, chunk),
                 };
+                let place = places.of_byte(at);
+                if chunk.rows.len() > before {
+                    self.reading.set_origin(&mut chunk.rows, place);
+                }
                 if let Err(fault) = result {
-                    let place = places.of_byte(at);
                     self.reject(place, fault.into_reason(), entity, chunk);
                 }
             }
@@ -151,14 +154,18 @@ impl<'a> BatchDecoder<'a> {
         let mut places = Places::of(batch);
         for &(from, to) in entities {
             let (from, to) = (from as usize, to as usize);
+            let before = chunk.rows.len();
             let result = match text {
                 Some(text) => self.object.decode(&text[from..to], &mut chunk.rows),
                 None => self.decode_bytes(&batch.text[from..to], chunk),
             };
+            let place = places.of_byte(from);
+            if chunk.rows.len() > before {
+                self.reading.set_origin(&mut chunk.rows, place);
+            }
             let Err(fault) = result else { continue };
             match fault {
                 Fault::Refused(reason) | Fault::Nested(reason) => {
-                    let place = places.of_byte(from);
                     self.reject(place, reason, &batch.text[from..to], chunk);
                 }
                 Fault::Syntax { at, reason } => {

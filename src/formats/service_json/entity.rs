@@ -415,7 +415,10 @@ impl Values {
                 match edm_type {
                     None | Some(EdmType::String) => {
                         if text.len() > STRING_UTF16_UNITS_MAX {
-                            Value::String(text.to_owned()).validate(&keys.name(id))?;
+                            match edm_type {
+                                None => convert::validate_untyped_text(&keys.name(id), text)?,
+                                Some(_) => Value::String(text.to_owned()).validate(&keys.name(id))?,
+                            }
                         }
                         builder.set(id, ValueRef::String(text));
                     }
@@ -475,14 +478,14 @@ impl Values {
                 let in_base64 = wanted == EdmType::Guid && self.guids_in_base64;
                 match in_base64.then(|| guid_in_base64(text)).flatten() {
                     Some(guid) => Ok(guid),
-                    None => convert::from_text(wanted, text),
+                    None => convert::wanted(wanted, text),
                 }
             }
             Some(b'-' | b'0'..=b'9') => {
                 let number = parser.number()?;
                 match wanted {
                     EdmType::String => Ok(Value::String(number.text.to_owned())),
-                    _ if wanted.is_numeric() => convert::from_text(wanted, number.text),
+                    _ if wanted.is_numeric() => convert::wanted(wanted, number.text),
                     _ => number_value(number).and_then(|value| convert::convert(ValueRef::from(&value), wanted)),
                 }
             }

@@ -211,18 +211,28 @@ impl<'a> ToolDecoder<'a> {
         }
         let id = self.names.intern(property)?;
         let wanted = self.options.types.get(id);
+        let declared = own.or(self.options.defaults.get(id));
         let written = match (&json, wanted) {
             // The digits as they are written.
             (Json::Number(text), Some(EdmType::String)) => Some(Value::String((*text).to_owned())),
             (Json::Text(text), Some(wanted)) => {
-                let read = convert::from_text(wanted, text);
+                let read = convert::wanted(wanted, text);
+                Some(read.map_err(|rejected| rejected.named(format!("property {property}")))?)
+            }
+            (Json::Number(text), Some(EdmType::Double)) if declared.is_none() => {
+                let read = convert::wanted(EdmType::Double, text);
                 Some(read.map_err(|rejected| rejected.named(format!("property {property}")))?)
             }
             _ => None,
         };
+        if let (Json::Text(text), None, None) = (&json, wanted, declared)
+            && self.options.tool != JsonTool::Python
+        {
+            convert::validate_untyped_text(property, text)?;
+        }
         let value = match written {
             Some(value) => value,
-            None => match value::value(self.options.tool, property, json, own.or(self.options.defaults.get(id)))? {
+            None => match value::value(self.options.tool, property, json, declared)? {
                 Some(value) => value,
                 None => return Ok(()),
             },

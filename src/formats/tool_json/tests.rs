@@ -6,13 +6,20 @@ use crate::model::{DateTime, EdmType, Entity, Key, Value};
 use crate::rows::PropertyNames;
 
 fn read_as(format: Option<Format>, text: &str) -> (Format, Vec<Entity>, Vec<String>, Counts) {
-    let names = Arc::new(PropertyNames::new());
+    read_with(&Arc::new(PropertyNames::new()), format, text)
+}
+
+fn read_with(
+    names: &Arc<PropertyNames>,
+    format: Option<Format>,
+    text: &str,
+) -> (Format, Vec<Entity>, Vec<String>, Counts) {
     let mut source = Source::stream("in", Box::new(std::io::Cursor::new(text.to_owned())));
     let format = format.unwrap_or_else(|| source.detect().unwrap());
     let (mut entities, mut rejects) = (Vec::new(), Vec::new());
     let progress = Progress::new();
-    let counts = decode_source::<Error>(source, format, &names, &DecodeOptions::default(), &progress, &mut |chunk| {
-        entities.extend(chunk.rows.iter().map(|row| row.to_entity(&names)));
+    let counts = decode_source::<Error>(source, format, names, &DecodeOptions::default(), &progress, &mut |chunk| {
+        entities.extend(chunk.rows.iter().map(|row| row.to_entity(names)));
         rejects.extend(chunk.rejects.iter().map(|reject| reject.reason.clone()));
         Ok(())
     })
@@ -40,7 +47,8 @@ fn the_azure_cli() {
         "Big":{"edm_type":"Edm.Int64","value":9007199254740993},"PartitionKey":"eu","Price":1.0,"RowKey":"0001",
         "Timestamp":"2026-11-20T08:22:42.603928+00:00","etag":"W/\"datetime'2026-11-20T08%3A22%3A42.6039287Z'\""},
         {"N":1,"Timestamp":"2026-11-20T08:22:42+00:00","etag":"x"}],"nextMarker":{"nextpartitionkey":"a"}}"#;
-    let (format, mut entities, rejects, counts) = read_as(None, text);
+    let names = Arc::new(PropertyNames::new());
+    let (format, mut entities, rejects, counts) = read_with(&names, None, text);
     entities.sort_by(|a, b| b.key.cmp(&a.key));
     assert_eq!((format, rejects), (Format::Tool(JsonTool::AzureCli), Vec::<String>::new()));
     assert_eq!(entities[0].timestamp, at("2026-11-20T08:22:42.6039287Z"));
@@ -57,8 +65,9 @@ fn the_azure_cli() {
     assert_eq!(entities[1].key, Key::new("", ""));
     let kinds: Vec<_> = counts.warnings.iter().map(|warning| warning.kind).collect();
     assert!(kinds.contains(&WarningKind::Truncated) && kinds.contains(&WarningKind::Lenient), "{:?}", counts.warnings);
+    let assumed = counts.samples.assumed(&names);
     let doubtful: Vec<_> =
-        counts.assumed.iter().filter_map(|assumed| Some((&*assumed.property, assumed.looks_like?))).collect();
+        assumed.iter().filter_map(|assumed| Some((&*assumed.property, assumed.looks_like?))).collect();
     assert_eq!(doubtful, [("At", EdmType::DateTime)]);
     let whole = read_as(None, r#"{"items":[{"PartitionKey":"a","RowKey":"b"}],"nextMarker":{}}"#);
     assert_eq!((whole.1.len(), whole.3.warnings), (1, Vec::new()));

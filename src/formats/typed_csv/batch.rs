@@ -70,10 +70,14 @@ impl<'a> BatchDecoder<'a> {
                     format!("the text is not UTF-8 from byte {} of the record on", error.valid_up_to() + 1)
                 }),
             };
+            place = place.after_lines(&batch.text[counted..from], batch.line_end);
+            counted = from;
+            let before = chunk.rows.len();
             let result = record.and_then(|record| self.decode_record(record, &mut chunk.rows));
+            if chunk.rows.len() > before {
+                self.reading.set_origin(&mut chunk.rows, place);
+            }
             if let Err(reason) = result {
-                place = place.after_lines(&batch.text[counted..from], batch.line_end);
-                counted = from;
                 let reject = || Reject { input: Arc::clone(&self.input), place, reason };
                 chunk.reject(keep, reject, |reject, lines| self.write_reject(reject, &batch.text[from..end], lines));
             }
@@ -90,10 +94,12 @@ impl<'a> BatchDecoder<'a> {
         if !self.untyped.contains(&true) {
             return;
         }
-        let (properties, untyped) = (&self.header.properties, &self.untyped);
-        let is_untyped = |id| properties.iter().zip(untyped).any(|(property, untyped)| property.id == id && *untyped);
-        self.samples.clear();
-        self.samples.look_at(rows, Typing::TextOnly, |id| !is_untyped(id));
+        let places = self.header.properties.iter().map(|property| property.id.index() + 1).max().unwrap_or_default();
+        let mut is_untyped = vec![false; places];
+        for (property, untyped) in self.header.properties.iter().zip(&self.untyped) {
+            is_untyped[property.id.index()] = *untyped;
+        }
+        self.samples.look_at(rows, Typing::TextOnly, |id| !is_untyped.get(id.index()).copied().unwrap_or_default());
         self.reading.notes.add_samples(&self.samples);
     }
 
@@ -185,7 +191,7 @@ fn set(
     if let Some(wanted) = property.wanted {
         let text = fields.value(record, property.value);
         let text = convert::entity_property(&text).map_or(&*text, |(_, text)| text);
-        let value = convert::from_text(wanted, text).and_then(|value| value.validate(&property.name).map(|()| value));
+        let value = convert::wanted(wanted, text).and_then(|value| value.validate(&property.name).map(|()| value));
         let value = value.map_err(|rejected| rejected.named(format!("property {}", property.name)).to_string())?;
         builder.set(property.id, ValueRef::from(&value));
         return Ok(());
@@ -196,6 +202,7 @@ fn set(
             if let Some((edm_type, text)) = convert::entity_property(&text) {
                 return cell::set(builder, property.id, &property.name, edm_type, text);
             }
+            convert::validate_untyped_text(&property.name, &text).map_err(|rejected| rejected.to_string())?;
             *untyped = true;
             EdmType::String
         }

@@ -94,20 +94,50 @@ fn wanted_columns(keys: Option<&KeyColumns>) -> Vec<&str> {
     let Some(keys) = keys else { return vec!["PartitionKey", "RowKey"] };
     let own = [("PartitionKey", &keys.partition), ("RowKey", &keys.row)];
     let own = own.into_iter().filter(|(_, template)| template.is_none()).map(|(name, _)| name);
-    own.chain(keys.columns().map(|column| &**column)).collect()
+    let mut wanted: Vec<&str> = Vec::new();
+    for column in own.chain(keys.columns().map(|column| &**column)) {
+        if !wanted.contains(&column) {
+            wanted.push(column);
+        }
+    }
+    wanted
 }
 
 /// The delimiter that makes all columns of the keys columns.
 fn sniff(line: &[u8], keys: Option<&KeyColumns>) -> Option<(u8, Vec<String>)> {
-    let wanted = wanted_columns(keys);
     let line = std::str::from_utf8(line).ok()?;
-    let mut fields = Fields::default();
     DELIMITERS.into_iter().find_map(|delimiter| {
-        fields.split(line.as_bytes(), delimiter).ok()?;
-        let columns: Vec<String> = (0..fields.len()).map(|column| fields.value(line, column).into_owned()).collect();
-        let has = |key: &str| columns.iter().any(|column| column == key);
-        wanted.iter().all(|key| has(key)).then_some((delimiter, columns))
+        let columns = split(line, delimiter)?;
+        missing(keys, &columns).is_empty().then_some((delimiter, columns))
     })
+}
+
+/// The columns of a first line, with this delimiter.
+fn split(line: &str, delimiter: u8) -> Option<Vec<String>> {
+    let mut fields = Fields::default();
+    fields.split(line.as_bytes(), delimiter).ok()?;
+    Some((0..fields.len()).map(|column| fields.value(line, column).into_owned()).collect())
+}
+
+/// The columns that the keys need and that are not there.
+fn missing<'a>(keys: Option<&'a KeyColumns>, columns: &[String]) -> Vec<&'a str> {
+    wanted_columns(keys).into_iter().filter(|wanted| !columns.iter().any(|column| column == wanted)).collect()
+}
+
+/// What is missing with the delimiter that makes most of the line.
+fn least_missing<'a>(keys: Option<&'a KeyColumns>, line: &str) -> Vec<&'a str> {
+    let missing =
+        DELIMITERS.into_iter().filter_map(|delimiter| split(line, delimiter)).map(|columns| missing(keys, &columns));
+    missing.min_by_key(Vec::len).unwrap_or_else(|| wanted_columns(keys))
+}
+
+/// `column Land`, `columns Land and City`, `columns Land, City and Id`.
+fn named(columns: &[&str]) -> String {
+    match columns {
+        [column] => format!("column {}", column.escape_debug()),
+        [others @ .., last] => format!("columns {} and {}", others.join(", ").escape_debug(), last.escape_debug()),
+        [] => "column".to_owned(),
+    }
 }
 
 impl Header {
@@ -201,9 +231,9 @@ fn no_keys(input: &Arc<str>, line: &[u8], keys: Option<&KeyColumns>) -> Error {
         Ok(line) if line.trim().is_empty() => "the first line is empty; it names the columns".to_owned(),
         Ok(line) => {
             let shown: String = line.chars().take(60).collect();
-            let wanted = wanted_columns(keys).join(" and ");
-            let mut reason =
-                format!("the first line names no columns {}: \"{}\"", wanted.escape_debug(), shown.escape_debug());
+            let line = line.trim_end_matches(['\r', '\n']);
+            let missing = named(&least_missing(keys, line));
+            let mut reason = format!("the first line names no {missing}: \"{}\"", shown.escape_debug());
             if keys.is_none() {
                 let (partition, row) = (key_option("PartitionKey"), key_option("RowKey"));
                 reason.push_str(&format!("; keys are made of others with {partition}, and {row}"));

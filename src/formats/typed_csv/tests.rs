@@ -263,10 +263,11 @@ fn a_first_line_that_fits_no_table_is_refused_with_its_column() {
     let cases = [
         (
             "PartitionKey,Row,V\n",
-            "in.csv:1: the first line names no columns PartitionKey and RowKey: \"PartitionKey,Row,V",
+            "in.csv:1: the first line names no column RowKey: \"PartitionKey,Row,V\\n\"; keys are made of others with",
         ),
-        ("partitionkey,rowkey\n", "in.csv:1: the first line names no columns"),
-        ("PartitionKey:RowKey\n", "in.csv:1: the first line names no columns"),
+        ("a;b;RowKey;c,d\n", "in.csv:1: the first line names no column PartitionKey: "),
+        ("partitionkey,rowkey\n", "in.csv:1: the first line names no columns PartitionKey and RowKey: "),
+        ("PartitionKey:RowKey\n", "in.csv:1: the first line names no columns PartitionKey and RowKey: "),
         ("", "in.csv:1: the first line is empty"),
         ("\r\np,r\n", "in.csv:1: the first line is empty"),
         ("PartitionKey,RowKey,V,V\n", "in.csv: column \"V\": the first line names it twice"),

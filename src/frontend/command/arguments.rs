@@ -104,6 +104,9 @@ pub(super) struct SqlArguments {
 ///
 /// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
 /// table as it was. Whatever is in gzip or in UTF-16 is read as what it holds.
+///
+/// Exit status 0 when all entities were taken, or those rejected were to be skipped (--on-error skip); 1 after an error, which
+/// leaves the table as it was; 3 when entities were rejected and left out.
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
     #[command(flatten)]
@@ -123,9 +126,10 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(super) format: Option<Format>,
 
-    /// What to do with an entity that breaks a rule of the data model
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
-    pub(super) on_error: OnError,
+    /// What to do with an entity that breaks a rule of the data model, or has the key of another one and differs without a Timestamp
+    /// that says which is newer [default: skip, with exit status 3]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) on_error: Option<OnError>,
 
     /// Write entities that were rejected to a new file, as lines of JSON to correct and import again
     #[arg(long, value_name = "FILE")]
@@ -156,7 +160,7 @@ pub(super) struct ImportArguments {
     pub(super) dry_run: bool,
 
     /// Refuse inputs that look incomplete (pages or files are missing, or entities by the input's own count, or there is nothing at
-    /// all), and --types of properties that no input has
+    /// all), --types of properties that no input has, and any entity that would be rejected
     #[arg(long)]
     pub(super) strict: bool,
 
@@ -332,7 +336,7 @@ impl DataArguments {
 pub(super) enum OnError {
     /// End the import; the table stays as it was
     Stop,
-    /// Leave the entity out and report it
+    /// Leave the entity out and report it; the exit status is 0 if others were taken
     Skip,
 }
 

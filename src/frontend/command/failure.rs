@@ -13,6 +13,18 @@ pub(super) enum Outcome {
     Well,
     /// It did its work, and what it has to say is no good news: the exit status is 1.
     Found,
+    /// It did its work and left out entities that were rejected, without having been told to: the exit status is 3.
+    Rejected,
+}
+
+impl Outcome {
+    pub(super) fn exit_code(self) -> ExitCode {
+        match self {
+            Outcome::Well => ExitCode::SUCCESS,
+            Outcome::Found => ExitCode::FAILURE,
+            Outcome::Rejected => ExitCode::from(EXIT_REJECTED),
+        }
+    }
 }
 
 /// Why a command could not do its work.
@@ -46,6 +58,8 @@ pub(super) enum Failure {
 const EXIT_BROKEN_PIPE: u8 = 141;
 /// The exit status for arguments that make no sense, the same as clap's.
 const EXIT_USAGE: u8 = 2;
+/// The exit status of an import that left entities out.
+const EXIT_REJECTED: u8 = 3;
 
 impl Failure {
     pub(super) fn plain(message: impl ToString, hint: impl Into<String>) -> Self {
@@ -138,6 +152,8 @@ mod tests {
         assert_eq!(shown(write(io::ErrorKind::BrokenPipe)), shown(ExitCode::from(141)));
         assert_eq!(shown(write(io::ErrorKind::StorageFull)), shown(ExitCode::from(1)));
         assert_eq!(shown(Failure::usage("", "").exit_code()), shown(ExitCode::from(2)));
+        let outcomes = [Outcome::Well, Outcome::Found, Outcome::Rejected].map(Outcome::exit_code).map(shown);
+        assert_eq!(outcomes, [0, 1, 3].map(ExitCode::from).map(shown));
         let column = output::Error::ColumnTwice { column: "a".to_owned() };
         assert_eq!(shown(Failure::from(column).exit_code()), shown(ExitCode::from(1)));
     }

@@ -1,8 +1,9 @@
 //! The command line.
 //!
 //! Results go to standard output and everything else to standard error. The exit status is 0 only when all went well: 1 after
-//! an error, a finding of `check` or a reject under `--on-error stop`; 2 when the arguments make no sense; 130 and 143 when SIGINT or SIGTERM ended an export; 141 when whoever
-//! read standard output went away before the end (as for a program ended by SIGPIPE), without a message.
+//! an error, a finding of `check` or a reject under `--on-error stop`; 2 when the arguments make no sense; 3 when an import
+//! rejected entities without `--on-error`; 130 and 143 when SIGINT or SIGTERM ended an export; 141 when whoever read standard
+//! output went away before the end (as for a program ended by SIGPIPE), without a message.
 
 mod arguments;
 mod check;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 
 use arguments::{Command, DataArguments, EngineArguments};
-use failure::{Failure, Outcome};
+use failure::Failure;
 
 use crate::frontend::embedded::{Database, Options};
 use crate::session::ErrorKind;
@@ -39,8 +40,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         Command::Check(arguments) => check::run(arguments).await,
     };
     match outcome {
-        Ok(Outcome::Well) => ExitCode::SUCCESS,
-        Ok(Outcome::Found) => ExitCode::FAILURE,
+        Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
             failure.tell();
             failure.exit_code()

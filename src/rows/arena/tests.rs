@@ -84,29 +84,35 @@ fn sorting_is_stable_and_follows_the_key_order() {
         assert_eq!(row_numbers(&rows), expected.iter().map(|(_, n)| *n).collect::<Vec<_>>(), "seed {seed}");
         let strict = expected.windows(2).all(|pair| pair[0].0 < pair[1].0);
         assert_eq!(rows.is_strictly_sorted(), strict, "seed {seed}");
-        let duplicates = rows.dedup();
-        expected.reverse();
-        expected.dedup_by(|a, b| a.0 == b.0);
-        expected.reverse();
-        assert_eq!(row_numbers(&rows), expected.iter().map(|(_, n)| *n).collect::<Vec<_>>(), "seed {seed}");
-        assert_eq!(strict, duplicates == 0, "seed {seed}");
     }
 }
 
 #[test]
-fn the_newest_timestamp_survives_dedup_and_none_is_oldest() {
+fn an_origin_goes_with_its_row_until_it_is_kept() {
     let names = PropertyNames::new();
     let mut rows = Rows::new();
-    let at = |ticks| Some(DateTime::from_ticks(ticks));
-    for (n, (row, timestamp)) in
-        [("a", at(5)), ("a", at(9)), ("a", at(7)), ("b", None), ("b", None), ("c", at(-3)), ("c", None)]
-            .into_iter()
-            .enumerate()
-    {
-        push(&mut rows, &names, ("p", row), timestamp, n as i64);
+    for (n, row) in ["c", "a", "b"].into_iter().enumerate() {
+        push(&mut rows, &names, ("p", row), Some(DateTime::from_ticks(7)), n as i64);
+        if row != "b" {
+            rows.set_last_origin(u64::MAX - n as u64);
+        }
     }
-    assert_eq!(rows.dedup(), 4);
-    assert_eq!(row_numbers(&rows), [1, 4, 5]);
+    rows.sort();
+    let origins = |rows: &Rows| rows.iter().map(|row| row.origin()).collect::<Vec<_>>();
+    assert_eq!(origins(&rows), [Some(u64::MAX - 1), None, Some(u64::MAX)]);
+    assert_eq!(row_numbers(&rows), [1, 2, 0]);
+    let mut kept = Rows::new();
+    rows.iter().for_each(|row| kept.push_without_origin(row));
+    assert_eq!(origins(&kept), [None; 3]);
+    for (row, kept) in rows.iter().zip(kept.iter()) {
+        assert_eq!((row.key(), row.timestamp()), (kept.key(), kept.timestamp()));
+        assert!(row.same_version(kept));
+        assert_eq!(row.entity_bytes(), kept.encoded_bytes().len());
+    }
+    rows.pop();
+    assert_eq!(row_numbers(&rows), [1, 2]);
+    push(&mut rows, &names, ("p", "d"), None, 3);
+    assert_eq!(origins(&rows), [Some(u64::MAX - 1), None, None]);
 }
 
 #[test]
@@ -242,11 +248,10 @@ fn rows_appended_after_a_sort_come_behind_equal_keys() {
     }
     rows.sort();
     assert_eq!(row_numbers(&rows), [1, 3, 4, 2, 0, 5]);
-    rows.pop_first();
     rows.pop();
-    assert_eq!(row_numbers(&rows), [3, 4, 2, 0]);
+    assert_eq!(row_numbers(&rows), [1, 3, 4, 2, 0]);
     push(&mut rows, &names, ("p", "d"), None, 6);
-    assert_eq!(row_numbers(&rows), [3, 4, 2, 0, 6]);
+    assert_eq!(row_numbers(&rows), [1, 3, 4, 2, 0, 6]);
     assert!(rows.is_sorted() && !rows.is_strictly_sorted());
     rows.clear();
     assert!(rows.is_empty() && rows.is_strictly_sorted());

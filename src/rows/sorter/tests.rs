@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::generated::{Random, push};
-use super::super::{Error, PropertyNames, Rows, ValueRef};
+use super::super::{Deduplicator, Error, PropertyNames, Rows, ValueRef};
 use super::{Sorter, SorterOptions};
 use crate::files::{FileStore, MemoryStore};
 use crate::model::{DateTime, Key};
@@ -67,6 +67,7 @@ fn check(seed: u64, shape: Shape, rows: usize, keys: usize, memory: usize, strea
     let options = SorterOptions { memory_bytes_max: memory, stream_after_bytes: stream_after };
     let mut sorter = Sorter::new(Arc::new(store.clone()), "tmp/sort", options);
     let (mut head, mut rest) = (Vec::new(), Vec::new());
+    let mut distinct = Deduplicator::new();
     let mut n = 0;
     while n < input.len() {
         let mut chunk = Rows::new();
@@ -75,15 +76,22 @@ fn check(seed: u64, shape: Shape, rows: usize, keys: usize, memory: usize, strea
             push(&mut chunk, &names, (&key.partition, &key.row), *timestamp, n as i64);
             n += 1;
         }
-        sorter.push(chunk).unwrap().iter().for_each(|batch| collect(&mut head, batch));
+        for batch in sorter.push(chunk).unwrap() {
+            distinct.push(batch).iter().for_each(|batch| collect(&mut head, batch));
+        }
+    }
+    let mut sorted = sorter.finish().unwrap();
+    if sorted.head_interrupted() {
+        distinct.finish().iter().for_each(|batch| collect(&mut head, batch));
     }
     let handed_on = head.len();
-    let mut sorted = sorter.finish().unwrap();
-    assert_eq!(sorted.head_handed_on(), handed_on > 0);
+    assert!(sorted.head_handed_on() || handed_on == 0);
+    let to = if sorted.head_interrupted() { &mut rest } else { &mut head };
     while let Some(batch) = sorted.next_batch().unwrap() {
         assert!(!batch.is_empty());
-        collect(if sorted.head_interrupted() { &mut rest } else { &mut head }, &batch);
+        distinct.push(batch).iter().for_each(|batch| collect(to, batch));
     }
+    distinct.finish().iter().for_each(|batch| collect(to, batch));
     let outcome = Outcome { interrupted: sorted.head_interrupted(), handed_on, spilled_bytes: sorted.spilled_bytes() };
     let mut result = Model::new();
     let mut in_both = 0;
@@ -101,7 +109,9 @@ fn check(seed: u64, shape: Shape, rows: usize, keys: usize, memory: usize, strea
         }
     }
     assert_eq!(result, model);
-    assert_eq!(sorted.duplicates() + in_both, (rows - model.len()) as u64);
+    let dropped = distinct.duplicates().superseded + distinct.take_conflicts().len() as u64;
+    assert_eq!(distinct.duplicates().equal, 0, "all values differ");
+    assert_eq!(dropped + in_both, (rows - model.len()) as u64);
     drop(sorted);
     assert!(store.files().is_empty(), "left behind: {:?}", store.files().keys());
     outcome

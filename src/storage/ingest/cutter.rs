@@ -123,14 +123,14 @@ impl Cutter {
     }
 
     fn hold(&mut self, row: RowRef<'_>) {
-        let bytes = row.encoded_bytes().len();
+        let bytes = row.entity_bytes();
         match self.held.last_mut() {
-            Some(batch) if batch.bytes() + bytes <= batch.arena_bytes_max() => batch.push_ref(row),
+            Some(batch) if batch.bytes() + bytes <= batch.arena_bytes_max() => batch.push_without_origin(row),
             _ => {
                 // As much as there is already: little is not given much memory.
                 let batch_bytes = self.held_bytes.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX).max(bytes);
                 let mut batch = Rows::with_capacity(batch_bytes / ROW_BYTES, batch_bytes);
-                batch.push_ref(row);
+                batch.push_without_origin(row);
                 self.held.push(batch);
             }
         }

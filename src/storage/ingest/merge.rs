@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::cutter::Cutter;
+use super::earlier::Earlier;
 use super::existing::Existing;
 use super::writer::{RunWriterThread, WriterOptions, Written};
 use crate::model::DateTime;
-use crate::rows::{PropertyNames, RowRef, Rows};
+use crate::rows::{Conflict, Duplicates, EncodedRow, PropertyNames, RowRef, Rows};
 use crate::storage::catalog::{Edit, Table};
 use crate::storage::error::Result;
 use crate::storage::manifest::{Manifest, RangePartition};
@@ -34,6 +35,18 @@ pub struct IngestReport {
     pub unchanged: u64,
     /// The stored entity has a later Timestamp and stays.
     pub older: u64,
+    /// Among the incoming ones themselves, where a part of them was merged before.
+    pub duplicates: Duplicates,
+}
+
+impl std::ops::AddAssign for IngestReport {
+    fn add_assign(&mut self, more: Self) {
+        self.inserted += more.inserted;
+        self.replaced += more.replaced;
+        self.unchanged += more.unchanged;
+        self.older += more.older;
+        self.duplicates += more.duplicates;
+    }
 }
 
 /// Merges one ascending stream of entities into a table.
@@ -54,6 +67,9 @@ pub struct Ingest {
     rewritten: Vec<usize>,
     report: IngestReport,
     pending: IngestReport,
+    /// Tells what a first part of the incoming entities brought, if there was one.
+    earlier: Option<Earlier>,
+    conflicts: Vec<Conflict>,
 }
 
 impl Ingest {
@@ -87,7 +103,21 @@ impl Ingest {
             rewritten: Vec::new(),
             report: IngestReport::default(),
             pending: IngestReport::default(),
+            earlier: None,
+            conflicts: Vec::new(),
         }
+    }
+
+    /// A first part of the incoming entities is in the table already, which was like `before` without them.
+    pub fn after_first_part(mut self, before: &Table) -> Self {
+        self.earlier = Some(Earlier::new(&self.files, &self.names, before));
+        self
+    }
+
+    /// Entities since the last call that were dropped for different ones of their keys among the incoming ones; fewer than were
+    /// pushed since.
+    pub fn take_conflicts(&mut self) -> Vec<Conflict> {
+        std::mem::take(&mut self.conflicts)
     }
 
     /// Takes the next rows, whose keys are greater than all before.
@@ -129,6 +159,11 @@ impl Ingest {
     /// An incoming row and the stored one of the same key.
     fn meet(&mut self, row: RowRef<'_>) -> Result<()> {
         let Some(stored) = self.existing.peek() else { return Ok(()) };
+        if let Some(earlier) = &mut self.earlier
+            && !earlier.had(stored)?
+        {
+            return self.meet_incoming(row);
+        }
         let stored_at = stored.timestamp().unwrap_or(DateTime::MIN);
         let at = row.timestamp();
         if row.same_properties(stored) && at.is_none_or(|at| at == stored_at) {
@@ -153,6 +188,41 @@ impl Ingest {
         self.existing.advance()
     }
 
+    /// An incoming row and one of the same key that came before it, which is stored already.
+    fn meet_incoming(&mut self, row: RowRef<'_>) -> Result<()> {
+        let Some(stored) = self.existing.peek() else { return Ok(()) };
+        // It was given this one if it brought none.
+        let stored_at = stored.timestamp().filter(|at| *at != self.timestamp);
+        let at = row.timestamp();
+        let stays = match (at, stored_at) {
+            _ if at == stored_at && row.same_properties(stored) => {
+                self.pending.duplicates.equal += 1;
+                return self.keep_stored();
+            }
+            (Some(at), Some(stored_at)) if at != stored_at => {
+                self.pending.duplicates.superseded += 1;
+                at < stored_at
+            }
+            _ if at < stored_at => {
+                self.conflicts.push(Conflict { lost: EncodedRow::from(row), kept_origin: None });
+                true
+            }
+            _ => {
+                let mut lost = Rows::new();
+                lost.push(&self.names, stored.key(), stored_at, stored.properties())?;
+                let lost = lost.first().map(EncodedRow::from);
+                self.conflicts.extend(lost.map(|lost| Conflict { lost, kept_origin: row.origin() }));
+                false
+            }
+        };
+        if stays {
+            return self.keep_stored();
+        }
+        self.changed = true;
+        emit(&mut self.cutter, &mut self.writer, self.current, row)?;
+        self.existing.advance()
+    }
+
     fn keep_stored(&mut self) -> Result<()> {
         if let Some(stored) = self.existing.peek() {
             emit(&mut self.cutter, &mut self.writer, self.current, stored)?;
@@ -170,11 +240,7 @@ impl Ingest {
     /// Writes the rest of the current range partition, or forgets it if nothing in it changed.
     fn leave_range(&mut self) -> Result<()> {
         let Some(range) = self.current.take() else { return Ok(()) };
-        let pending = std::mem::take(&mut self.pending);
-        self.report.inserted += pending.inserted;
-        self.report.replaced += pending.replaced;
-        self.report.unchanged += pending.unchanged;
-        self.report.older += pending.older;
+        self.report += std::mem::take(&mut self.pending);
         if self.changed && self.writer.is_some() {
             self.current = Some(range);
             while self.existing.peek().is_some() {

@@ -5,6 +5,7 @@
 //! found equal to the stored one. Nothing is named until [`Ingest::commit`] enters all of it in the log as one record.
 
 mod cutter;
+mod earlier;
 mod existing;
 mod merge;
 mod writer;

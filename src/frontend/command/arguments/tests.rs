@@ -38,7 +38,7 @@ fn an_import() {
         panic!("not import")
     };
     assert_eq!(import.table.as_ref().map(TableName::as_str), Some("Devices"));
-    assert_eq!((import.format, import.on_error), (None, OnError::Skip));
+    assert_eq!((import.format, import.on_error), (None, None));
     assert_eq!(import.paths, ["a.json", "b/*.json", "-"].map(PathBuf::from));
 
     let Command::Import(import) =
@@ -46,7 +46,7 @@ fn an_import() {
     else {
         panic!("not import")
     };
-    assert_eq!((import.format, import.on_error), (Some(Format::Parquet), OnError::Stop));
+    assert_eq!((import.format, import.on_error), (Some(Format::Parquet), Some(OnError::Stop)));
 
     let Command::Import(import) = parse(&["import", "--from-account", "second", "__azurite_db_table__.json"]) else {
         panic!("not import")

@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     let is_missing = arguments.dry_run && super::expect_folder(&location).is_err();
     let location = if is_missing { DATA_MEMORY } else { &location };
     let database = super::open(location, &arguments.data).await?;
-    let on_reject = arguments.on_error.on_reject();
+    let on_reject = arguments.on_error.map_or_else(Default::default, OnError::on_reject);
     let options = ImportOptions {
         format: arguments.format,
         from_account: arguments.from_account.clone(),
@@ -121,15 +121,21 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
         let path = rejects.path().display();
         tell(format_args!("note: rejected entities are in {path}: correct them and import that file"));
     }
-    match (rejected, arguments.on_error) {
-        (0, _) => Ok(Outcome::Well),
-        (_, OnError::Stop) => Ok(Outcome::Found),
-        (rejected, OnError::Skip) => {
-            let were = if rejected == 1 { "was" } else { "were" };
-            tell(format_args!("warning: {} {were} rejected and left out", counted(rejected, "entity", "entities")));
-            // Nothing but rejects is no export of entities.
-            Ok(if entities == 0 { Outcome::Found } else { Outcome::Well })
-        }
+    if rejected > 0 {
+        let were = if rejected == 1 { "was" } else { "were" };
+        tell(format_args!("warning: {} {were} rejected and left out", counted(rejected, "entity", "entities")));
+    }
+    Ok(outcome(rejected, entities, arguments.on_error))
+}
+
+/// How an import of so many rejected and other entities ends; what it was told of rejects counts only if it was said.
+fn outcome(rejected: u64, entities: u64, on_error: Option<OnError>) -> Outcome {
+    match (rejected, on_error) {
+        (0, _) => Outcome::Well,
+        (_, None) => Outcome::Rejected,
+        // Nothing but rejects is no export of entities.
+        (_, Some(OnError::Skip)) if entities > 0 => Outcome::Well,
+        (_, Some(OnError::Skip | OnError::Stop)) => Outcome::Found,
     }
 }
 
@@ -223,5 +229,24 @@ fn tell_some_of(lines: impl ExactSizeIterator<Item = String>, unlisted: u64) {
     }
     if more > 0 {
         tell(format_args!("... and {} more", super::text::grouped(more)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rejects_that_were_to_be_skipped_end_well() {
+        for (rejected, entities, on_error, expected) in [
+            (0, 0, None, Outcome::Well),
+            (1, 9, None, Outcome::Rejected),
+            (1, 0, None, Outcome::Rejected),
+            (1, 9, Some(OnError::Skip), Outcome::Well),
+            (1, 0, Some(OnError::Skip), Outcome::Found),
+            (0, 9, Some(OnError::Stop), Outcome::Well),
+        ] {
+            assert_eq!(outcome(rejected, entities, on_error), expected, "{rejected} of {entities}, {on_error:?}");
+        }
     }
 }

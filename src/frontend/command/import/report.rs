@@ -27,8 +27,15 @@ pub(super) fn print(
         ("unchanged", report.unchanged),
         ("older", report.older),
         ("duplicates", report.duplicates),
-        ("rejected", report.rejected),
     ];
+    if report.superseded > 0 {
+        counts.push(("superseded", report.superseded));
+    }
+    counts.push(("rejected", report.rejected));
+    if report.conflicting > 0 {
+        // Of the rejected ones.
+        counts.push(("  conflicting", report.conflicting));
+    }
     if report.before_since > 0 {
         counts.push(("before --since", report.before_since));
     }
@@ -63,6 +70,9 @@ pub(super) fn assumed(report: &ImportReport) -> Vec<String> {
         |edm_types: &[EdmType]| edm_types.iter().map(|edm_type| edm_type.name()).collect::<Vec<_>>().join(" and ");
     for (assumed, looks_like) in doubtful.iter().take(ASSUMED_LISTED_MAX) {
         lines.push(format!("  {}: taken as {}, looks like {looks_like}", assumed.property, named(&assumed.assumed)));
+    }
+    if doubtful.len() > ASSUMED_LISTED_MAX {
+        lines.push(format!("  and {} more", doubtful.len() - ASSUMED_LISTED_MAX));
     }
     let types = doubtful.iter().map(|(assumed, looks_like)| format!("{}=Edm.{looks_like}", assumed.property));
     lines

@@ -1,4 +1,5 @@
 use super::*;
+use crate::formats::AssumedType;
 use crate::model::EdmType;
 
 fn printed(report: &ImportReport) -> String {
@@ -22,6 +23,8 @@ fn report() -> ImportReport {
         unchanged: 400,
         older: 0,
         duplicates: 100,
+        superseded: 0,
+        conflicting: 0,
         rejected: 1,
         rejects: Vec::new(),
         partitions: Some(1),
@@ -56,6 +59,32 @@ table Devices
   time           2.0 s, 500,000 entities/s
 ";
     assert_eq!(printed(&report()), expected[1..]);
+}
+
+#[test]
+fn entities_of_one_key_are_told_apart() {
+    let report = ImportReport { superseded: 7, conflicting: 1, ..report() };
+    let expected = "
+  duplicates           100
+  superseded             7
+  rejected               1
+    conflicting          1
+";
+    assert!(printed(&report).contains(&expected[1..]), "{}", printed(&report));
+}
+
+#[test]
+fn all_doubtful_types_are_named() {
+    let assumed_type = |property: String| AssumedType {
+        property: property.into(),
+        assumed: vec![EdmType::String],
+        looks_like: Some(EdmType::Int32),
+    };
+    let report = ImportReport { assumed: (0..20).map(|n| assumed_type(format!("P{n:02}"))).collect(), ..report() };
+    let lines = assumed(&report);
+    assert_eq!(lines[18], "  P17: taken as String, looks like Int32");
+    assert_eq!(lines[19], "  and 2 more");
+    assert!(lines[20].contains("P18=Edm.Int32,P19=Edm.Int32"), "{}", lines[20]);
 }
 
 #[test]
