@@ -111,6 +111,7 @@ impl Planner {
             .with_create_default_catalog_and_schema(false)
             .set_bool("datafusion.execution.parquet.pushdown_filters", options.scan.filter_pushdown)
             .set_str("datafusion.sql_parser.dialect", "postgres")
+            .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));

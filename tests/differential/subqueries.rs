@@ -46,6 +46,31 @@ pub const ONE_TABLE: &[(bool, &str)] = &[
         false,
         "SELECT big, count(*) OVER (ORDER BY big RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING), count(*) OVER (ORDER BY big NULLS FIRST RANGE BETWEEN 5 PRECEDING AND 1 PRECEDING) FROM items",
     ),
+    // The order of a derived table, for what is order-sensitive.
+    (true, "SELECT {x} FROM (SELECT * FROM items WHERE {b} ORDER BY \"PartitionKey\" DESC, \"RowKey\") items LIMIT 5"),
+    (
+        true,
+        "SELECT array_agg({x}), string_agg({t}, ',') FROM (SELECT * FROM items ORDER BY \"RowKey\" DESC, \"PartitionKey\") items WHERE {b}",
+    ),
+    (
+        true,
+        "SELECT flag, array_agg({i}), count(*) FROM (SELECT * FROM items ORDER BY \"PartitionKey\", \"RowKey\" DESC) items GROUP BY flag ORDER BY flag",
+    ),
+    (
+        true,
+        "SELECT \"RowKey\", row_number() OVER (), lag(small) OVER (), {x} FROM (SELECT * FROM items ORDER BY \"PartitionKey\" DESC, \"RowKey\") items",
+    ),
+    (
+        true,
+        "WITH w AS (SELECT * FROM items ORDER BY \"PartitionKey\", \"RowKey\" DESC) SELECT \"RowKey\", {x} FROM w AS items OFFSET 2",
+    ),
+    (
+        true,
+        "SELECT \"RowKey\", (SELECT count(*) FROM parts p WHERE p.small < i.small) FROM (SELECT * FROM items ORDER BY \"PartitionKey\" DESC, \"RowKey\") i",
+    ),
+    // Conditions of HAVING without columns.
+    (true, "SELECT count(*), sum({i}) FROM items WHERE {b} HAVING (SELECT max(small) FROM parts) > 3"),
+    (false, "SELECT flag, count(*) FROM items GROUP BY ROLLUP (flag) HAVING (SELECT bool_or({b}) FROM items)"),
     // Types of outer columns that literals decide.
     (true, "SELECT x.k, (SELECT count(*) FROM items WHERE small = x.k) FROM (VALUES (3), (7)) x(k) ORDER BY 1"),
     (

@@ -12,6 +12,7 @@ mod frames;
 mod row_membership;
 mod set_functions;
 mod subqueries;
+mod subquery_order;
 mod syntax;
 mod ties;
 mod types;
@@ -35,6 +36,7 @@ use datafusion::logical_expr::AggregateUDF;
 
 use frames::WideRangeFrames;
 use subqueries::{ApplySubqueries, PrepareSubqueries, SettleOuterTypes};
+use subquery_order::SubqueryOrder;
 
 /// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type planner that it has is asked
 /// for what these types are not.
@@ -52,6 +54,7 @@ pub fn install(state: SessionState) -> SessionState {
     let (min, max) = (aggregate("min", min_udaf), aggregate("max", max_udaf));
     let place = rules.iter().position(|rule| rule.name() == "type_coercion").map_or(rules.len(), |place| place + 1);
     rules.insert(place, Arc::new(ApplySubqueries::new(min, max)));
+    rules.insert(place, Arc::new(SubqueryOrder));
     rules.insert(place.saturating_sub(1), Arc::new(WideRangeFrames));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);

@@ -178,6 +178,7 @@ fn session() -> SessionContext {
         .with_default_catalog_and_schema(DATABASE, "pg_catalog")
         .with_create_default_catalog_and_schema(false)
         .set_str("datafusion.sql_parser.dialect", "postgres")
+        .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
         .with_target_partitions(2);
     config.options_mut().extensions.insert(StatementContext(Arc::new(context)));
     let mut state = install(SessionContext::new_with_config(config).state());

@@ -51,7 +51,7 @@ impl Apply<'_> {
 }
 
 /// The limit below the projections and aliases that it stands on, which leave rows and their order alone.
-fn sunk(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+pub fn sunk(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let below = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
         let limited = || LogicalPlan::Limit(Limit { input: Arc::clone(input), ..limit.clone() });
         Ok(Arc::new(sunk(limit, input)?.unwrap_or_else(limited)))

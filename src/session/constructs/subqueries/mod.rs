@@ -18,6 +18,8 @@ mod places;
 mod prepare;
 mod trust;
 
-pub use apply::ApplySubqueries;
+pub use apply::{ApplySubqueries, has_subqueries};
+pub use attach_rows::sunk;
+pub use outer_references::{holds_subquery, in_subquery};
 pub use outer_types::SettleOuterTypes;
 pub use prepare::PrepareSubqueries;
