@@ -1,5 +1,6 @@
 //! What the query engine's optimizer gets wrong, kept from it.
 
+mod filter_pushdown;
 mod forget_keys;
 mod null_equal_joins;
 
@@ -10,7 +11,8 @@ use datafusion::execution::session_state::SessionStateBuilder;
 
 /// Adds the rules that go round the faults to those of a state.
 pub fn avoid(state: SessionState) -> SessionState {
-    let optimizers = state.optimizers().iter().cloned().map(null_equal_joins::guarded).collect();
+    let optimizers =
+        state.optimizers().iter().cloned().map(null_equal_joins::guarded).map(filter_pushdown::guarded).collect();
     let mut rules = state.analyzer().rules.clone();
     rules.push(Arc::new(forget_keys::ForgetKeys));
     SessionStateBuilder::new_from_existing(state)
