@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, Statement, UnaryOperator, Value,
-    ValueWithSpan, helpers::attached_token::AttachedToken, visit_expressions_mut,
+    ValueWithSpan, helpers::attached_token::AttachedToken, visit_expressions, visit_expressions_mut,
 };
 
 use super::decimal::Decimal;
@@ -19,6 +19,30 @@ pub fn rewrite_syntax(statement: &mut Statement) {
         ControlFlow::Continue(())
     });
     debug_assert!(visited.is_continue());
+    // What is compared with ANY of an array is a list by now.
+    let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
+        if let Expr::Array(Array { elem, .. }) = expr
+            && names_any(elem)
+        {
+            *expr = call("make_array", std::mem::take(elem));
+        }
+        ControlFlow::Continue(())
+    });
+    debug_assert!(visited.is_continue());
+}
+
+/// Whether there is a column or a query in a list. In `ARRAY[...]` the planner knows no columns of
+/// outer queries and no WITH queries; in the arguments of a call it does.
+fn names_any(list: &Vec<Expr>) -> bool {
+    visit_expressions(list, |expr| match expr {
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::Subquery(_)
+        | Expr::Exists { .. }
+        | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
 }
 
 fn rewritten(expr: Expr) -> Expr {

@@ -14,9 +14,20 @@ pub fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 4);
     let mut before = Token::EOF;
+    // AS is before a query once: in CREATE VIEW, CREATE TABLE and PREPARE. What it is before
+    // elsewhere is a label.
+    let mut as_query = false;
     for (at, token) in tokens.iter().enumerate() {
         if let Token::Whitespace(_) = token.token {
             written.push(token.clone());
+            continue;
+        }
+        if before == Token::EOF {
+            as_query = is(&token.token, &[Keyword::CREATE, Keyword::PREPARE]);
+        }
+        if is(&before, &[Keyword::AS]) && !std::mem::take(&mut as_query) {
+            written.push(token.clone());
+            before = LABEL;
             continue;
         }
         let next = tokens[at + 1..].iter().map(|token| &token.token).find(|next| !matches!(next, Token::Whitespace(_)));
@@ -60,6 +71,9 @@ const BEFORE_NAMES_OF_TABLES: &[Keyword] = &[
     Keyword::DESC,
 ];
 
+/// Whatever stands behind AS means nothing for the words behind it.
+const LABEL: Token = Token::Word(Word { value: String::new(), quote_style: None, keyword: Keyword::NoKeyword });
+
 const BEFORE_ONLY: &[Keyword] =
     &[Keyword::FROM, Keyword::JOIN, Keyword::UPDATE, Keyword::USING, Keyword::INTO, Keyword::TABLE, Keyword::TRUNCATE];
 
@@ -94,6 +108,12 @@ mod tests {
                 "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY",
             ),
             ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
+            ("SELECT a AS table FROM t", "SELECT a AS table FROM t"),
+            ("SELECT a AS table, b AS only, c AS from FROM ONLY t", "SELECT a AS table, b AS only, c AS from FROM t"),
+            ("CREATE VIEW v AS SELECT a AS table FROM t", "CREATE VIEW v AS SELECT a AS table FROM t"),
+            ("CREATE VIEW v AS TABLE t", "CREATE VIEW v AS SELECT * FROM t"),
+            ("WITH w AS (TABLE t) SELECT a AS table FROM w", "WITH w AS (SELECT * FROM t) SELECT a AS table FROM w"),
+            ("DELETE FROM t RETURNING a AS table", "DELETE FROM t RETURNING a AS table"),
             ("COMMENT ON TABLE t IS 'x'", "COMMENT ON TABLE t IS 'x'"),
         ] {
             let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);

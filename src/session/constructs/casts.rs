@@ -17,7 +17,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::functions::system::{REGISTERED_TYPES, is_vector, read_array_text, system_functions};
-use crate::sql_types::POSTGRES_TYPE;
+use crate::sql_types::{POSTGRES_TYPE, type_of};
 
 /// Reads and prints what casts and comparisons ask for.
 ///
@@ -277,8 +277,11 @@ fn source(expr: &Expr, schema: &dyn ExprSchema) -> Option<FieldRef> {
     }
 }
 
-fn postgres_type(field: &FieldRef) -> Option<&str> {
-    field.metadata().get(POSTGRES_TYPE).map(String::as_str)
+/// The type that a field names, if its values can be of it: a cast carries along what its source
+/// says of itself.
+fn postgres_type(field: &FieldRef) -> Option<&'static str> {
+    let named = field.metadata().get(POSTGRES_TYPE)?;
+    type_of(field).map(|ty| ty.name).filter(|name| name == named)
 }
 
 fn is_text(data_type: &DataType) -> bool {

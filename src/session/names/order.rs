@@ -1,9 +1,15 @@
 //! Terms of ORDER BY, GROUP BY and DISTINCT ON, which may mean output columns.
 
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value, visit_expressions,
+};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Output, Pick, fold, pick};
+use super::column::{Output, Pick, fold, numbered, pick};
 use super::error::{NameError, NameErrorKind, Result};
 use super::function::keyword_call;
 use super::scope::{Resolver, it_may_be, unwrapped};
@@ -16,6 +22,13 @@ const LENGTH_MAX: usize = 100;
 pub(super) struct Item {
     pub expr: Expr,
     pub output: Output,
+}
+
+impl Item {
+    /// Whether it is a column under its own name.
+    pub fn is_named(&self) -> bool {
+        matches!(&self.expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| *last.value == *self.output.name))
+    }
 }
 
 /// How a term that means an output column is written.
@@ -34,6 +47,39 @@ impl Resolver<'_> {
             self.output_term(&mut term.expr, items, written, "ORDER BY")?;
         }
         Ok(())
+    }
+
+    /// Columns that ORDER BY alone names stand beside the select list in the plan: an item that has
+    /// the name of one gets another there.
+    pub(super) fn keep_apart(&mut self, items: &mut [Item], order_by: &OrderBy) {
+        let mut columns = HashSet::new();
+        let _: ControlFlow<()> = visit_expressions(order_by, |expr| {
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let Some(column) = parts.last()
+            {
+                columns.insert(column.value.clone());
+            }
+            ControlFlow::Continue(())
+        });
+        for place in 0..items.len() {
+            let name = Rc::clone(&items[place].output.name);
+            if !columns.contains(&*name) || items[place].is_named() {
+                continue;
+            }
+            let free = |name: &str| {
+                !columns.contains(name)
+                    && !self.labels.contains_key(name)
+                    && items.iter().all(|item| *item.output.name != *name && *item.output.label != *name)
+            };
+            let other = numbered(&name, free);
+            self.labels.insert(other.clone(), Rc::clone(&items[place].output.label));
+            items[place].output.name = other.into();
+        }
+    }
+
+    /// The label of a column that has another name in the plan.
+    pub(super) fn label_of(&self, name: String) -> Rc<str> {
+        self.labels.get(&name).cloned().unwrap_or_else(|| name.into())
     }
 
     /// A term of ORDER BY or DISTINCT ON.

@@ -1,7 +1,7 @@
 //! Scopes: what can be named where.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName};
@@ -81,6 +81,8 @@ pub(super) struct Resolver<'a> {
     pub subqueries: usize,
     /// Aliases that are names of columns in queries which see them.
     pub clashing: RefCell<Vec<Rc<str>>>,
+    /// The labels of columns that ORDER BY gave other names in the plan, by those.
+    pub labels: HashMap<String, Rc<str>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -96,6 +98,7 @@ impl<'a> Resolver<'a> {
             depth: 0,
             subqueries: 0,
             clashing: RefCell::new(Vec::new()),
+            labels: HashMap::new(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Resolver<'_> {
     }
 
     fn clauses(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
-        let items = self.select_list(std::mem::take(&mut select.projection))?;
+        let mut items = self.select_list(std::mem::take(&mut select.projection))?;
         self.exprs(select.selection.as_mut())?;
         self.exprs(select.having.as_mut())?;
         for NamedWindowDefinition(_, window) in &mut select.named_window {
@@ -39,6 +39,7 @@ impl Resolver<'_> {
         if let Some(order_by) = order_by {
             // The planner compares the expressions of DISTINCT ON with those of ORDER BY.
             self.order_by(order_by, &items, if distinct_on { As::Expression } else { As::Position })?;
+            self.keep_apart(&mut items, order_by);
         }
         self.group_by(&mut select.group_by, &items)?;
         if let Some(Distinct::On(terms)) = &mut select.distinct {
@@ -123,7 +124,7 @@ impl Resolver<'_> {
             (Some(alias), ..) => alias.into(),
             (None, Label::Text(text), _) => text.into(),
             (None, _, Some(column)) => column.name.clone(),
-            (None, ..) => subquery_label(&expr).into(),
+            (None, ..) => self.label_of(subquery_label(&expr)),
         };
         Ok((expr, label, origin))
     }
@@ -131,8 +132,8 @@ impl Resolver<'_> {
 
 /// An item as the planner gets it: with an alias unless it is a column of that name.
 pub(super) fn written(item: Item) -> (SelectItem, Output) {
+    let is_named = item.is_named();
     let Item { expr, output } = item;
-    let is_named = matches!(&expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| *last.value == *output.name));
     let item = if is_named {
         SelectItem::UnnamedExpr(expr)
     } else {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, JoinType, NullEquality, Result, ScalarValue, not_impl_err};
+use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue, not_impl_err};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::Exists;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
-    AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit,
+    AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, Union, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -53,7 +53,11 @@ impl AnalyzerRule for ApplySubqueries {
             return Ok(applied.data);
         }
         // Answers may be missing: what was never NULL in the schemas above may be now.
-        applied.data.transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes)).data()
+        let recomputed = |plan: LogicalPlan| match plan.recompute_schema()? {
+            LogicalPlan::Union(union) => Ok(Transformed::yes(LogicalPlan::Union(with_nulls(union)?))),
+            plan => Ok(Transformed::yes(plan)),
+        };
+        applied.data.transform_up_with_subqueries(recomputed).data()
     }
 
     fn name(&self) -> &str {
@@ -81,7 +85,17 @@ pub struct Answers {
 type Known = Vec<(Expr, Expr)>;
 
 impl Apply<'_> {
+    /// What is put in the place of a node is visited in turn: it has none of the node's subqueries,
+    /// only copies of what was below it. How much is copied is limited, and how often as well.
     fn node(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        let answered = self.answered_node(plan)?;
+        if answered.transformed {
+            self.counts(1)?;
+        }
+        Ok(answered)
+    }
+
+    fn answered_node(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         match plan {
             LogicalPlan::Join(join) => self.join(join),
             plan if !has_subqueries(&plan)? => Ok(Transformed::no(plan)),
@@ -265,6 +279,21 @@ impl Apply<'_> {
         let answer = Expr::Column(value);
         Ok(if exists.negated { answer.is_null() } else { answer.is_not_null() })
     }
+}
+
+/// A union whose columns may be NULL where those of an input may; recomputing leaves its schema
+/// alone.
+fn with_nulls(union: Union) -> Result<Union> {
+    let nullable = |place: usize| {
+        let mut fields = union.inputs.iter().filter_map(|input| input.schema().fields().get(place));
+        fields.any(|field| field.is_nullable())
+    };
+    let fields = union.schema.iter().enumerate().map(|(place, (qualifier, field))| {
+        let field = field.as_ref().clone().with_nullable(field.is_nullable() || nullable(place));
+        (qualifier.cloned(), Arc::new(field))
+    });
+    let schema = DFSchema::new_with_metadata(fields.collect(), union.schema.metadata().clone())?;
+    Ok(Union { schema: Arc::new(schema), inputs: union.inputs })
 }
 
 /// A plan of no rows and columns, to stand where one was taken out.

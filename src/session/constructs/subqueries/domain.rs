@@ -33,7 +33,11 @@ impl Domain {
 impl Apply<'_> {
     /// Counts what is copied, and refuses what would be planned for long.
     pub fn copies(&mut self, plan: &LogicalPlan) -> Result<()> {
-        *self.copied += nodes(plan, COPIED_MAX)?;
+        self.counts(nodes(plan, COPIED_MAX)?)
+    }
+
+    pub fn counts(&mut self, nodes: usize) -> Result<()> {
+        *self.copied += nodes;
         if *self.copied < COPIED_MAX {
             return Ok(());
         }

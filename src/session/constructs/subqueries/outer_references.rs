@@ -24,7 +24,8 @@ pub fn subquery_of(expr: &Expr) -> Option<&Subquery> {
 
 /// Columns of `outer` that a plan refers to, however deep; each once.
 ///
-/// A sub-query inside the plan may have a column of the same name nearer to it: that one is meant then.
+/// A sub-query inside the plan may have a column of the same name nearer to it, as the right side
+/// of a join has on the left one: that one is meant then.
 pub fn outer_columns(plan: &LogicalPlan, outer: &DFSchema) -> Result<Vec<Column>> {
     let mut found = Vec::new();
     collect(plan, &|column| outer.has_column(column), &mut found)?;
@@ -48,11 +49,16 @@ fn collect(plan: &LogicalPlan, wanted: &dyn Fn(&Column) -> bool, found: &mut Vec
                 Ok(TreeNodeRecursion::Continue)
             })
         })?;
-        if let LogicalPlan::Subquery(lateral) = node {
-            collect(&lateral.subquery, wanted, found)?;
-            return Ok(TreeNodeRecursion::Jump);
+        match node {
+            LogicalPlan::Subquery(lateral) => collect(&lateral.subquery, wanted, found)?,
+            LogicalPlan::Join(join) => {
+                let left = join.left.schema();
+                collect(&join.left, wanted, found)?;
+                collect(&join.right, &|column| wanted(column) && !left.has_column(column), found)?;
+            }
+            _ => return Ok(TreeNodeRecursion::Continue),
         }
-        Ok(TreeNodeRecursion::Continue)
+        Ok(TreeNodeRecursion::Jump)
     })?;
     Ok(())
 }
@@ -124,28 +130,44 @@ pub fn map_outer(
     hidden: &dyn Fn(&Column) -> bool,
     change: &dyn Fn(FieldRef, Column) -> Expr,
 ) -> Result<LogicalPlan> {
-    plan.transform_down(|node| {
-        let inputs = merge_schema(&node.inputs());
-        if let LogicalPlan::Subquery(lateral) = node {
+    plan.transform_down(|node| match node {
+        LogicalPlan::Subquery(lateral) => {
             let lateral = map_outer_in(lateral, hidden, change)?;
-            return Ok(Transformed::new(LogicalPlan::Subquery(lateral), true, TreeNodeRecursion::Jump));
+            Ok(Transformed::new(LogicalPlan::Subquery(lateral), true, TreeNodeRecursion::Jump))
         }
-        let sorts = matches!(node, LogicalPlan::Sort(_));
-        let names = NamePreserver::new(&node);
-        node.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let mapped = expr.transform_up(|expr| match expr {
-                Expr::OuterReferenceColumn(..) => Ok(Transformed::yes(changed(expr, hidden, change))),
-                expr => {
-                    let nearer = |column: &Column| hidden(column) || inputs.has_column(column);
-                    in_subquery(expr, |subquery| map_outer_in(subquery, &nearer, change))
-                }
-            })?;
-            // What is sorted by has no name.
-            Ok(if sorts { mapped } else { mapped.update_data(|expr| name.restore(expr)) })
-        })
+        LogicalPlan::Join(mut join) => {
+            let left = Arc::clone(join.left.schema());
+            let nearer = |column: &Column| hidden(column) || left.has_column(column);
+            join.right = Arc::new(map_outer(Arc::unwrap_or_clone(join.right), &nearer, change)?);
+            join.left = Arc::new(map_outer(Arc::unwrap_or_clone(join.left), hidden, change)?);
+            let join = map_expressions(LogicalPlan::Join(join), hidden, change)?.data;
+            Ok(Transformed::new(join, true, TreeNodeRecursion::Jump))
+        }
+        node => map_expressions(node, hidden, change),
     })
     .data()
+}
+
+fn map_expressions(
+    node: LogicalPlan,
+    hidden: &dyn Fn(&Column) -> bool,
+    change: &dyn Fn(FieldRef, Column) -> Expr,
+) -> Result<Transformed<LogicalPlan>> {
+    let inputs = merge_schema(&node.inputs());
+    let sorts = matches!(node, LogicalPlan::Sort(_));
+    let names = NamePreserver::new(&node);
+    node.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let mapped = expr.transform_up(|expr| match expr {
+            Expr::OuterReferenceColumn(..) => Ok(Transformed::yes(changed(expr, hidden, change))),
+            expr => {
+                let nearer = |column: &Column| hidden(column) || inputs.has_column(column);
+                in_subquery(expr, |subquery| map_outer_in(subquery, &nearer, change))
+            }
+        })?;
+        // What is sorted by has no name.
+        Ok(if sorts { mapped } else { mapped.update_data(|expr| name.restore(expr)) })
+    })
 }
 
 /// Whether a plan refers to anything outside, however deep.
