@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use futures::executor::block_on;
 
@@ -68,10 +69,11 @@ fn assert_private(folder: &Path) {
     }
 }
 
-/// Lines that are not in the order of their keys; at their end it tells what is in a folder.
+/// Lines that are not in the order of their keys; they end when what was read of them is spilled to a folder.
 struct Watching {
     lines: io::Cursor<Vec<u8>>,
     folder: PathBuf,
+    files_before: usize,
     seen: Arc<Mutex<Vec<PathBuf>>>,
 }
 
@@ -79,6 +81,11 @@ impl Read for Watching {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.lines.read(buffer)?;
         if bytes == 0 {
+            // Others sort what was read.
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while files_below(&self.folder).len() <= self.files_before && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             self.seen.lock().expect("a lock").extend(files_below(&self.folder));
             assert_private(&self.folder);
         }
@@ -92,7 +99,8 @@ fn spilled_by_import(engine: &Engine, folder: &Path) -> Vec<PathBuf> {
         |i: u32| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{:08}\",\"V\":{i}}}\n", i.wrapping_mul(2_654_435_761));
     let lines = io::Cursor::new((0..60_000).map(line).collect::<String>().into_bytes());
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let input = Watching { lines, folder: folder.to_owned(), seen: Arc::clone(&seen) };
+    let files_before = files_below(folder).len();
+    let input = Watching { lines, folder: folder.to_owned(), files_before, seen: Arc::clone(&seen) };
     let options = ImportOptions { memory_bytes: 64 << 10, ..ImportOptions::default() };
     let report = engine.import("Spilled", vec![Source::stream("test", Box::new(input))], &options).expect("imports");
     assert_eq!(report.stored, 60_000);
