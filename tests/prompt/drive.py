@@ -243,6 +243,7 @@ def main():
 
     # A folder of its own, into which nothing is written but by the database.
     data = os.path.join(FOLDER, "data")
+    os.makedirs(data)
     terminal = Terminal("sql", "--data", data, "--prompt", ROWKEY_HISTORY=os.path.join(data, "log", "history"))
     terminal.expect(r"no history is kept: \S+/data/log/history lies in the data folder", "a history elsewhere")
     terminal.prompt()
