@@ -78,8 +78,8 @@ impl Error {
         matches!(self, Error::NotFound { .. })
     }
 
-    /// Whether the file is not as it was written: it is missing, or too short. Any other error says nothing about the file,
-    /// only that it could not be read now.
+    /// Whether the file is not as it was written: it is missing, or too short. Any other error says
+    /// nothing about the file, only that it could not be read now.
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::NotFound { .. } | Error::ShortRead { .. })
     }

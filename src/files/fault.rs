@@ -92,8 +92,8 @@ impl FaultStore {
         self.disk().operations
     }
 
-    /// From now on this operation (opening, listing or reading) of a file or folder fails with an error of the operating
-    /// system, by its number.
+    /// From now on this operation (opening, listing or reading) of a file or folder fails with an
+    /// error of the operating system, by its number.
     pub fn fail_reading(&self, path: &str, operation: Operation, os_error: i32) {
         self.disk().unreadable.insert(named(path), (operation, os_error));
     }

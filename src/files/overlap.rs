@@ -20,14 +20,17 @@ pub enum Overlap {
     Contains,
 }
 
-/// How `path` lies to the data folder `root`; none if they have nothing in common. Neither needs to exist.
+/// How `path` lies to the data folder `root`; none if they have nothing in common. Neither needs to
+/// exist.
 ///
-/// What exists is compared by its identity on the disk as well, since one folder may be mounted twice and one file may have
-/// two names. Folders of the store that are links to other places belong to it there.
+/// What exists is compared by its identity on the disk as well, since one folder may be mounted
+/// twice and one file may have two names. Folders of the store that are links to other places
+/// belong to it there.
 pub fn overlap(root: &Path, path: &Path) -> io::Result<Option<Overlap>> {
     let folders = folders_of(root)?;
     let target = resolve(path, LINKS_MAX)?;
-    // A link is replaced where it lies, or followed to where it leads: neither may be in the folder.
+    // A link is replaced where it lies, or followed to where it leads: neither may be in the
+    // folder.
     let place = match (path.parent(), path.file_name()) {
         (Some(above), Some(name)) => resolve(above, LINKS_MAX)?.join(name),
         _ => target.clone(),

@@ -169,8 +169,9 @@ impl Database {
         self.engine.store().unnamed_files()
     }
 
-    /// Verifies every file of every table against the manifest. A file that cannot be read now, for want of permission, descriptors or
-    /// memory or because the disk fails, is no finding: it ends the check with that error.
+    /// Verifies every file of every table against the manifest. A file that cannot be read now, for
+    /// want of permission, descriptors or memory or because the disk fails, is no finding: it ends
+    /// the check with that error.
     pub async fn check(&self) -> Result<CheckReport> {
         let snapshot = self.engine.store().snapshot();
         Ok(storage::check(self.engine.store().files(), &snapshot).await?)

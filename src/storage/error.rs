@@ -105,8 +105,8 @@ impl Error {
         }
     }
 
-    /// Whether a file could not be read now (no permission, no descriptor, no memory, a failing disk), which says nothing about
-    /// what is in it.
+    /// Whether a file could not be read now (no permission, no descriptor, no memory, a failing
+    /// disk), which says nothing about what is in it.
     pub fn is_unreadable(&self) -> bool {
         match self {
             Error::Files(error)

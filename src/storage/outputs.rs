@@ -6,7 +6,8 @@ use super::error::{Error, Result};
 use super::store::Store;
 use crate::files::{self, Operation, overlap};
 
-/// Refuses a path for output that leads into a data folder, or that the folder lies in. The folder need not exist yet.
+/// Refuses a path for output that leads into a data folder, or that the folder lies in. The folder
+/// need not exist yet.
 pub fn expect_outside(root: &Path, path: &Path) -> Result<()> {
     let shown = || path.display().to_string();
     match overlap(root, path) {
@@ -17,7 +18,8 @@ pub fn expect_outside(root: &Path, path: &Path) -> Result<()> {
 }
 
 impl Store {
-    /// The same for the folder of this store; what lies on no disk of this machine is in nobody's way.
+    /// The same for the folder of this store; what lies on no disk of this machine is in nobody's
+    /// way.
     pub fn expect_outside(&self, path: &Path) -> Result<()> {
         self.files().store().local_root().map_or(Ok(()), |root| expect_outside(root, path))
     }

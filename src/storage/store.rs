@@ -487,7 +487,8 @@ fn encode_edits(edits: &[Edit]) -> Result<(u8, Vec<u8>)> {
     Ok((kind, serde_json::to_vec(edits).map_err(failed)?))
 }
 
-/// Where there is no checkpoint: tables without a segment of a log were put there by somebody, or their log was lost: nothing of that is ours to sweep.
+/// Where there is no checkpoint: tables without a segment of a log were put there by somebody, or
+/// their log was lost: nothing of that is ours to sweep.
 async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
     let is_segment = |file: &FileEntry| paths::parse_log_segment(&file.path).is_some();
     if store.list(paths::LOG).await?.iter().any(is_segment) {

@@ -58,7 +58,8 @@ pub(super) struct ServeArguments {
     #[arg(long)]
     pub(super) sample: bool,
 
-    /// Let COPY ... TO 'file' write files in this folder, which lies beside the data folder; without it no client writes any
+    /// Let COPY ... TO 'file' write files in this folder, which lies beside the data folder;
+    /// without it no client writes any
     #[arg(long, value_name = "DIR")]
     pub(super) copy_dir: Option<PathBuf>,
 

@@ -31,7 +31,8 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// Most sessions at a time.
     pub connections_max: usize,
-    /// Where COPY may write files; none are written without. It neither contains the data folder nor lies in it.
+    /// Where COPY may write files; none are written without. It neither contains the data folder
+    /// nor lies in it.
     pub copy_folder: Option<PathBuf>,
 }
 

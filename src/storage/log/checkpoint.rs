@@ -9,9 +9,10 @@
 //! content
 //! crc32c     u32   over the content
 //! ```
-//! A checkpoint is published durably and log is freed only afterwards. The one before it is kept with all of the log behind
-//! that one (before the first, the log from its beginning): the newest can be lost, and nothing with it. Opening never passes
-//! over a damaged one in favour of another; a repair does, where the log leads from there to the end.
+//! A checkpoint is published durably and log is freed only afterwards. The one before it is kept
+//! with all of the log behind that one (before the first, the log from its beginning): the newest
+//! can be lost, and nothing with it. Opening never passes over a damaged one in favour of another;
+//! a repair does, where the log leads from there to the end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -88,7 +89,8 @@ impl Checkpoints {
     }
 }
 
-/// Of sequence numbers of checkpoints, that of the one before the newest: the log behind it is kept.
+/// Of sequence numbers of checkpoints, that of the one before the newest: the log behind it is
+/// kept.
 fn before_newest(sequences: &[u64]) -> Option<u64> {
     sequences.len().checked_sub(KEPT).and_then(|at| sequences.get(at)).copied()
 }

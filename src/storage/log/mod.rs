@@ -1,10 +1,12 @@
 //! The log: records, durable when acknowledged, replayed in order when the data folder is opened.
 //!
-//! What a record means is the caller's business; here it is a kind and a payload. Records have sequence numbers without
-//! gaps, from 1, and lie in segments, files that are filled with zeros before use and named by their first record. One
-//! thread writes ([`Log`]): it takes all appends that wait, writes them with one write, syncs once, runs what each wanted
-//! done, in log order, and answers. A segment is removed when the checkpoint before the newest covers all of it.
-//! Segments are short at first and get longer with each; another thread makes the next one while the second half of one is written.
+//! What a record means is the caller's business; here it is a kind and a payload. Records have
+//! sequence numbers without gaps, from 1, and lie in segments, files that are filled with zeros
+//! before use and named by their first record. One thread writes ([`Log`]): it takes all appends
+//! that wait, writes them with one write, syncs once, runs what each wanted done, in log order, and
+//! answers. A segment is removed when the checkpoint before the newest covers all of it. Segments
+//! are short at first and get longer with each; another thread makes the next one while the second
+//! half of one is written.
 //!
 //! # After a failed write or sync
 //!
@@ -22,10 +24,11 @@
 //! - by a following segment, which is created only when all before it is durable, or
 //! - by a checkpoint that covers E.
 //!
-//! Then opening is refused with file and offset, and nothing is changed. Otherwise it is a **torn tail**: a copy of it is
-//! kept (`.torn`), then it is overwritten with zeros, durably, before anything is appended. A segment missing before another
-//! one, or below a checkpoint, is corruption, and so is any damage to a segment's header or length, which were durable
-//! before its first record was written. A log that begins behind the newest checkpoint has lost a newer one.
+//! Then opening is refused with file and offset, and nothing is changed. Otherwise it is a **torn
+//! tail**: a copy of it is kept (`.torn`), then it is overwritten with zeros, durably, before
+//! anything is appended. A segment missing before another one, or below a checkpoint, is
+//! corruption, and so is any damage to a segment's header or length, which were durable before its
+//! first record was written. A log that begins behind the newest checkpoint has lost a newer one.
 //!
 //! So that the last group of records is attested too, a record that is nothing but a stamp is written when the log is closed
 //! and when it is opened after a crash. Every segment keeps room for one.

@@ -169,8 +169,9 @@ pub(super) fn walk(
     }
 }
 
-/// No segment has the record behind the newest checkpoint, which is that of record `from`. Segments go only when a checkpoint
-/// covers them, so where the log begins behind it, a newer checkpoint is gone.
+/// No segment has the record behind the newest checkpoint, which is that of record `from`. Segments
+/// go only when a checkpoint covers them, so where the log begins behind it, a newer checkpoint is
+/// gone.
 pub(super) fn missing_before(store: &dyn FileStore, from: u64, first: Option<u64>) -> Error {
     let log = format!("{}/{}", store.location(), paths::LOG);
     match first {

@@ -52,7 +52,8 @@ pub struct Faults {
     pub last: u64,
 }
 
-/// Reads the log above the sequence number `from` until it cannot be read or applied any further. Changes nothing.
+/// Reads the log above the sequence number `from` until it cannot be read or applied any further.
+/// Changes nothing.
 pub async fn find_faults(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Faults> {
     let mut mends = Vec::new();
     let mut last = from;
@@ -220,11 +221,13 @@ fn mend(store: &Arc<dyn FileStore>, first: u64, content: &Bytes, end: usize) -> 
 pub struct Start {
     /// The newest checkpoint that is whole; none where the log is followed from its beginning.
     pub checkpoint: Option<Checkpoint>,
-    /// Newer ones, which are damaged: the path in the data folder and the record of each, and what is wrong with it.
+    /// Newer ones, which are damaged: the path in the data folder and the record of each, and what
+    /// is wrong with it.
     pub damaged: Vec<(String, u64, Error)>,
 }
 
-/// The newest checkpoint that is whole, if the log leads on from there. Damage to the newest is an error where it does not.
+/// The newest checkpoint that is whole, if the log leads on from there. Damage to the newest is an
+/// error where it does not.
 pub async fn find_start(store: &dyn FileStore) -> Result<Start> {
     let first = segments(store).await?.first().copied();
     let mut start = Start::default();

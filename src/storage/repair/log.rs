@@ -38,10 +38,12 @@ pub struct LogRepair {
     pub run_files: Vec<String>,
 }
 
-/// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to the checkpoint before a damaged one
-/// where the log leads on from there. `None` if the log is whole. Nobody may have the folder open.
+/// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to
+/// the checkpoint before a damaged one where the log leads on from there. `None` if the log is
+/// whole. Nobody may have the folder open.
 ///
-/// Everything is read before anything is changed: what cannot be read now is an error, and everything stays as it was.
+/// Everything is read before anything is changed: what cannot be read now is an error, and
+/// everything stays as it was.
 pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> {
     let _owner = store.lock()?;
     let mut repair = LogRepair::default();
