@@ -313,7 +313,7 @@ fn a_file_that_nobody_may_read_is_no_damage() {
     let mut bytes = fs::read(run_file(&data, "Broken")).expect("a file");
     bytes[200] ^= 4;
     fs::write(run_file(&data, "Broken"), &bytes).expect("writes");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).expect("permissions");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("permissions");
     let is_refused = fs::File::open(&file).is_err();
     if !is_refused {
         // Whoever may read everything still reads no link that leads to itself.
