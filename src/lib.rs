@@ -80,8 +80,8 @@
 //!
 //! 1. `engine::import` claims the table, and lets [`formats`] decode each input into `rows::Rows`, on several threads and in
 //!    the order of the input.
-//! 2. `rows::Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory; `rows::Deduplicator` leaves
-//!    one row of each key, and tells what became of the others.
+//! 2. `rows::Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory;
+//!    `rows::Deduplicator` leaves one row of each key, and tells what became of the others.
 //! 3. `storage::ingest` walks the sorted rows and the table's range partitions side by side. What is equal stays; a range partition
 //!    that changes is cut into new files, each written under a temporary name, synced, renamed, and its folder synced.
 //! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the new catalog is published:

@@ -27,7 +27,8 @@ const SORT_BYTES: usize = 256 << 20;
 /// Input in key order is written at once when this much of it was seen.
 const STREAM_AFTER_BYTES: usize = 16 << 20;
 
-/// What to do about entities that break a rule of the data model, or that are lost to different ones of their keys.
+/// What to do about entities that break a rule of the data model, or that are lost to different
+/// ones of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnReject {
     /// Give up; the table stays as it was.
@@ -55,8 +56,8 @@ pub struct ImportOptions {
     pub rejects: Option<Arc<RejectsFile>>,
     /// Reads, sorts and compares everything, reports, and leaves the table as it is.
     pub dry_run: bool,
-    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), types of properties that no input has
-    /// ([`WarningKind::Unused`]), and any reject.
+    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), types of properties
+    /// that no input has ([`WarningKind::Unused`]), and any reject.
     pub strict: bool,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.
@@ -99,8 +100,9 @@ pub struct ImportReport {
     pub duplicates: u64,
     /// Entities of which the input has a version with a later Timestamp.
     pub superseded: u64,
-    /// Entities of which the input has a different version, without Timestamps that say which is newer. One of each key was
-    /// taken (the newest Timestamp before none, then the last), the others are among the rejected ones.
+    /// Entities of which the input has a different version, without Timestamps that say which is
+    /// newer. One of each key was taken (the newest Timestamp before none, then the last), the
+    /// others are among the rejected ones.
     pub conflicting: u64,
     /// Entities that break a rule of the data model, and the conflicting ones.
     pub rejected: u64,

@@ -1,5 +1,5 @@
-//! Entities of one import that share a key and differ, where no Timestamp says which is newer: all but one of each key are
-//! rejected.
+//! Entities of one import that share a key and differ, where no Timestamp says which is newer: all
+//! but one of each key are rejected.
 
 use std::sync::Arc;
 
@@ -102,8 +102,7 @@ impl<'a> KeyConflicts<'a> {
             1 => "1 entity shares its key with another one that differs".to_owned(),
             entities => format!("{entities} entities share their keys with others that differ"),
         };
-        let reason =
-            format!("{entities}, and no Timestamp says which is newer; of each key one was taken: {}", keys.join(", "));
+        let reason = format!("{entities}, and no Timestamp says which is newer: {}", keys.join(", "));
         Some(Warning { input: INPUT.into(), kind: WarningKind::Conflicting, reason })
     }
 }

@@ -64,7 +64,8 @@ impl TypeSamples {
         self.typed = true;
     }
 
-    /// Looks at all values of rows but those of properties for which `known` is true, which have been given types by the user.
+    /// Looks at all values of rows but those of properties for which `known` is true, which have
+    /// been given types by the user.
     pub(super) fn look_at(&mut self, rows: &Rows, typing: Typing, known: impl Fn(PropertyId) -> bool) {
         for (id, value) in rows.iter().flat_map(|row| row.properties()) {
             if known(id) || id.index() >= PROPERTIES_MAX {
@@ -151,7 +152,8 @@ impl Sample {
             let like = |edm_type: &EdmType| could_be(edm_type) && (*edm_type != EdmType::Binary || self.surely_binary);
             return CANDIDATES.into_iter().find(like);
         }
-        // Numbers of several types are one type that was written without what tells it: the widest, if it holds them all.
+        // Numbers of several types are one type that was written without what tells it: the widest,
+        // if it holds them all.
         let numbers = [EdmType::Double, EdmType::Int64, EdmType::Int32];
         let others = numbers.iter().fold(self.assumed, |others, edm_type| others & !bit(*edm_type));
         if others != 0 || self.assumed.count_ones() < 2 {

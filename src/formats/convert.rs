@@ -47,8 +47,9 @@ pub(super) fn from_text(edm_type: EdmType, text: &str) -> Result<Value, Rejected
     }
 }
 
-/// The same for a type that the user names: it is to change nothing, so that an integer has to be one that a Double holds. (One
-/// with a point or an exponent is rounded, as every reader of Doubles does it.)
+/// The same for a type that the user names: it is to change nothing, so that an integer has to be
+/// one that a Double holds. (One with a point or an exponent is rounded, as every reader of Doubles
+/// does it.)
 pub(super) fn wanted(edm_type: EdmType, text: &str) -> Result<Value, Rejected> {
     let read = from_text(edm_type, text)?;
     let Value::Double(double) = read else { return Ok(read) };
@@ -68,8 +69,8 @@ pub(super) fn exact_double(number: i64) -> Option<f64> {
     (is_small || is_digits_of(double, &number.unsigned_abs().to_string())).then_some(double)
 }
 
-/// True if decimal digits are those of a whole Double: exactly, or the least that tell it from all others with zeros behind them,
-/// which is how JavaScript writes it (2^60 is 1152921504606847000).
+/// True if decimal digits are those of a whole Double: exactly, or the least that tell it from all
+/// others with zeros behind them, which is how JavaScript writes it (2^60 is 1152921504606847000).
 fn is_digits_of(double: f64, digits: &str) -> bool {
     let digits = match digits.trim_start_matches('0') {
         "" => "0",
@@ -119,8 +120,8 @@ pub(super) fn convert(value: ValueRef<'_>, wanted: EdmType) -> Result<Value, Rej
     }
 }
 
-/// Refuses a text of no named type that is over the limit of Strings, and tells of the type that it can have if it is a Binary: more
-/// than two thirds of the longest one are too long as text.
+/// Refuses a text of no named type that is over the limit of Strings, and tells of the type that it
+/// can have if it is a Binary: more than two thirds of the longest one are too long as text.
 pub(super) fn validate_untyped_text(property: &str, text: &str) -> Result<(), Rejected> {
     if text.len() <= STRING_UTF16_UNITS_MAX {
         return Ok(());

@@ -34,7 +34,8 @@ pub struct DecodeOptions {
     pub since: Option<DateTime>,
     /// Gives rejected entities as lines of JSON as well.
     pub keep_rejects: bool,
-    /// The number of the source, which the origins of its rows have ([`Place::of_origin`](super::Place::of_origin)).
+    /// The number of the source, which the origins of its rows have
+    /// ([`Place::of_origin`](super::Place::of_origin)).
     pub source: u32,
 }
 

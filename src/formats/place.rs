@@ -26,8 +26,8 @@ impl Place {
         }
     }
 
-    /// As a number, with that of the source it is in: what [`Rows`](crate::rows::Rows) note as the origin of a row. A source or a
-    /// place beyond the bounds becomes the greatest within them.
+    /// As a number, with that of the source it is in: what [`Rows`](crate::rows::Rows) note as the
+    /// origin of a row. A source or a place beyond the bounds becomes the greatest within them.
     pub(super) fn to_origin(self, source: u32) -> u64 {
         let (form, number) = match self {
             Place::Line(line) => (0, line),
@@ -54,7 +54,8 @@ impl Place {
     }
 }
 
-/// How an origin is divided: 22 bits for the source, 2 for the form of the place, 40 for its number.
+/// How an origin is divided: 22 bits for the source, 2 for the form of the place, 40 for its
+/// number.
 const NUMBER_BITS: u32 = 40;
 const FORM_BITS: u32 = 2;
 const NUMBER_MAX: u64 = (1 << NUMBER_BITS) - 1;

@@ -60,8 +60,9 @@ pub(super) fn of_json(reject: &Reject, entity: &[u8], line: &mut Vec<u8>) {
     line.push(b'\n');
 }
 
-/// Writes the line of an entity that was decoded, and lost to another one of its key. Keys that were made of one column stand under
-/// that column's name, so that the line is read with the same options.
+/// Writes the line of an entity that was decoded, and lost to another one of its key. Keys that
+/// were made of one column stand under that column's name, so that the line is read with the same
+/// options.
 pub fn write_lost(reject: &Reject, row: RowRef<'_>, names: &PropertyNames, keys: &KeyColumns, lines: &mut Vec<u8>) {
     let mut line = LineBuilder::begin(reject, lines);
     let KeyRef { partition, row: row_key } = row.key();

@@ -147,7 +147,8 @@ impl Rows {
         self.push_index(header_at);
     }
 
-    /// Notes where the row appended last came from. It goes with the row, and says nothing about its entity.
+    /// Notes where the row appended last came from. It goes with the row, and says nothing about
+    /// its entity.
     pub fn set_last_origin(&mut self, origin: u64) {
         let Some(&header_at) = self.index.last() else { return };
         let header = Header::read(&self.arena[header_at..]);

@@ -1,9 +1,10 @@
 //! One row of each key, out of rows in key order.
 //!
-//! Of rows with one key the one with the newest Timestamp stays, without such (or among equal ones) the one that came
-//! last ([`RowRef::replaces`]). What became of the others is told apart: a row that was there again, one that a later
-//! Timestamp supersedes, and one that is lost although nothing says which is newer, a [`Conflict`]. That is decided by
-//! all rows of a key together, so that it does not depend on how the input was cut and sorted.
+//! Of rows with one key the one with the newest Timestamp stays, without such (or among equal ones)
+//! the one that came last ([`RowRef::replaces`]). What became of the others is told apart: a row
+//! that was there again, one that a later Timestamp supersedes, and one that is lost although
+//! nothing says which is newer, a [`Conflict`]. That is decided by all rows of a key together, so
+//! that it does not depend on how the input was cut and sorted.
 
 use super::arena::Rows;
 use super::encoded_row::EncodedRow;
@@ -25,7 +26,8 @@ impl std::ops::AddAssign for Duplicates {
     }
 }
 
-/// A row that was dropped for a different one of its key, although their Timestamps do not say which is newer.
+/// A row that was dropped for a different one of its key, although their Timestamps do not say
+/// which is newer.
 #[derive(Debug, Clone)]
 pub struct Conflict {
     pub lost: EncodedRow,
@@ -33,14 +35,15 @@ pub struct Conflict {
     pub kept_origin: Option<u64>,
 }
 
-/// Different rows of one key that are held until all of it were seen. Of more the first ones are lost before, even if one
-/// that is still to come would have superseded them.
+/// Different rows of one key that are held until all of it were seen. Of more the first ones are
+/// lost before, even if one that is still to come would have superseded them.
 const GROUP_ROWS_MAX: usize = 16;
 
 /// Drops all rows of a key but one; see the module.
 #[derive(Debug, Default)]
 pub struct Deduplicator {
-    /// The rows of the last key so far: no two are the same version, and of those with a Timestamp all have the same.
+    /// The rows of the last key so far: no two are the same version, and of those with a Timestamp
+    /// all have the same.
     group: Vec<EncodedRow>,
     duplicates: Duplicates,
     conflicts: Vec<Conflict>,
@@ -51,8 +54,8 @@ impl Deduplicator {
         Self::default()
     }
 
-    /// Takes the next rows, which are in ascending order and none before those of the last call. Returns those whose keys
-    /// are through, strictly ascending within and across calls.
+    /// Takes the next rows, which are in ascending order and none before those of the last call.
+    /// Returns those whose keys are through, strictly ascending within and across calls.
     pub fn push(&mut self, mut rows: Rows) -> Vec<Rows> {
         debug_assert!(rows.is_sorted());
         let mut done = Vec::new();
@@ -83,7 +86,8 @@ impl Deduplicator {
         self.duplicates
     }
 
-    /// The conflicts since the last call; they are fewer than the rows pushed since and those of a group.
+    /// The conflicts since the last call; they are fewer than the rows pushed since and those of a
+    /// group.
     pub fn take_conflicts(&mut self) -> Vec<Conflict> {
         std::mem::take(&mut self.conflicts)
     }

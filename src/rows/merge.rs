@@ -8,8 +8,8 @@ use super::error::Result;
 use super::row_ref::RowRef;
 use super::spill::RunReader;
 
-/// A k-way merge into batches of ascending keys. Sequences are given in the order of the input, so that rows with one key
-/// stay in it.
+/// A k-way merge into batches of ascending keys. Sequences are given in the order of the input, so
+/// that rows with one key stay in it.
 #[derive(Debug)]
 pub(super) struct Merge {
     cursors: Vec<Cursor>,

@@ -1,8 +1,9 @@
 //! Entities on their way into a table: encoded one after another in an arena, sorted, spilled and merged.
 //!
-//! Decoders of exports write [`Rows`], the [`Sorter`] brings them into key order in bounded memory, the [`Deduplicator`]
-//! leaves one of each key, and storage writes them to files. A row is never turned into a tree of values on the way: it is copied as bytes, compared by its key's
-//! bytes, and two rows with equal properties have equal bytes.
+//! Decoders of exports write [`Rows`], the [`Sorter`] brings them into key order in bounded memory,
+//! the [`Deduplicator`] leaves one of each key, and storage writes them to files. A row is never
+//! turned into a tree of values on the way: it is copied as bytes, compared by its key's bytes, and
+//! two rows with equal properties have equal bytes.
 
 mod arena;
 mod builder;

@@ -24,8 +24,8 @@ pub(super) const TIMESTAMP_NONE: i64 = i64::MIN;
 /// comparing PartitionKey first, then RowKey.
 pub(super) const KEY_SEPARATOR: u8 = 0;
 
-/// An entity in a [`Rows`](super::Rows), laid out as properties (in the order of their numbers), header, key, and where it
-/// came from if that was noted.
+/// An entity in a [`Rows`](super::Rows), laid out as properties (in the order of their numbers),
+/// header, key, and where it came from if that was noted.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRef<'a> {
     encoded: &'a [u8],
@@ -61,7 +61,8 @@ impl<'a> RowRef<'a> {
         &self.encoded[self.properties_bytes + HEADER_BYTES..self.key_end]
     }
 
-    /// Where the row came from, as its decoder numbers it ([`Rows::set_last_origin`](super::Rows::set_last_origin)).
+    /// Where the row came from, as its decoder numbers it
+    /// ([`Rows::set_last_origin`](super::Rows::set_last_origin)).
     pub fn origin(&self) -> Option<u64> {
         self.encoded[self.key_end..].first_chunk::<ORIGIN_BYTES>().map(|bytes| u64::from_le_bytes(*bytes))
     }
@@ -86,7 +87,8 @@ impl<'a> RowRef<'a> {
         self.properties_encoded() == other.properties_encoded()
     }
 
-    /// True if both are the same version of their entity: equal properties, and equal Timestamps or none.
+    /// True if both are the same version of their entity: equal properties, and equal Timestamps or
+    /// none.
     pub fn same_version(&self, other: RowRef<'_>) -> bool {
         self.timestamp == other.timestamp && self.same_properties(other)
     }

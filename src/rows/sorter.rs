@@ -12,9 +12,10 @@
 //! of [`Sorted`] in one sequence, at the cost of writing and reading input beyond `memory_bytes_max` once (sorted input
 //! makes a single run).
 //!
-//! What is not in order is held up to `memory_bytes_max`, then merged into a sorted run in a temporary file; a run goes
-//! on as long as what follows is behind it. At the end the runs and what is still held are merged, in several passes if
-//! there are very many runs. Rows with equal keys all come out, in the order of the input: which of them stays is for
+//! What is not in order is held up to `memory_bytes_max`, then merged into a sorted run in a
+//! temporary file; a run goes on as long as what follows is behind it. At the end the runs and what
+//! is still held are merged, in several passes if there are very many runs. Rows with equal keys
+//! all come out, in the order of the input: which of them stays is for
 //! [`Deduplicator`](super::Deduplicator) to say, who sees all of them.
 
 use std::sync::Arc;

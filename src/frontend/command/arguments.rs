@@ -106,8 +106,9 @@ pub(super) struct SqlArguments {
 /// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
 /// table as it was. Whatever is in gzip or in UTF-16 is read as what it holds.
 ///
-/// Exit status 0 when all entities were taken, or those rejected were to be skipped (--on-error skip); 1 after an error, which
-/// leaves the table as it was; 3 when entities were rejected and left out.
+/// Exit status 0 when all entities were taken, or those rejected were to be skipped (--on-error
+/// skip); 1 after an error, which leaves the table as it was; 3 when entities were rejected and
+/// left out.
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
     #[command(flatten)]
@@ -127,8 +128,9 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(super) format: Option<Format>,
 
-    /// What to do with an entity that breaks a rule of the data model, or has the key of another one and differs without a Timestamp
-    /// that says which is newer [default: skip, with exit status 3]
+    /// What to do with an entity that breaks a rule of the data model, or has the key of another
+    /// one and differs without a Timestamp that says which is newer [default: skip, with exit
+    /// status 3]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) on_error: Option<OnError>,
 

@@ -13,7 +13,8 @@ pub(super) enum Outcome {
     Well,
     /// It did its work, and what it has to say is no good news: the exit status is 1.
     Found,
-    /// It did its work and left out entities that were rejected, without having been told to: the exit status is 3.
+    /// It did its work and left out entities that were rejected, without having been told to: the
+    /// exit status is 3.
     Rejected,
 }
 

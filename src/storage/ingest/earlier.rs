@@ -30,7 +30,8 @@ impl Earlier {
         }
     }
 
-    /// True if the table had this version. Keys ascend from call to call.
+    /// True if the table had this version, also if the ingest brought it another time: that changed
+    /// nothing, and is not told apart. Keys ascend from call to call.
     pub fn had(&mut self, row: RowRef<'_>) -> Result<bool> {
         let range = self.manifest.range_of(row.key());
         if self.range != Some(range) {

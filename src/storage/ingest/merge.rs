@@ -108,14 +108,15 @@ impl Ingest {
         }
     }
 
-    /// A first part of the incoming entities is in the table already, which was like `before` without them.
+    /// A first part of the incoming entities is in the table already, which was like `before`
+    /// without them.
     pub fn after_first_part(mut self, before: &Table) -> Self {
         self.earlier = Some(Earlier::new(&self.files, &self.names, before));
         self
     }
 
-    /// Entities since the last call that were dropped for different ones of their keys among the incoming ones; fewer than were
-    /// pushed since.
+    /// Entities since the last call that were dropped for different ones of their keys among the
+    /// incoming ones; fewer than were pushed since.
     pub fn take_conflicts(&mut self) -> Vec<Conflict> {
         std::mem::take(&mut self.conflicts)
     }

@@ -128,7 +128,8 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     Ok(outcome(rejected, entities, arguments.on_error))
 }
 
-/// How an import of so many rejected and other entities ends; what it was told of rejects counts only if it was said.
+/// How an import of so many rejected and other entities ends; what it was told of rejects counts
+/// only if it was said.
 fn outcome(rejected: u64, entities: u64, on_error: Option<OnError>) -> Outcome {
     match (rejected, on_error) {
         (0, _) => Outcome::Well,
