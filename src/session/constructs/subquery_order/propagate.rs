@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Column, DFSchema, JoinType, Result, ScalarValue};
+use datafusion::common::{Column, JoinType, Result};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{
     Distinct, Expr, Filter, Join, Limit, LogicalPlan, LogicalPlanBuilder, Projection, Sort, SubqueryAlias, Union,
-    Unnest, lit,
+    Unnest,
 };
 
 use super::rows::{Rows, Term, with_columns};
-use super::{Propagation, on_sort};
+use super::{Propagation, on_sort, sorts};
 use crate::session::constructs::subqueries::holds_subquery;
 
 impl Propagation {
     /// The rows of a plan. If their order is not `wanted` there is none, nor a column for it.
     pub fn rows(&mut self, plan: LogicalPlan, wanted: bool) -> Result<Rows> {
+        if !sorts(&plan)? {
+            return Ok(Rows::unordered(plan));
+        }
         let plan = self.with_subqueries(plan)?;
         self.node(plan, wanted)
     }
@@ -45,7 +47,12 @@ impl Propagation {
                 Ok(Rows::unordered(LogicalPlan::Distinct(Distinct::All(Arc::new(input)))))
             }
             LogicalPlan::Distinct(Distinct::On(on)) => self.distinct_on(on).map(Rows::unordered),
-            LogicalPlan::Union(union) => self.union(union, wanted),
+            // Its inputs are read side by side.
+            LogicalPlan::Union(Union { inputs, schema }) => {
+                let unordered = |input| Ok(Arc::new(self.rows(Arc::unwrap_or_clone(input), false)?.plan));
+                let inputs = inputs.into_iter().map(unordered).collect::<Result<Vec<_>>>()?;
+                Ok(Rows::unordered(LogicalPlan::Union(Union { inputs, schema })))
+            }
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate).map(Rows::unordered),
             LogicalPlan::Window(window) => self.window(window, wanted),
             plan => {
@@ -163,47 +170,6 @@ impl Propagation {
         let plan =
             LogicalPlanBuilder::from(plan).unnest_columns_with_options(unnest.exec_columns, unnest.options)?.build()?;
         Ok(Rows { plan, order })
-    }
-
-    /// One input behind the other, each in its order.
-    fn union(&mut self, union: Union, wanted: bool) -> Result<Rows> {
-        let columns: Vec<_> = union.inputs.iter().map(|input| input.schema().columns()).collect();
-        let inputs = union.inputs.into_iter().map(|input| self.rows(Arc::unwrap_or_clone(input), wanted));
-        let inputs = inputs.collect::<Result<Vec<_>>>()?;
-        let place = Field::new(self.name(), DataType::Int32, false);
-        let mut keys = Vec::new();
-        let mut order = vec![Term { column: Column::new_unqualified(place.name()), asc: true, nulls_first: false }];
-        for (input, rows) in inputs.iter().enumerate() {
-            for term in &rows.order {
-                let schema = rows.plan.schema();
-                let data_type = schema.field(schema.index_of_column(&term.column)?).data_type().clone();
-                let key = Field::new(self.name(), data_type, true);
-                order.push(Term { column: Column::new_unqualified(key.name()), ..term.clone() });
-                keys.push((input, term.column.clone(), key));
-            }
-        }
-        if keys.is_empty() {
-            let inputs = inputs.into_iter().map(|rows| Arc::new(rows.plan)).collect();
-            return Ok(Rows::unordered(LogicalPlan::Union(Union { inputs, schema: union.schema })));
-        }
-        let mut ordered = Vec::with_capacity(inputs.len());
-        for (at, (rows, columns)) in inputs.into_iter().zip(columns).enumerate() {
-            let mut exprs: Vec<_> = columns.into_iter().map(Expr::Column).collect();
-            exprs.push(lit(at as i32).alias(place.name()));
-            for (input, column, key) in &keys {
-                let value = match *input == at {
-                    true => Expr::Column(column.clone()),
-                    false => Expr::Literal(ScalarValue::try_from(key.data_type())?, None),
-                };
-                exprs.push(value.alias(key.name()));
-            }
-            ordered.push(Arc::new(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows.plan))?)));
-        }
-        let own = union.schema.iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
-        let added = std::iter::once(place).chain(keys.into_iter().map(|(_, _, key)| key));
-        let fields = own.chain(added.map(|field| (None, Arc::new(field)))).collect();
-        let schema = Arc::new(DFSchema::new_with_metadata(fields, union.schema.metadata().clone())?);
-        Ok(Rows { plan: LogicalPlan::Union(Union { inputs: ordered, schema }), order })
     }
 
     pub fn lateral(&mut self, lateral: Subquery, wanted: bool) -> Result<(Subquery, Vec<Term>)> {
