@@ -37,8 +37,9 @@ pub struct Options {
     pub cache_bytes: Option<u64>,
     /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
     pub memory_bytes: Option<u64>,
-    /// Where queries and imports spill to, each process in a folder of its own there; by default in the data folder, or, where there is
-    /// none to write to, in the system's folder for temporary files.
+    /// Where queries and imports spill to, each process in a folder of its own there; by default in
+    /// the data folder, or, where there is none to write to, in the system's folder for temporary
+    /// files.
     pub spill_folder: Option<PathBuf>,
     /// Threads of one query; by default the machine's.
     pub target_partitions: Option<usize>,
@@ -108,7 +109,8 @@ impl Engine {
         Self::open_spilling(files, Arc::new(SystemClock::new()), options, read_only, Some(spill)).await
     }
 
-    /// The same on files and a clock of the caller's; imports spill to these files unless the options name a folder.
+    /// The same on files and a clock of the caller's; imports spill to these files unless the
+    /// options name a folder.
     #[cfg(test)]
     pub async fn open_files(
         files: Arc<dyn FileStore>,
@@ -196,7 +198,8 @@ impl Engine {
     }
 }
 
-/// A folder to spill to. None if the default one cannot be had: a full disk is opened, and whoever never spills needs none.
+/// A folder to spill to. None if the default one cannot be had: a full disk is opened, and whoever
+/// never spills needs none.
 fn spill_folder(given: Option<&Path>, default: Option<SpillDefault>) -> Result<Option<SpillFolder>> {
     if let Some(folder) = given {
         return Ok(Some(SpillFolder::create(folder).map_err(unspillable)?));

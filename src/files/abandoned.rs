@@ -1,22 +1,23 @@
 //! Temporary files and folders of processes that were killed.
 //!
-//! Whoever makes one holds a lock on it as long as it lives. So what nobody has locked is abandoned, whatever has become of
-//! the process ids in names: they are given again, and mean nothing in another container. Where a file system knows no
-//! locks, nothing is taken for abandoned.
+//! Whoever makes one holds a lock on it as long as it lives. So what nobody has locked is
+//! abandoned, whatever has become of the process ids in names: they are given again, and mean
+//! nothing in another container. Where a file system knows no locks, nothing is taken for
+//! abandoned.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
 
 use super::lock::Identity;
 
-/// Locks what this process has just made under a name of its own and opened. False if it was taken for abandoned in
-/// between: then it is gone, or about to be, and another name is to be tried.
+/// Locks what this process has just made under a name of its own and opened. False if it was taken
+/// for abandoned in between: then it is gone, or about to be, and another name is to be tried.
 pub fn hold_temporary(path: &Path, made: &File) -> bool {
     !matches!(made.try_lock(), Err(TryLockError::WouldBlock)) && is_at(path, made)
 }
 
-/// Removes the files and folders in a folder whose names are `ours` and that no living process holds. What cannot be removed
-/// stays.
+/// Removes the files and folders in a folder whose names are `ours` and that no living process
+/// holds. What cannot be removed stays.
 pub fn remove_abandoned(folder: &Path, ours: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

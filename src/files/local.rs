@@ -20,9 +20,10 @@ use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 
 /// A folder on a local file system.
 ///
-/// Reads are positioned reads on the calling thread: their futures are ready at once. Folders that have to be made above
-/// a new file are durable before the file is created, so [`FileStore::sync_folder`] of the file's own folder is enough.
-/// What it makes is for the owner alone. Once it is locked, nothing is changed in another folder that has come to its place.
+/// Reads are positioned reads on the calling thread: their futures are ready at once. Folders that
+/// have to be made above a new file are durable before the file is created, so
+/// [`FileStore::sync_folder`] of the file's own folder is enough. What it makes is for the owner
+/// alone. Once it is locked, nothing is changed in another folder that has come to its place.
 #[derive(Debug)]
 pub struct LocalStore {
     root: PathBuf,
@@ -63,7 +64,8 @@ impl LocalStore {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    /// An error if the folder was locked and has been taken away since. `path` is what is to be changed.
+    /// An error if the folder was locked and has been taken away since. `path` is what is to be
+    /// changed.
     fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
         self.held().map_or(Ok(()), |lock| lock.confirm(path, operation))
     }
@@ -272,7 +274,8 @@ struct LocalLock {
 
 impl OwnerLock for LocalLock {}
 
-/// Creates a folder and those above it, each durable in the one above. Those from `root` on are for their owner alone.
+/// Creates a folder and those above it, each durable in the one above. Those from `root` on are for
+/// their owner alone.
 pub(super) fn create_folders(folder: &Path, root: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! The ownership of a local data folder: a lock on the folder itself, and one on a file in it.
 //!
-//! The folder's own lock stays with it whatever becomes of the names in it, and wherever it is moved. The lock file keeps
-//! programs out that know of no other lock. Names can be taken away from what is locked, so both are compared with what
-//! is held before anything is changed.
+//! The folder's own lock stays with it whatever becomes of the names in it, and wherever it is
+//! moved. The lock file keeps programs out that know of no other lock. Names can be taken away from
+//! what is locked, so both are compared with what is held before anything is changed.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -47,7 +47,8 @@ pub(super) struct FolderLock {
     root: PathBuf,
     folder: Identity,
     file: Identity,
-    /// The lock file has not kept others out all the time, and what they have written is not known here.
+    /// The lock file has not kept others out all the time, and what they have written is not known
+    /// here.
     was_open_to_others: AtomicBool,
     _locks: [File; 2],
 }
@@ -88,8 +89,8 @@ impl FolderLock {
         Ok(lock)
     }
 
-    /// An error if the folder is not what is held, or the lock file has ever been found not to be. `path` is what was to be
-    /// changed.
+    /// An error if the folder is not what is held, or the lock file has ever been found not to be.
+    /// `path` is what was to be changed.
     pub(super) fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
         self.confirm_folder(path, operation)?;
         let file = self.root.join(paths::LOCK);
@@ -113,7 +114,8 @@ impl FolderLock {
     }
 }
 
-/// An error where a name leads to something else than what is held, or to nothing. What cannot be looked at is told as that.
+/// An error where a name leads to something else than what is held, or to nothing. What cannot be
+/// looked at is told as that.
 pub(super) fn expect_held(
     held: Identity,
     found: io::Result<Identity>,
@@ -134,7 +136,8 @@ pub(super) fn expect_held(
     }
 }
 
-/// Opens the lock file, made if there is none; a link is never followed, and nothing in the file is changed.
+/// Opens the lock file, made if there is none; a link is never followed, and nothing in the file is
+/// changed.
 fn open_plain(path: &Path) -> io::Result<File> {
     match OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -156,8 +159,8 @@ fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes who owns the folder, for messages alone: the locks themselves are the kernel's and end with the process. What Rowkey
-/// has not written is left as it is, and locks as well.
+/// Writes who owns the folder, for messages alone: the locks themselves are the kernel's and end
+/// with the process. What Rowkey has not written is left as it is, and locks as well.
 fn name_owner(file: &mut File) -> io::Result<()> {
     let is_named_once = file.metadata()?.nlink() == 1;
     if !is_named_once || own_content(file)?.is_none() {
@@ -169,7 +172,8 @@ fn name_owner(file: &mut File) -> io::Result<()> {
     file.write_all(std::process::id().to_string().as_bytes())
 }
 
-/// The content of a lock file if it may be ours: digits, or the zeros that a crash of the machine may have made of them.
+/// The content of a lock file if it may be ours: digits, or the zeros that a crash of the machine
+/// may have made of them.
 fn own_content(file: &File) -> io::Result<Option<String>> {
     let mut content = Vec::new();
     file.take(OWN_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;

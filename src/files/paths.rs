@@ -108,7 +108,8 @@ pub fn quarantined(path: &str, copy: u64) -> String {
     if copy == 0 { format!("{QUARANTINE}/{path}") } else { format!("{QUARANTINE}/{path}.{copy}") }
 }
 
-/// The name of the folder that a process spills to, wherever that lies; `number` counts those of one process.
+/// The name of the folder that a process spills to, wherever that lies; `number` counts those of
+/// one process.
 pub fn spill_folder(process: u32, number: u32) -> String {
     format!("{SPILL_FOLDER_PREFIX}{process}-{number}")
 }
@@ -134,8 +135,8 @@ pub fn temporary(path: &str) -> String {
     format!("{path}{TEMPORARY_SUFFIX}")
 }
 
-/// Whether the path is one of ours that is temporary or spilled to: nothing that a restart needs. What others keep in the
-/// folder may have such a name as well.
+/// Whether the path is one of ours that is temporary or spilled to: nothing that a restart needs.
+/// What others keep in the folder may have such a name as well.
 pub fn is_temporary(path: &str) -> bool {
     if let Some((SPILL, within)) = path.split_once('/') {
         let folder = within.split('/').next().unwrap_or_default();

@@ -22,8 +22,9 @@ pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))
 }
 
-/// The same for a data folder that was made with wider permissions, if it is this user's and holds nothing but a database:
-/// where there is something else, the permissions may have been meant for that.
+/// The same for a data folder that was made with wider permissions, if it is this user's and holds
+/// nothing but a database: where there is something else, the permissions may have been meant for
+/// that.
 pub(super) fn make_data_folder_private(root: &Path) -> io::Result<()> {
     let found = fs::metadata(root)?;
     if found.mode() & OTHERS == 0 {

@@ -13,8 +13,9 @@ use super::{paths, private};
 /// Names tried before the folder is taken to be the trouble.
 const ATTEMPTS_MAX: u32 = 1000;
 
-/// A folder for spilled data, for its owner alone. It is removed with all that is in it when this is dropped; what a killed
-/// process leaves is removed by the next one that spills to the same place.
+/// A folder for spilled data, for its owner alone. It is removed with all that is in it when this
+/// is dropped; what a killed process leaves is removed by the next one that spills to the same
+/// place.
 #[derive(Debug)]
 pub struct SpillFolder {
     path: PathBuf,

@@ -474,7 +474,8 @@ fn shortened(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
     Ok(arrow_cast(&rounded, array.data_type())?)
 }
 
-/// A constant of just this type: a bare literal is taken for one of the statement's text, as narrow as its value.
+/// A constant of just this type: a bare literal is taken for one of the statement's text, as narrow
+/// as its value.
 pub fn typed_constant(value: ScalarValue) -> Expr {
     match value {
         ScalarValue::Int64(Some(_)) => {

@@ -227,9 +227,11 @@ fn type_by_oid_of_element(ty: &PostgresType) -> Option<&'static PostgresType> {
     if ty.is_vector() { None } else { ty.element() }
 }
 
-/// The plan with values in the place of its parameters, each of the type that the parameter was said to have.
+/// The plan with values in the place of its parameters, each of the type that the parameter was
+/// said to have.
 ///
-/// Unlike `LogicalPlan::with_param_values`, whose bare literals the analyzer takes for numbers of the statement's text.
+/// Unlike `LogicalPlan::with_param_values`, whose bare literals the analyzer takes for numbers of
+/// the statement's text.
 pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &[SqlValue]) -> Result<LogicalPlan> {
     if values.is_empty() {
         return Ok(plan);

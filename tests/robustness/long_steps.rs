@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::server::Server;
 use crate::wire::{Client, query};
 
-/// Folded into constants while it is planned, which takes seconds and gives no thread back meanwhile.
+/// Folded into constants while it is planned, which takes seconds and gives no thread back
+/// meanwhile.
 fn folded() -> String {
     let hash = |letter| format!("md5(repeat('{letter}', 250000000))");
     format!("select {}", ('a'..='l').map(hash).collect::<Vec<_>>().join(", "))

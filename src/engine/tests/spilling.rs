@@ -69,7 +69,8 @@ fn assert_private(folder: &Path) {
     }
 }
 
-/// Lines that are not in the order of their keys; they end when what was read of them is spilled to a folder.
+/// Lines that are not in the order of their keys; they end when what was read of them is spilled to
+/// a folder.
 struct Watching {
     lines: io::Cursor<Vec<u8>>,
     folder: PathBuf,

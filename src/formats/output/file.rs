@@ -94,8 +94,8 @@ fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), WriteError> {
     }
 }
 
-/// Makes something under a name beside `path` that nothing has yet, which is temporary as long as it is open. What exports that were
-/// killed have left there is removed.
+/// Makes something under a name beside `path` that nothing has yet, which is temporary as long as
+/// it is open. What exports that were killed have left there is removed.
 pub(super) fn temporary(
     path: &Path,
     mut make: impl FnMut(&Path) -> io::Result<File>,
@@ -111,7 +111,8 @@ pub(super) fn temporary(
     })
 }
 
-/// Makes something under a name beside `path` that nothing has yet, and that no other export removes.
+/// Makes something under a name beside `path` that nothing has yet, and that no other export
+/// removes.
 pub(super) fn set_aside(path: &Path, make: impl FnMut(&Path) -> io::Result<()>) -> Result<PathBuf, WriteError> {
     Ok(beside(path, SET_ASIDE_SUFFIX, make)?.1)
 }

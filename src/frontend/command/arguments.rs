@@ -292,7 +292,8 @@ pub(super) struct DataArguments {
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
 
-    /// The folder for what does not fit into memory; others may use it as well [default: in the data folder]
+    /// The folder for what does not fit into memory; others may use it as well [default: in the
+    /// data folder]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
 }

@@ -21,8 +21,9 @@ use crate::session::{Error, ErrorKind, Registry, Result};
 const SHUTDOWN: Duration = Duration::from_secs(5);
 /// After a refused accept: usually there are no descriptors left, and some come back.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
-/// How often a thread of the sessions' runtime is woken. Where the one that waited for sockets and timers has got a statement that
-/// computes for long, no other waits for them until it is woken (tokio hands that on only with a second task).
+/// How often a thread of the sessions' runtime is woken. Where the one that waited for sockets and
+/// timers has got a statement that computes for long, no other waits for them until it is woken
+/// (tokio hands that on only with a second task).
 const WAKES_EVERY: Duration = Duration::from_millis(10);
 
 /// How the server runs.

@@ -76,8 +76,9 @@ pub fn too_large() -> Error {
     Error::new(ErrorKind::TooLarge, message).with_hint("write in several transactions, or use `rowkey import`")
 }
 
-/// Refuses to leave rows out for entities that another transaction has deleted since this one's snapshot. PostgreSQL would insert
-/// them: it looks keys up in what is committed, whatever the snapshot.
+/// Refuses to leave rows out for entities that another transaction has deleted since this one's
+/// snapshot. PostgreSQL would insert them: it looks keys up in what is committed, whatever the
+/// snapshot.
 pub async fn refuse_if_deleted(
     seen: &TableSnapshot,
     newest: &Snapshot,

@@ -105,7 +105,8 @@ impl Planner {
             held_bytes,
         };
         let done = running.run(&write).await?;
-        // A statement by itself has its own snapshot: what is deleted meanwhile is deleted after it.
+        // A statement by itself has its own snapshot: what is deleted meanwhile is deleted after
+        // it.
         if !is_transaction {
             self.refuse_if_deleted(&write.target.snapshot, &done.kept, &view.signals).await?;
         }

@@ -29,7 +29,8 @@ pub enum Error {
     #[error("the log takes no more writes until it is opened again, because one failed: {cause}")]
     Poisoned { cause: Arc<str> },
 
-    /// There is no room for a new segment, or the folder was taken away. The write was not begun; later ones may succeed.
+    /// There is no room for a new segment, or the folder was taken away. The write was not begun;
+    /// later ones may succeed.
     #[error("nothing was written, because the log cannot go on: {cause}")]
     NoSegment { cause: Arc<files::Error> },
 

@@ -303,7 +303,8 @@ fn a_local_folder_keeps_the_log() {
     assert_eq!(payloads, (8..20).map(payload).collect::<Vec<_>>());
 }
 
-/// Appends until one is refused: without a sync for each, it is noticed at the next segment that something was taken away.
+/// Appends until one is refused: without a sync for each, it is noticed at the next segment that
+/// something was taken away.
 fn refusal(log: &Log) -> String {
     let refused = (0..20).find_map(|_| log.append(KIND, payload(39)).wait().err()).expect("a refusal");
     assert!(matches!(refused, Error::NoSegment { .. }), "{refused}");

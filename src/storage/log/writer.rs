@@ -119,7 +119,8 @@ impl Writer {
         self.synced
     }
 
-    /// An error if the folder has been taken away: whatever is written would be where nobody looks for it.
+    /// An error if the folder has been taken away: whatever is written would be where nobody looks
+    /// for it.
     pub(super) fn confirm_owned(&self) -> Result<()> {
         self.store.confirm_owned()
     }

@@ -1,5 +1,5 @@
-//! What is sensitive to the order of its input: aggregates, windows and DISTINCT ON without an ORDER
-//! BY of their own.
+//! What is sensitive to the order of its input: aggregates, windows and DISTINCT ON without an
+//! ORDER BY of their own.
 
 use std::sync::Arc;
 
