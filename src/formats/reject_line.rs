@@ -69,11 +69,12 @@ pub fn write_lost(reject: &Reject, row: RowRef<'_>, names: &PropertyNames, keys:
     for (name, template, text) in [("PartitionKey", &keys.partition, partition), ("RowKey", &keys.row, row_key)] {
         match template {
             None => line.member(name, None, text),
-            Some(template) => match template.column() {
-                Some(column) => line.member(column, None, text),
-                // The columns are properties, each by itself.
-                None => {}
-            },
+            Some(template) => {
+                // Columns that make a key together are properties, each by itself.
+                if let Some(column) = template.column() {
+                    line.member(column, None, text);
+                }
+            }
         }
     }
     if let Some(at) = row.timestamp() {

@@ -76,7 +76,7 @@ fn entities_that_share_a_key_and_differ() {
     }
     assert_eq!(fs::read_to_string(&rejects).expect("rejects").lines().count(), 2);
     let values = folder.run("sql", &["--output", "csv", "select n from Tab order by partitionkey"]);
-    assert_eq!(values.out, "n\n3\n3\n", "{}", values.err);
+    assert_eq!(values.out, "N\n3\n3\n", "{}", values.err);
     assert_eq!(with(&["--on-error", "skip"]).code, 0);
 }
 

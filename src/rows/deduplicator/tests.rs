@@ -6,11 +6,13 @@ use crate::model::DateTime;
 /// A row: key, Timestamp, value.
 type Given = (&'static str, Option<i64>, i64);
 
+/// Value and place of a row that was lost, and the place of the one kept.
+type Lost = (i64, u64, u64);
+
 #[derive(Debug, PartialEq)]
 struct Found {
     kept: Vec<(String, i64)>,
-    /// Value and place of each row that was lost, and the place of the one kept.
-    lost: Vec<(i64, u64, u64)>,
+    lost: Vec<Lost>,
     equal: u64,
     superseded: u64,
 }
@@ -52,14 +54,14 @@ fn deduplicate(rows: &[Given], mut batch_rows: impl FnMut() -> usize) -> Found {
     found
 }
 
-fn lost(conflict: &Conflict) -> (i64, u64, u64) {
+fn lost(conflict: &Conflict) -> Lost {
     let row = conflict.lost.as_ref();
     (number(row), row.origin().expect("a place"), conflict.kept_origin.expect("a place"))
 }
 
 #[test]
 fn what_became_of_rows_of_one_key() {
-    let cases: [(&[Given], i64, &[(i64, u64, u64)], u64, u64); 8] = [
+    let cases: [(&[Given], i64, &[Lost], u64, u64); 8] = [
         // Equal ones, and one that comes again later.
         (&[("k", None, 1), ("k", None, 1), ("k", None, 1)], 1, &[], 2, 0),
         (&[("k", None, 1), ("k", None, 2), ("k", None, 1)], 1, &[(2, 2, 3)], 1, 0),
