@@ -59,9 +59,13 @@ fn lost(conflict: &Conflict) -> Lost {
     (number(row), row.origin().expect("a place"), conflict.kept_origin.expect("a place"))
 }
 
+/// Rows of one key; of which number the one is that stays, which are lost, how many are equal ones
+/// and how many superseded.
+type Case = (&'static [Given], i64, &'static [Lost], u64, u64);
+
 #[test]
 fn what_became_of_rows_of_one_key() {
-    let cases: [(&[Given], i64, &[Lost], u64, u64); 8] = [
+    let cases: [Case; 8] = [
         // Equal ones, and one that comes again later.
         (&[("k", None, 1), ("k", None, 1), ("k", None, 1)], 1, &[], 2, 0),
         (&[("k", None, 1), ("k", None, 2), ("k", None, 1)], 1, &[(2, 2, 3)], 1, 0),
