@@ -20,10 +20,15 @@ const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 const OF_VALUES: [&str; 10] =
     ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
 
+/// Window functions of a value, which keeps its type; their other arguments are offsets.
+const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
+
 /// Arguments as the engine's aggregate `name` has to get them.
 pub fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
     if !OF_VALUES.contains(&name) {
-        return Ok(args.into_iter().map(widened).collect());
+        let values = usize::from(OF_A_VALUE_AND_OFFSETS.contains(&name));
+        let args = args.into_iter().enumerate();
+        return Ok(args.map(|(at, arg)| if at < values { arg } else { widened(arg) }).collect());
     }
     let Some((first, rest)) = args.split_first() else { return Ok(args) };
     let Ok(data_type) = first.get_type(resolver.schema) else { return Ok(args) };

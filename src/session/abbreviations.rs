@@ -25,7 +25,8 @@ pub fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
         if before == Token::EOF {
             as_query = is(&token.token, &[Keyword::CREATE, Keyword::PREPARE]);
         }
-        if is(&before, &[Keyword::AS]) && !std::mem::take(&mut as_query) {
+        // Behind a point it is the name of a column.
+        if before == Token::Period || is(&before, &[Keyword::AS]) && !std::mem::take(&mut as_query) {
             written.push(token.clone());
             before = LABEL;
             continue;
@@ -109,6 +110,8 @@ mod tests {
             ),
             ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
             ("SELECT a AS table FROM t", "SELECT a AS table FROM t"),
+            ("SELECT x.table FROM x", "SELECT x.table FROM x"),
+            ("SELECT x.only, x.table t FROM ONLY x", "SELECT x.only, x.table t FROM x"),
             ("SELECT a AS table, b AS only, c AS from FROM ONLY t", "SELECT a AS table, b AS only, c AS from FROM t"),
             ("CREATE VIEW v AS SELECT a AS table FROM t", "CREATE VIEW v AS SELECT a AS table FROM t"),
             ("CREATE VIEW v AS TABLE t", "CREATE VIEW v AS SELECT * FROM t"),

@@ -70,6 +70,9 @@ async fn parameters_come_back_in_the_type_that_was_described() -> Result {
     let plain = client.prepare_typed("SELECT $1, $1 + 1, -$1, max($1)", &[Type::INT8]).await?;
     let described: Vec<_> = plain.columns().iter().map(|column| column.type_().clone()).collect();
     assert_eq!(described, vec![Type::INT8; 4]);
+    let narrow = client.prepare_typed("SELECT nth_value($1, 1) OVER (), lead($1, 0) OVER ()", &[Type::INT4]).await?;
+    let row = client.query_one(&narrow, &[&5_i32]).await?;
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, i32>(1)), (5, 5));
     let sum = client.prepare_typed("SELECT sum($1)::float8 FROM types", &[Type::INT8]).await?;
     let rows: i64 = client.query_one("SELECT count(*) FROM types", &[]).await?.get(0);
     // As often as it takes a driver to keep the statement on the server.

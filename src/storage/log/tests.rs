@@ -337,6 +337,39 @@ fn a_log_whose_folder_was_taken_away_goes_on_when_it_is_back() {
     assert_eq!(kept, ["before", "after", "before", "after"].map(Bytes::from));
 }
 
+/// As a restore or a synchronising tool does it.
+#[test]
+fn a_log_replaced_by_a_copy_takes_no_more_until_it_is_back() {
+    let folder = std::env::temp_dir().join(format!("rowkey-log-copied-{}", std::process::id()));
+    let store = Arc::new(LocalStore::open(&folder).unwrap());
+    let owner = store.lock().unwrap();
+    let (place, away) = (folder.join("log"), folder.join("away"));
+    for durability in [Durability::Os, Durability::Sync] {
+        let log = open_durable(store.clone(), durability);
+        log.append(KIND, "before").wait().unwrap();
+        std::fs::rename(&place, &away).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        for file in std::fs::read_dir(&away).unwrap().map(|file| file.unwrap()) {
+            std::fs::copy(file.path(), place.join(file.file_name())).unwrap();
+        }
+        let told = refusal(&log);
+        assert!(told.contains("moved, removed or replaced"), "{told}");
+        std::fs::remove_dir_all(&place).unwrap();
+        std::fs::rename(&away, &place).unwrap();
+        // A segment that was made ahead may have been made in the copy.
+        if log.append(KIND, "after").wait().is_err() {
+            log.go_on();
+            log.append(KIND, "after").wait().unwrap();
+        }
+        log.close().unwrap();
+    }
+    let opened = open(store, 0).unwrap();
+    let kept: Vec<Bytes> = opened.payloads().into_iter().filter(|payload| payload.len() < 8).collect();
+    drop((opened, owner));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(kept, ["before", "after", "before", "after"].map(Bytes::from));
+}
+
 #[test]
 fn a_log_without_its_lock_file_takes_no_more_and_leaves_what_others_have_written() {
     let folder = std::env::temp_dir().join(format!("rowkey-log-unlocked-{}", std::process::id()));

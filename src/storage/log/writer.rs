@@ -119,10 +119,11 @@ impl Writer {
         self.synced
     }
 
-    /// An error if the folder has been taken away: whatever is written would be where nobody looks
-    /// for it.
+    /// An error if the folder or the segment has been moved, removed or replaced: what is written
+    /// would not be found again.
     pub(super) fn confirm_owned(&self) -> Result<()> {
-        self.store.confirm_owned()
+        self.store.confirm_owned()?;
+        self.file.confirm_name()
     }
 
     /// Makes all that is written durable.
@@ -157,7 +158,7 @@ impl Writer {
         if self.offset > HEADER_BYTES as u64 {
             self.file.confirm_name()?;
         }
-        self.confirm_owned()?;
+        self.store.confirm_owned()?;
         let needed = (HEADER_BYTES + FRAME_BYTES + payload_bytes + RESERVED_BYTES) as u64;
         let made = self.ahead.take_if(|ahead| ahead.is_over()).and_then(Ahead::take);
         let blank = match made.filter(|blank| blank.bytes() >= needed) {
