@@ -9,7 +9,7 @@ use super::catalog::{Catalog, Edit};
 use super::delta::{Deltas, TableDelta};
 use super::error::{Error, Result};
 use super::key_filter::KeyHash;
-use super::log::{Checkpoint, Record};
+use super::log::{Checkpoint, Covered, Record};
 use super::store::{CATALOG_EDITS, DEFINITION_EDITS, follow_edits};
 use super::write::{ENTITY_WRITES, payload};
 use crate::model::DateTime;
@@ -85,9 +85,9 @@ impl Recovery {
         }
     }
 
-    /// Of the record that the catalog of the checkpoint is of.
-    pub fn catalog_sequence(&self) -> u64 {
-        self.catalog_sequence
+    /// What the checkpoint says of the log, before records were followed.
+    pub fn covered(&self) -> Covered {
+        Covered { from: self.from, known: self.catalog_sequence.max(self.from) }
     }
 
     /// The catalog as far as records were followed.
@@ -134,14 +134,8 @@ impl Recovery {
         Ok(())
     }
 
-    /// The state, once all records were followed; `last_sequence` is that of the last.
-    pub fn finish(mut self, last_sequence: u64) -> Result<Recovered, String> {
-        if last_sequence < self.catalog_sequence {
-            return Err(format!(
-                "it ends with record {last_sequence}, and the checkpoint knows of record {}",
-                self.catalog_sequence
-            ));
-        }
+    /// The state, once all records were followed: up to that of the catalog at least.
+    pub fn finish(mut self) -> Recovered {
         for (id, delta) in &mut self.deltas {
             let folded = self.catalog.table_by_id(*id).map_or(0, |table| table.folded_sequence);
             // A fold takes whole generations, but recovery seals where it likes.
@@ -150,6 +144,6 @@ impl Recovery {
             }
         }
         let Self { catalog, deltas, last_timestamp, log_bytes, .. } = self;
-        Ok(Recovered { catalog, deltas, last_timestamp, log_bytes })
+        Recovered { catalog, deltas, last_timestamp, log_bytes }
     }
 }

@@ -126,35 +126,38 @@ impl Store {
             Some(checkpoint) => Recovery::from_checkpoint(&checkpoint)?,
             None => Recovery::default(),
         };
-        let from = recovery.from;
+        let covered = recovery.covered();
+        let from = covered.from;
         if from == 0 {
             refuse_without_log(store.as_ref()).await?;
             if options.read_only && store.list(paths::LOG).await?.is_empty() {
                 return Err(Error::NoDataFolder { location: store.location() });
             }
         }
+        // Read while everything is as it was found: what fails from here on finds the folder written to.
+        let found = if options.read_only { Vec::new() } else { store.list("").await? };
         let mut apply = |record: Record| Ok(recovery.apply(&record)?);
         let callers: Arc<Callers> = Arc::default();
         let (log, replayed) = if options.read_only {
-            (None, replay(store.as_ref(), from, &mut apply).await?)
+            (None, replay(store.as_ref(), covered, &mut apply).await?)
         } else {
             let (log, replayed) = Log::open_with(
                 Arc::clone(&store),
                 options.segment_bytes,
                 options.durability,
                 Arc::clone(&callers),
-                from,
+                covered,
                 &mut apply,
             )
             .await?;
             (Some(Arc::new(log)), replayed)
         };
         let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
-        let recovered = recovery.finish(replayed.last_sequence).map_err(|reason| Error::corrupt(paths::LOG, reason))?;
+        let recovered = recovery.finish();
         let (catalog, deltas) = (Arc::new(recovered.catalog), Arc::new(recovered.deltas));
         let unnamed = match options.read_only {
             true => Vec::new(),
-            false => sweep(store.as_ref(), &catalog, options.keep_unnamed).await?,
+            false => sweep(store.as_ref(), found, &catalog, options.keep_unnamed)?,
         };
         let head = log.as_ref().map(|log| {
             Mutex::new(Head {
@@ -504,18 +507,22 @@ async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
     Ok(())
 }
 
-/// Removes what a crash or a failed job left behind: temporary files, and run files that the catalog does not name. The latter are given
-/// back where they are to be kept.
-async fn sweep(store: &dyn FileStore, catalog: &Catalog, keep_unnamed: bool) -> Result<Vec<String>> {
+/// Removes what a crash or a failed job left behind of the files `found`: temporary ones, and run files that the catalog does not name. The
+/// latter are given back where they are to be kept.
+fn sweep(store: &dyn FileStore, found: Vec<FileEntry>, catalog: &Catalog, keep_unnamed: bool) -> Result<Vec<String>> {
     let mut unnamed = Vec::new();
     let named: HashSet<&str> =
         catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
-    for file in store.list("").await? {
+    for file in found {
         let orphan = paths::parse_run(&file.path).is_some() && !named.contains(file.path.as_str());
         if orphan && keep_unnamed {
             unnamed.push(file.path);
         } else if orphan || paths::is_temporary(&file.path) {
-            store.remove(&file.path)?;
+            match store.remove(&file.path) {
+                // A temporary one that the log has since used for the file that it was meant to be.
+                Err(error) if error.is_not_found() => {}
+                removed => removed?,
+            }
         }
     }
     Ok(unnamed)

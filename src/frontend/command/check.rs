@@ -40,11 +40,13 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         // A log that is gone cannot be cut, and the error says what to do instead.
         Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local && error.hint().is_none() => {
             if !arguments.repair {
-                let hint = "rowkey check --repair cuts the log before the damage, and keeps what it cuts";
+                let hint = "put back what is missing or damaged from a copy; without one, rowkey check --repair ends the log before the damage, \
+                            says what is lost by that, and keeps what it cuts";
                 return Err(Failure::Engine(error.with_hint(hint)));
             }
             let Some(repair) = Database::repair_log(&location).await.map_err(beyond_repair)? else {
-                return Err(beyond_repair(error));
+                let hint = "log and checkpoint have nothing wrong that a repair could mend: put both back from a copy";
+                return Err(Failure::Engine(error.with_hint(hint)));
             };
             print_log_repair(&repair, &mut out)?;
             repaired = true;
@@ -93,15 +95,32 @@ fn print_log_repair(repair: &LogRepair, out: &mut dyn Write) -> io::Result<()> {
     if !repair.is_cut {
         writeln!(out, "repaired: nothing is lost, the log ends with record {}", repair.kept_to)?;
     } else {
-        writeln!(out, "repaired: the log ends with record {}", repair.kept_to)?;
-        let first = repair.kept_to + 1;
-        match repair.last_lost {
-            0 => writeln!(out, "  lost: record {first}, and what there may have been behind it")?,
-            last => writeln!(
+        let LogRepair { kept_to, covered_to, known_to, last_lost, .. } = *repair;
+        match known_to > kept_to {
+            true => writeln!(
                 out,
-                "  lost: records {first} to {last}, {} among them and what there may have been behind",
+                "repaired: the log ends with record {kept_to}, and goes on behind record {known_to}, which the checkpoint knows of"
+            )?,
+            false => writeln!(out, "repaired: the log ends with record {kept_to}")?,
+        }
+        let first = kept_to.max(covered_to) + 1;
+        let last = last_lost.max(known_to);
+        let behind = "what there may have been behind";
+        match last_lost {
+            0 if first < last => writeln!(out, "  lost: records {first} to {last}, and {behind}")?,
+            0 if kept_to < covered_to && first > last => writeln!(out, "  lost: {behind} record {covered_to}")?,
+            0 => writeln!(out, "  lost: record {first}, and {behind} it")?,
+            _ => writeln!(
+                out,
+                "  lost: records {first} to {last}, {} among them and {behind}",
                 counted(repair.records_lost, "intact record", "intact records")
             )?,
+        }
+        if first <= known_to {
+            writeln!(
+                out,
+                "  kept: what records up to {known_to} changed of tables, files and views, which the checkpoint has"
+            )?;
         }
     }
     for (table, writes) in &repair.writes_lost {

@@ -23,7 +23,7 @@ use super::checkpoint::Checkpoints;
 use super::error::{Error, Result};
 use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue, Turn};
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
-use super::recovery::{self, Apply, Replayed};
+use super::recovery::{self, Apply, Covered, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use super::writer::{Segments, Writer};
 use crate::files::{self, FileStore};
@@ -60,9 +60,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log, or creates it if there is none and `from` is 0.
+    /// Opens the log, or creates it if there is none and no checkpoint.
     ///
-    /// Hands all records above `from`, the sequence number of the newest checkpoint (0 if there is none), to `apply` in
+    /// Hands all records that the newest checkpoint does not cover to `apply` in
     /// their order; cuts a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is changed;
     /// what has been applied by then is to be thrown away.
     /// New segments are as long as `segment_bytes` says, or longer where a single record needs it.
@@ -73,7 +73,7 @@ impl Log {
         from: u64,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
-        Self::open_with(store, segment_bytes, Durability::Sync, Arc::default(), from, apply).await
+        Self::open_with(store, segment_bytes, Durability::Sync, Arc::default(), Covered::up_to(from), apply).await
     }
 
     /// The same; `durability` says what appends wait for, and `callers` whether a caller has the store to itself.
@@ -82,13 +82,13 @@ impl Log {
         segment_bytes: SegmentBytes,
         durability: Durability,
         callers: Arc<Callers>,
-        from: u64,
+        covered: Covered,
         apply: &mut Apply<'_>,
     ) -> Result<(Self, Replayed)> {
         let min = segment_bytes.min.max((HEADER_BYTES + FRAME_BYTES + RESERVED_BYTES) as u64);
         let segment_bytes = SegmentBytes { min, ..segment_bytes };
-        let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, from, apply).await?;
         let checkpoints = Checkpoints::list(store.as_ref()).await?;
+        let (writer, segments, replayed) = recovery::recover(Arc::clone(&store), segment_bytes, covered, apply).await?;
         let queue = Arc::new(Queue::new(writer.next() - 1, callers));
         let writing = Arc::new(Writing { writer: Mutex::new(writer), durability });
         let committer = {

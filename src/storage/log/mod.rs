@@ -22,7 +22,7 @@
 //!
 //! - by an intact record anywhere behind it in the segment with a stamp of at least E, or
 //! - by a following segment, which is created only when all before it is durable, or
-//! - by a checkpoint that covers E.
+//! - by a checkpoint that covers or knows of E.
 //!
 //! Then opening is refused with file and offset, and nothing is changed. Otherwise it is a **torn
 //! tail**: a copy of it is kept (`.torn`), then it is overwritten with zeros, durably, before
@@ -49,7 +49,7 @@
 //!   keeps what was there, and opening reports it ([`TornTail`]).
 //! - The same if the closing stamp and the records just before it are damaged together; damage to the stamp alone cuts
 //!   nothing but the stamp.
-//! - The newest segments, removed whole, are missed only if a checkpoint covers a record in them.
+//! - The newest segments, removed whole, are missed only if a checkpoint knows of a record in them.
 //! - A payload may contain bytes that look like a record with a fitting sequence number and stamp. Behind a torn record it
 //!   makes opening refuse where it could have cut: the safe side.
 //! - Segments whose records a checkpoint covers are not read.
@@ -71,7 +71,7 @@ pub use checkpoint::{Checkpoint, newest_checkpoint};
 pub use commit::{Appended, Durability, Log};
 pub use error::Error;
 pub use record::PAYLOAD_BYTES_MAX;
-pub use recovery::{Record, TornTail, replay};
+pub use recovery::{Covered, Record, TornTail, replay};
 pub use repair::{find_faults, find_start};
 pub use segment::SegmentBytes;
 

@@ -46,9 +46,38 @@ pub struct Replayed {
 /// Takes one record in their order; its error ends the replay.
 pub type Apply<'a> = dyn FnMut(Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + 'a;
 
-/// Reads all records above the sequence number `from` of the newest checkpoint (0 if there is none), changing nothing.
-pub async fn replay(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Replayed> {
-    Ok(scan(store, from, apply).await?.replayed)
+/// What the newest checkpoint says of the log; the default is that there is none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Covered {
+    /// Records up to this one are in the checkpoint.
+    pub from: u64,
+    /// It knows of records up to this one, which were durable before it was made; not less.
+    pub known: u64,
+}
+
+impl Covered {
+    /// Of a checkpoint that knows of nothing behind what it covers.
+    #[cfg(test)]
+    pub fn up_to(from: u64) -> Self {
+        Self { from, known: from }
+    }
+
+    /// Why a log must not end with this record; none if it may.
+    pub(super) fn forbids_end(self, last: u64) -> Option<String> {
+        let Self { from, known } = self;
+        match last {
+            last if last < from => Some(format!("it ends with record {last}, and a checkpoint covers record {from}")),
+            last if last < known => {
+                Some(format!("it ends with record {last}, and the checkpoint knows of record {known}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Reads all records that the newest checkpoint does not cover, changing nothing.
+pub async fn replay(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Replayed> {
+    Ok(scan(store, covered, apply).await?.replayed)
 }
 
 /// The last segment after a scan.
@@ -67,11 +96,12 @@ struct Scan {
     replayed: Replayed,
 }
 
-async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Scan> {
+async fn scan(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Scan> {
+    let Covered { from, known } = covered;
     let entries = store.list(paths::LOG).await?;
     let firsts: Vec<u64> = entries.iter().filter_map(|entry| paths::parse_log_segment(&entry.path)).collect();
     let mut replayed = Replayed { last_sequence: 0, records: 0, torn_tail: None };
-    if firsts.is_empty() && from == 0 {
+    if firsts.is_empty() && known == 0 {
         return Ok(Scan { last: None, replayed });
     }
     // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need not be whole.
@@ -99,6 +129,8 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
                 Some(format!("record {} must be there, because segment {next} follows", walked.next))
             } else if walked.next <= from {
                 Some(format!("record {} must be there, because a checkpoint covers it", walked.next))
+            } else if walked.next <= known {
+                Some(format!("record {} must be there, because the checkpoint knows of it", walked.next))
             } else {
                 let by = record::find_attesting(&walked.content, walked.end, walked.next);
                 by.map(|at| format!("record {} was durable, as byte {at} says", walked.next))
@@ -112,8 +144,7 @@ async fn scan(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result
         expected = walked.next;
         last = Some(Last { first, content: walked.content, end: walked.end, unattested: walked.unattested });
     }
-    if let Some(last) = last.as_ref().filter(|_| expected <= from) {
-        let reason = format!("it ends with record {}, and a checkpoint covers record {from}", expected - 1);
+    if let (Some(last), Some(reason)) = (&last, covered.forbids_end(expected - 1)) {
         return Err(Error::corrupt(segment::named(store, last.first), last.end as u64, reason));
     }
     replayed.last_sequence = expected - 1;
@@ -188,14 +219,17 @@ fn written_end(content: &[u8]) -> usize {
     content.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1)
 }
 
-/// Reads the log, mends its end, and makes all of it durable and attested.
+/// Reads the log, mends its end, and makes all of it durable and attested. Everything is read and
+/// verified before anything is written: an opening that is refused leaves the folder as it was.
 pub(super) async fn recover(
     store: Arc<dyn FileStore>,
     segment_bytes: SegmentBytes,
-    from: u64,
+    covered: Covered,
     apply: &mut Apply<'_>,
 ) -> Result<(Writer, Segments, Replayed)> {
-    let Scan { last, mut replayed } = scan(store.as_ref(), from, apply).await?;
+    let Scan { last, mut replayed } = scan(store.as_ref(), covered, apply).await?;
+    let entries = store.list(paths::LOG).await?;
+    let freed = checkpoint::freed_up_to(store.as_ref()).await?;
     let next = replayed.last_sequence + 1;
     let (end, segments): (End, Vec<(u64, u64)>) = match last {
         None => {
@@ -207,19 +241,18 @@ pub(super) async fn recover(
         }
         Some(last) => {
             if let Some(torn) = &mut replayed.torn_tail {
-                torn.copy = Some(keep_copy(store.as_ref(), &last).await?);
+                torn.copy = Some(keep_copy(store.as_ref(), &entries, &last)?);
             }
-            let entries = store.list(paths::LOG).await?;
             let segment = |entry: &files::FileEntry| Some((paths::parse_log_segment(&entry.path)?, entry.bytes));
             (mend(store.as_ref(), &last, next)?, entries.iter().filter_map(segment).collect())
         }
     };
     let segments = Segments::new(segments);
-    if from > 0 {
+    if covered.from > 0 {
         // The checkpoint was found, but its name may not be durable; what it replaces must not go before it is.
         store.sync_folder(paths::CHECKPOINT)?;
     }
-    if let Some(sequence) = checkpoint::freed_up_to(store.as_ref()).await? {
+    if let Some(sequence) = freed {
         segments.retire(store.as_ref(), sequence)?;
     }
     let mut writer = Writer::new(store, segments.clone(), segment_bytes, end);
@@ -253,8 +286,7 @@ fn is_stamp(content: &Bytes, start: usize, end: usize) -> bool {
     }
 }
 
-async fn keep_copy(store: &dyn FileStore, last: &Last) -> Result<String> {
-    let entries = store.list(paths::LOG).await?;
+fn keep_copy(store: &dyn FileStore, entries: &[files::FileEntry], last: &Last) -> Result<String> {
     let copies = entries.iter().filter_map(|entry| paths::parse_torn_tail(&entry.path));
     let number = copies.filter(|(first, _)| *first == last.first).map(|(_, copy)| copy + 1).max().unwrap_or(1);
     let path = paths::torn_tail(last.first, number);

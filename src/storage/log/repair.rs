@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::checkpoint::{self, Checkpoint};
 use super::error::{Error, Result};
 use super::record::{self, Decoded, FRAME_BYTES, Head, STAMP};
-use super::recovery::{Apply, Record, missing_before, walk};
+use super::recovery::{Apply, Covered, Record, missing_before, walk};
 use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
 use crate::files::{self, FileStore, paths};
 
@@ -52,22 +52,23 @@ pub struct Faults {
     pub last: u64,
 }
 
-/// Reads the log above the sequence number `from` until it cannot be read or applied any further.
+/// Reads the log behind what a checkpoint covers until it cannot be read or applied any further.
 /// Changes nothing.
-pub async fn find_faults(store: &dyn FileStore, from: u64, apply: &mut Apply<'_>) -> Result<Faults> {
+pub async fn find_faults(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Faults> {
     let mut mends = Vec::new();
-    let mut last = from;
-    let fault = find_fault(store, from, apply, &mut mends, &mut last).await?;
+    let mut last = covered.from;
+    let fault = find_fault(store, covered, apply, &mut mends, &mut last).await?;
     Ok(Faults { mends, fault, last })
 }
 
 async fn find_fault(
     store: &dyn FileStore,
-    from: u64,
+    covered: Covered,
     apply: &mut Apply<'_>,
     mends: &mut Vec<Mend>,
     last: &mut u64,
 ) -> Result<Option<Fault>> {
+    let from = covered.from;
     let firsts = segments(store).await?;
     let wanted = from.saturating_add(1);
     let start = match firsts.partition_point(|first| *first <= wanted) {
@@ -130,8 +131,7 @@ async fn find_fault(
             let path = segment::named(store, first);
             mends.push(Mend { segment: first, path, offset, reason, content: content.clone(), end: walked.end });
         }
-        if number + 1 == firsts.len() && expected <= from {
-            let reason = format!("it ends with record {}, and a checkpoint covers record {from}", expected - 1);
+        if let Some(reason) = covered.forbids_end(expected - 1).filter(|_| number + 1 == firsts.len()) {
             return Ok(Some(fault(walked.end, reason, expected, Some(content))));
         }
     }
@@ -145,6 +145,11 @@ async fn find_fault(
 }
 
 impl Fault {
+    /// Whether its segment is whole and has nothing there but zeros.
+    fn is_end(&self, content: &Bytes) -> bool {
+        !self.wrong_header && content[self.offset as usize..].iter().all(|byte| *byte == 0)
+    }
+
     /// Hands out the records behind the fault that are intact, as far as they can be found.
     pub async fn records_behind(&self, store: &dyn FileStore, tell: &mut (dyn FnMut(Record) + Send)) -> Result<()> {
         if let Some(content) = &self.content {
@@ -175,6 +180,8 @@ impl Fault {
         }
         let path = paths::log_segment(self.segment);
         match &self.content {
+            // It only ends too early: there is nothing behind that could be cut.
+            Some(content) if self.offset > HEADER_BYTES as u64 && self.is_end(content) => {}
             Some(content) if self.offset > HEADER_BYTES as u64 => {
                 keep(&path, Some(content))?;
                 if self.wrong_header {

@@ -44,7 +44,7 @@ fn open(store: Arc<dyn FileStore>, from: u64) -> Result<Opened> {
 
 fn open_durable(store: Arc<dyn FileStore>, durability: Durability) -> Log {
     let mut apply = |_| Ok(());
-    block_on(Log::open_with(store, SEGMENTS, durability, Arc::default(), 0, &mut apply)).unwrap().0
+    block_on(Log::open_with(store, SEGMENTS, durability, Arc::default(), Covered::default(), &mut apply)).unwrap().0
 }
 
 fn open_with(store: Arc<dyn FileStore>, segments: SegmentBytes, from: u64) -> Result<Opened> {
@@ -265,7 +265,7 @@ fn reading_changes_nothing() {
         payloads.push(record.payload);
         Ok(())
     };
-    let replayed = block_on(replay(store.as_ref(), 5, &mut apply)).unwrap();
+    let replayed = block_on(replay(store.as_ref(), Covered::up_to(5), &mut apply)).unwrap();
     assert_eq!((replayed.last_sequence, replayed.torn_tail), (20, None));
     assert_eq!(payloads, (5..20).map(payload).collect::<Vec<_>>());
     assert_eq!(store.files(), before);
@@ -280,7 +280,7 @@ fn what_cannot_be_applied_is_named() {
     log.close().unwrap();
     let mut apply =
         |record: Record| if record.sequence == 2 { Err("no catalog edit".into()) } else { Ok::<(), Box<_>>(()) };
-    let error = block_on(replay(store.as_ref(), 0, &mut apply)).unwrap_err();
+    let error = block_on(replay(store.as_ref(), Covered::default(), &mut apply)).unwrap_err();
     let expected =
         ":memory:/log/00000000000000000001.log holds at byte 62 record 2, which cannot be applied: no catalog edit";
     assert_eq!(error.to_string(), expected);
@@ -454,7 +454,7 @@ fn a_failed_write_or_sync_ends_writing_and_not_reading() {
         assert!(matches!(log.checkpoint(1, 1, b"").unwrap_err(), Error::Poisoned { .. }));
         assert!(log.poisoned().is_some());
         assert_eq!(log.durable(), 1);
-        block_on(replay(store.as_ref(), 0, &mut |_| Ok(()))).unwrap();
+        block_on(replay(store.as_ref(), Covered::default(), &mut |_| Ok(()))).unwrap();
         let operations = store.operations();
         assert!(matches!(log.close().unwrap_err(), Error::Poisoned { .. }));
         assert_eq!(store.operations(), operations, "closing wrote nothing");

@@ -7,7 +7,7 @@ use super::quarantine::{keep_copy, set_aside};
 use crate::files::{FileStore, paths};
 use crate::storage::catalog::{Catalog, Edit};
 use crate::storage::error::Result;
-use crate::storage::log::{Error as LogError, Record, find_faults, find_start};
+use crate::storage::log::{Covered, Error as LogError, Record, find_faults, find_start};
 use crate::storage::recovery::Recovery;
 use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
 use crate::storage::write::{ENTITY_WRITES, payload};
@@ -22,6 +22,10 @@ pub struct LogRepair {
     pub faults: Vec<String>,
     /// The last record that is kept.
     pub kept_to: u64,
+    /// Records up to this one are in the checkpoint: none of them is lost, whatever the log has.
+    pub covered_to: u64,
+    /// The checkpoint knows of records up to this one, at least the same: what they changed of tables, files and views is kept.
+    pub known_to: u64,
     /// Whether the log was cut there; else nothing is lost.
     pub is_cut: bool,
     /// Records behind the damage that were intact and are no longer in use.
@@ -39,7 +43,8 @@ pub struct LogRepair {
 }
 
 /// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to
-/// the checkpoint before a damaged one where the log leads on from there. `None` if the log is
+/// the checkpoint before a damaged one where the log leads on from there. A log that ends before what
+/// the checkpoint knows of goes on behind that. `None` if the log is
 /// whole. Nobody may have the folder open.
 ///
 /// Everything is read before anything is changed: what cannot be read now is an error, and
@@ -52,9 +57,10 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         Some(checkpoint) => (Recovery::from_checkpoint(checkpoint)?, Recovery::from_checkpoint(checkpoint)?),
         None => (Recovery::default(), Recovery::default()),
     };
-    let from = recovery.from;
+    let covered = recovery.covered();
+    (repair.covered_to, repair.known_to) = (covered.from, covered.known);
     let mut apply = |record: Record| Ok(recovery.apply(&record)?);
-    let found = find_faults(store.as_ref(), from, &mut apply).await?;
+    let found = find_faults(store.as_ref(), covered, &mut apply).await?;
     if found.fault.is_none() && found.mends.is_empty() && start.damaged.is_empty() {
         return Ok(None);
     }
@@ -63,15 +69,14 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         // Records that the checkpoint has would be lost with it.
         return Err(start.damaged.swap_remove(0).2.into());
     }
-    let known = at_checkpoint.catalog_sequence().max(from);
     let mut unnamed = Vec::new();
     if let Some(fault) = &found.fault {
-        let catalog = match known > repair.kept_to {
+        let catalog = match covered.known > repair.kept_to {
             true => at_checkpoint.into_catalog(),
             false => recovery.into_catalog(),
         };
         let mut names = catalog.tables().map(|table| (table.id, table.name.clone())).collect();
-        fault.records_behind(store.as_ref(), &mut |record| count(&record, &mut names, &mut repair)).await?;
+        fault.records_behind(store.as_ref(), &mut |record| count(&record, covered, &mut names, &mut repair)).await?;
         unnamed = unnamed_files(store.as_ref(), &catalog).await?;
         if catalog.tables().next().is_none() && (repair.records_lost > 0 || !unnamed.is_empty()) {
             // An empty database beside the quarantine is worse than none: it takes writes.
@@ -109,7 +114,7 @@ pub async fn repair_log(store: Arc<dyn FileStore>) -> Result<Option<LogRepair>> 
         for path in unnamed {
             repair.run_files.extend(set_aside(store.as_ref(), &path)?);
         }
-        fault.cut(&store, known, SEGMENT_BYTES, &mut keep).await?;
+        fault.cut(&store, covered.known, SEGMENT_BYTES, &mut keep).await?;
     }
     repair.quarantined.extend(quarantined);
     Ok(Some(repair))
@@ -124,7 +129,11 @@ async fn unnamed_files(store: &dyn FileStore, catalog: &Catalog) -> Result<Vec<S
 }
 
 /// Takes note of a record that is no longer in use. `names` are those of tables by their numbers.
-fn count(record: &Record, names: &mut HashMap<u64, String>, repair: &mut LogRepair) {
+fn count(record: &Record, covered: Covered, names: &mut HashMap<u64, String>, repair: &mut LogRepair) {
+    if record.sequence <= covered.from {
+        return;
+    }
+    let edits_are_kept = record.sequence <= covered.known;
     repair.records_lost += 1;
     repair.last_lost = repair.last_lost.max(record.sequence);
     let mut learn = |edits: &[Edit]| {
@@ -138,12 +147,12 @@ fn count(record: &Record, names: &mut HashMap<u64, String>, repair: &mut LogRepa
         CATALOG_EDITS | DEFINITION_EDITS => {
             let Ok(edits) = serde_json::from_slice::<Vec<Edit>>(&record.payload) else { return };
             learn(&edits);
-            repair.edits_lost = true;
+            repair.edits_lost |= !edits_are_kept;
         }
         ENTITY_WRITES => {
             let Ok((edits, writes)) = payload::decode(&record.payload) else { return };
             learn(&edits);
-            repair.edits_lost |= !edits.is_empty();
+            repair.edits_lost |= !edits.is_empty() && !edits_are_kept;
             for table in writes {
                 let name = names.get(&table.table).cloned();
                 let name = name.unwrap_or_else(|| format!("number {}", table.table));

@@ -270,6 +270,75 @@ fn what_cannot_be_read_now_ends_a_repair_before_anything_is_moved() {
     }
 }
 
+/// A folder whose newest checkpoint knows of later records than it covers, and the history of its
+/// first table. In the second a write is held back in the log.
+fn held_back() -> (MemoryStore, History) {
+    let files = MemoryStore::new();
+    let store = open(&files).expect("opens");
+    let mut history = History::new();
+    for (id, name) in [(TABLE, "People"), (TABLE + 1, "Others")] {
+        let (account, name) = ("acme".to_owned(), name.to_owned());
+        store.commit(&[Edit::CreateTable { id, account, name, created_ticks: 0 }]).expect("a table");
+    }
+    for i in 0..120_i32 {
+        let table = if i == 40 { TABLE + 1 } else { TABLE };
+        let key = Key::new("p", format!("{i:03}"));
+        let text = Value::String("x".repeat(80));
+        let properties = vec![(Arc::from("N"), Value::Int32(i)), (Arc::from("Text"), text)];
+        let change = Change::InsertOrReplace(properties.into_iter().collect());
+        let operation = Operation { table, key: Cow::Borrowed(&key), change, condition: Condition::Any };
+        block_on(store.write(&[operation])).expect("a write");
+        if table == TABLE {
+            history.entry(key).or_default().insert(i);
+        }
+    }
+    let _job = store.begin_job("acme", "People").expect("a job");
+    store.fold(TABLE).expect("folds");
+    drop(store);
+    (files, history)
+}
+
+/// What is left of a folder when the newest segments are gone, as many as there are; with a damaged
+/// last record as well.
+fn without_newest_segments(files: &MemoryStore) -> Vec<(String, BTreeMap<String, Vec<u8>>)> {
+    let segments: Vec<String> =
+        files.files().into_keys().filter(|path| paths::parse_log_segment(path).is_some()).collect();
+    assert!(segments.len() > 3, "{segments:?}");
+    let mut cases = Vec::new();
+    for kept in 0..segments.len() {
+        let mut left = files.files();
+        left.retain(|path, _| !segments[kept..].contains(path));
+        cases.push((format!("{kept} of {} segments", segments.len()), left.clone()));
+        if let Some(last) = kept.checked_sub(1) {
+            let bytes = left.get_mut(&segments[last]).expect("a segment");
+            let end = bytes.iter().rposition(|byte| *byte != 0).expect("records");
+            bytes[end] ^= 0x10;
+            cases.push((format!("{kept} of {} segments, the last damaged", segments.len()), left));
+        }
+    }
+    cases
+}
+
+#[test]
+fn an_opening_that_is_refused_writes_nothing() {
+    let (files, _) = held_back();
+    for (what, left) in without_newest_segments(&files) {
+        let damaged = MemoryStore::with_files(left.clone());
+        let error = open(&damaged).map(drop).expect_err(&what);
+        assert!(matches!(error, Error::Log(LogError::Corrupt { .. })), "{what}: {error}");
+        assert_eq!(damaged.files(), left, "{what}: {error}");
+    }
+    // Nor does one that cannot look through the folder once the log is known to be whole.
+    let (mut left, plan) = (files.files(), FaultPlan::none());
+    left.insert(paths::temporary(&paths::checkpoint(1)), Vec::new());
+    let store = FaultStore::over(&MemoryStore::with_files(left.clone()), plan);
+    store.fail_reading("", FileOperation::List, CANNOT_READ[0]);
+    let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
+    let opened = block_on(Store::open(Arc::new(store.clone()), clock, StoreOptions::default()));
+    assert!(opened.map(drop).expect_err("no list").is_unreadable());
+    assert_eq!(store.after_crash(AfterCrash::KeepUnsynced).files(), left);
+}
+
 #[test]
 fn a_whole_log_is_left_alone() {
     let (files, _) = filled(true);

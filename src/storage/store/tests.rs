@@ -3,6 +3,7 @@ use crate::clock::ManualClock;
 use crate::files::MemoryStore;
 use crate::model::DateTime;
 use crate::storage::CommentObject;
+use crate::storage::log::Covered;
 use futures::executor::block_on;
 
 fn open(files: &MemoryStore, checkpoint_after_bytes: u64) -> Store {
@@ -27,7 +28,7 @@ fn kinds(files: &MemoryStore) -> Vec<u8> {
         kinds.push(record.kind);
         Ok(())
     };
-    block_on(replay(files, 0, &mut collect)).expect("replays");
+    block_on(replay(files, Covered::default(), &mut collect)).expect("replays");
     kinds
 }
 

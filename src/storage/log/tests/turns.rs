@@ -73,7 +73,7 @@ fn a_caller_in_company_leaves_its_appends_to_the_thread() {
         SegmentBytes::each(1 << 16),
         Durability::Sync,
         Arc::clone(&callers),
-        0,
+        Covered::default(),
         &mut apply,
     );
     let (log, _) = block_on(opening).expect("opens");
