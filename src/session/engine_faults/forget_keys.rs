@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Dependency, Result, plan_err};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -20,6 +20,8 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+
+use super::recomputed;
 
 #[derive(Debug)]
 pub struct ForgetKeys;
@@ -44,7 +46,7 @@ impl AnalyzerRule for ForgetKeys {
             return Ok(forgot.data);
         }
         // Schemas hold what is known: those above still what is forgotten.
-        forgot.data.transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes)).data()
+        recomputed(forgot.data)
     }
 
     fn name(&self) -> &str {

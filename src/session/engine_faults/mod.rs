@@ -3,6 +3,9 @@
 mod filter_pushdown;
 mod forget_keys;
 mod null_equal_joins;
+mod schemas_above_joins;
+
+pub use schemas_above_joins::recomputed;
 
 use std::sync::Arc;
 
@@ -11,8 +14,9 @@ use datafusion::execution::session_state::SessionStateBuilder;
 
 /// Adds the rules that go round the faults to those of a state.
 pub fn avoid(state: SessionState) -> SessionState {
-    let optimizers =
-        state.optimizers().iter().cloned().map(null_equal_joins::guarded).map(filter_pushdown::guarded).collect();
+    let rules = state.optimizers().iter().cloned();
+    let rules = rules.map(null_equal_joins::guarded).map(filter_pushdown::guarded);
+    let optimizers = rules.map(schemas_above_joins::guarded).collect();
     let mut rules = state.analyzer().rules.clone();
     rules.push(Arc::new(forget_keys::ForgetKeys));
     SessionStateBuilder::new_from_existing(state)

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue, not_impl_err};
+use datafusion::common::{Column, JoinType, NullEquality, Result, ScalarValue, not_impl_err};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::Exists;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
-    AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, Union, lit,
+    AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -20,6 +20,7 @@ use super::outer_references::{holds_subquery, outer_columns, refers_outside, sub
 use super::places::refuse_others;
 use super::trust::{self, is_aggregated};
 use crate::functions::system::single_value;
+use crate::session::engine_faults::recomputed;
 
 /// Runs after types are settled, and before the check that refuses such sub-queries.
 #[derive(Debug)]
@@ -53,11 +54,7 @@ impl AnalyzerRule for ApplySubqueries {
             return Ok(applied.data);
         }
         // Answers may be missing: what was never NULL in the schemas above may be now.
-        let recomputed = |plan: LogicalPlan| match plan.recompute_schema()? {
-            LogicalPlan::Union(union) => Ok(Transformed::yes(LogicalPlan::Union(with_nulls(union)?))),
-            plan => Ok(Transformed::yes(plan)),
-        };
-        applied.data.transform_up_with_subqueries(recomputed).data()
+        recomputed(applied.data)
     }
 
     fn name(&self) -> &str {
@@ -156,6 +153,12 @@ impl Apply<'_> {
         match conjunct {
             Expr::InSubquery(mut within) if trust::condition(&Expr::InSubquery(within.clone()))? => {
                 within.expr = Box::new(self.answered(*within.expr, input, joined, known)?);
+                if asks_outside(&within.expr)? {
+                    // A key of a join is no place for it.
+                    let column = Expr::Column(self.sought(&within.expr, joined)?);
+                    known.push((*within.expr, column.clone()));
+                    within.expr = Box::new(column);
+                }
                 Ok(Expr::InSubquery(within))
             }
             conjunct if trust::condition(&conjunct)? => Ok(conjunct),
@@ -281,21 +284,6 @@ impl Apply<'_> {
     }
 }
 
-/// A union whose columns may be NULL where those of an input may; recomputing leaves its schema
-/// alone.
-fn with_nulls(union: Union) -> Result<Union> {
-    let nullable = |place: usize| {
-        let mut fields = union.inputs.iter().filter_map(|input| input.schema().fields().get(place));
-        fields.any(|field| field.is_nullable())
-    };
-    let fields = union.schema.iter().enumerate().map(|(place, (qualifier, field))| {
-        let field = field.as_ref().clone().with_nullable(field.is_nullable() || nullable(place));
-        (qualifier.cloned(), Arc::new(field))
-    });
-    let schema = DFSchema::new_with_metadata(fields.collect(), union.schema.metadata().clone())?;
-    Ok(Union { schema: Arc::new(schema), inputs: union.inputs })
-}
-
 /// A plan of no rows and columns, to stand where one was taken out.
 pub fn empty() -> LogicalPlan {
     LogicalPlanBuilder::empty(false).plan().clone()
@@ -308,6 +296,11 @@ pub fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
+}
+
+/// Whether a sub-query of an expression refers to its surroundings.
+fn asks_outside(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| subquery_of(expr).map_or(Ok(false), |subquery| refers_outside(&subquery.subquery)))
 }
 
 /// EXISTS of a sub-query that asks nothing of its surroundings: whether it has a row.

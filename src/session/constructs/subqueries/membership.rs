@@ -93,7 +93,7 @@ impl Apply<'_> {
     }
 
     /// The column of `joined` that holds a value; one is added unless it is a column already.
-    fn sought(&mut self, expr: &Expr, joined: &mut LogicalPlan) -> Result<Column> {
+    pub fn sought(&mut self, expr: &Expr, joined: &mut LogicalPlan) -> Result<Column> {
         if let Expr::Column(column) = expr {
             return Ok(column.clone());
         }
