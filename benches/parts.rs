@@ -10,11 +10,13 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use datafusion::logical_expr::{Expr, col, lit};
 use futures::executor::block_on;
-use rowkey::files::{FileStore, MemoryStore};
-use rowkey::formats::{DecodeOptions, Error, Format, Progress, Source, decode};
 use rowkey::model::DateTime;
-use rowkey::parts::{PropertyNames, Rows, WriteOptions, plan_access, write_run};
 use rowkey::{Database, ImportOptions, Options};
+use rowkey_formats::{DecodeOptions, Error, Format, Progress, Source, decode};
+use rowkey_model::files::{FileStore, MemoryStore};
+use rowkey_model::rows::{PropertyNames, Rows};
+use rowkey_sql::plan_access;
+use rowkey_storage::run::{WriteOptions, write_run};
 use tokio::runtime::Runtime;
 
 /// Entities of the table that is read: several row groups.

@@ -46,97 +46,89 @@
 //!
 //! # Life of a query
 //!
-//! 1. `Database::sql` ([`frontend`]) hands the text to a `session::Session`.
-//! 2. `session::statement::parse` makes one statement of it; EXPLAIN is recognised here.
-//! 3. `Session::statement` takes a snapshot: `SnapshotCatalog` gives the planner the tables of that moment, as
-//!    `provider::EntityTable`s.
-//! 4. DataFusion plans. `functions` gives literals, operators and casts PostgreSQL's types; `provider::AggregateFromSnapshot` answers
-//!    counts and key bounds of whole tables from the manifest.
-//! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are decided by keys, which are left, and
-//!    whether it is a point, range, partition or table scan. `Manifest::files_in` gives the files that hold such keys.
-//! 6. The plan node is an `EntityScanExec` around DataFusion's Parquet scan, with the key predicate inside it, since pages are
-//!    coarser than keys. `provider::ScanInKeyOrder` drops sorts by key. `provider::adapter` turns the table's columns into those of each
-//!    file, where a property may lie in one type, in several, or not at all.
-//! 7. Files are opened through `storage::run::RunFiles`, which caches their metadata and page indexes. Batches flow up to the
-//!    [`Answer`].
+//! What comes in over the wire, from the command line or through [`Database::sql`] takes the same way.
 //!
-//! A point read (`Table::get`) skips all that: `TableSnapshot::get` looks at recent writes, finds the file in the manifest, the page of keys by the page index,
-//! the row by binary search, and decodes one row.
+//! 1. `Session::sql`, or `Session::prepare` and `execute` (`rowkey_sql::session`), gets the text. A statement by key that
+//!    was seen before, but for its literals, is recognised from its tokens (`literals`) and answered by `KeyRead` or
+//!    `KeyWrite` without a parse or a plan.
+//! 2. `statement::parse` makes one statement of it, `names::resolve_query` finds what its names mean as PostgreSQL does,
+//!    and `constructs` desugars what DataFusion has no plan for.
+//! 3. `Planner::statement` takes a snapshot of the store: `SnapshotCatalog` shows the tables of that moment to DataFusion
+//!    as `EntityTable`s, and views as the queries they are. What was planned before on the same catalog comes from the
+//!    `PlanCache`.
+//! 4. DataFusion plans. `rowkey_postgres::functions` gives literals, operators and casts PostgreSQL's types;
+//!    `AggregateFromSnapshot` answers counts and key bounds of whole tables from the manifest.
+//! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are decided by keys, which are
+//!    the residual, and whether it is a point, range, partition or table scan. `Manifest::files_in` gives the run files
+//!    that hold such keys.
+//! 6. `EntityScanExec` merges the delta's versions with DataFusion's Parquet scan of the run files, the key predicate
+//!    inside it, since pages are coarser than keys. `ScanInKeyOrder` drops sorts by key.
+//! 7. Files are opened through `RunFiles`, which caches their metadata and page indexes. Batches flow up to the
+//!    [`Answer`]; a wire connection encodes them row by row (`ColumnEncoder`) and sends what the socket takes.
+//!
+//! A point read ([`Table::get`]) skips all that: `TableSnapshot::get` looks at the delta, finds the file in the manifest,
+//! the page of keys by the page index and the row by binary search, and decodes one row.
 //!
 //! # Life of a write
 //!
-//! A single write (`Table::insert`, SQL, or a transaction of many):
+//! A single write ([`Table::insert`], SQL, or a transaction of many):
 //!
-//! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the operations against their newest
-//!    versions, durable or in flight.
-//! 2. The new versions go into the table's delta (`storage::delta`) under the sequence number of the record to come; the record is
-//!    handed to the log, which writes and syncs what has gathered. When it is durable the snapshot of that number is published, and
-//!    the write is answered.
-//! 3. Scans bring the delta's versions into layers, mask the rows of run files that they take the place of, and read both as one.
-//! 4. A fold writes what has gathered into run files of their own; one record names them, the masks and the sequence number up to which
-//!    writes need not be replayed. Compactions merge run files.
+//! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the operations against their
+//!    newest versions, durable or in flight.
+//! 2. The new versions go into the table's delta under the sequence number of the record to come; the record is handed
+//!    to the log, which writes and syncs what has gathered (group commit). When it is durable the snapshot of that number
+//!    is published, and the write is answered.
+//! 3. Scans bring the delta's versions into layers, mask the rows of run files that they take the place of, and read
+//!    both as one.
+//! 4. A fold writes what has gathered into run files of their own; one record names them, the masks and the sequence
+//!    number up to which writes need not be replayed. Compactions merge run files.
 //!
-//! An import:
+//! # Life of an import
 //!
-//! 1. `engine::import` claims the table, and lets [`formats`] decode each input into `rows::Rows`, on several threads and in
-//!    the order of the input.
-//! 2. `rows::Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory;
-//!    `rows::Deduplicator` leaves one row of each key, and tells what became of the others.
-//! 3. `storage::ingest` walks the sorted rows and the table's range partitions side by side. What is equal stays; a range partition
-//!    that changes is cut into new files, each written under a temporary name, synced, renamed, and its folder synced.
-//! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the new catalog is published:
-//!    readers see all of the import or nothing. Files that no snapshot reaches any more are removed.
+//! 1. `Engine::import` claims the table, and lets `rowkey_formats::decode` turn each input into `Rows`, on several
+//!    threads and in the order of the input.
+//! 2. `Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory; `Deduplicator` leaves one
+//!    row of each key, and tells what became of the others.
+//! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal stays; a range
+//!    partition that changes is cut into new run files, each written under a temporary name, synced, renamed, and its
+//!    folder synced.
+//! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the new catalog is
+//!    published: readers see all of the import or nothing. Files that no snapshot reaches any more are removed.
 //!
-//! # Layers
+//! # Members of the workspace
 //!
-//! Calls go down, rows and errors come up; a test reads the imports and fails when one goes up.
+//! Calls go down, rows and errors come up; the compiler keeps the walls, and `tests/layers` what it cannot keep.
 //!
-//! | module | what it owns |
+//! | folder below `src` | what it owns | DataFusion |
+//! |---|---|---|
+//! | `embedded`, `wire`, `command` | the doors: embedded API, Postgres wire protocol, command line | no |
+//! | `sql` | sessions, planning, EXPLAIN, DML, DDL, COPY, system catalog, provider, access paths, the entity service (`engine`) | yes |
+//! | `postgres` | PostgreSQL's types and functions; knows nothing of entities | yes |
+//! | `formats` | reading and writing exports | no |
+//! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |
+//! | `model` | entities, keys, property types and limits; `files`, which touches the disk; `rows` on their way into a table | no |
+//! | `base` | time, the calendar, what a rule rejects | no |
+//!
+//! # Glossary
+//!
+//! | term | what it is here |
 //! |---|---|
-//! | [`frontend`] | the doors: embedded API, command line, sample data |
-//! | `engine` | lifetime of a data folder: open, import, entity operations |
-//! | `session` | statements, planning, EXPLAIN, the public error |
-//! | `system_catalog` | pg_catalog, information_schema and schema rowkey, as tables |
-//! | `functions` | PostgreSQL's functions and type rules |
-//! | `sql_types` | PostgreSQL's types, their text and binary forms |
-//! | `provider` | DataFusion's view of a table: claims, scans, key order |
-//! | `access` | filters to key set and access path; pure |
-//! | `storage` | log, catalog, manifest, run files, recent writes, folds, merge |
-//! | [`formats`] | decoding and writing exports |
-//! | `rows` | entities in an arena: sorting, spilling, merging |
-//! | [`files`] | the only place that touches disk or object store |
-//! | [`model`], [`clock`] | the vocabulary; time |
-#![forbid(unsafe_code)]
-
-pub mod clock;
-pub mod files;
-pub mod formats;
-pub mod frontend;
-pub mod model;
-
-mod access;
-mod engine;
-mod functions;
-mod provider;
-mod rows;
-mod session;
-mod sql_types;
-mod storage;
-mod system_catalog;
-
-pub use engine::{
-    EntityOperation, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, Options, PropertyReport,
-    SkippedAccount,
-};
-pub use frontend::{Database, EntityStream, Table};
-pub use provider::ScanOptions;
-pub use session::{Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection};
-pub use storage::{CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined};
-
-/// What `benches/parts.rs` measures by itself: no part of the API.
-#[doc(hidden)]
-pub mod parts {
-    pub use crate::access::plan_access;
-    pub use crate::rows::{PropertyNames, Rows};
-    pub use crate::storage::run::{WriteOptions, write_run};
-}
+//! | entity | properties under a PartitionKey and a RowKey, as in the Table service |
+//! | account | a namespace of tables; SQL's database |
+//! | partition | all entities with one PartitionKey |
+//! | range partition | an interval of keys of a table with the run files that hold it |
+//! | run file | an immutable Parquet file of entities in key order |
+//! | delta | versions of entities in memory that no run file holds yet; the log holds them too |
+//! | mask | rows of a run file that a newer version has taken the place of |
+//! | fold | writing the delta into run files |
+//! | compaction | merging run files of a range partition |
+//! | manifest | which run files, with which masks, make up a table |
+//! | catalog | tables, views, comments and manifests; one version of it follows every record |
+//! | snapshot | one catalog with the versions of the delta up to a sequence number |
+//! | sequence number | the position of a record in the log; orders all writes |
+//! | access path | point, range, partition or table scan: which keys a query can touch |
+//! | key set | a set of intervals of keys |
+//! | residual filter | what of a filter keys do not decide |
+//! | ETag | the version of an entity, derived from its Timestamp |
+//! | entity group transaction | operations on one partition, all or none |
+pub use rowkey_embedded::*;

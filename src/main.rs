@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use rowkey::frontend::command::{Arguments, run};
+use rowkey_command::{Arguments, run};
 
 /// A third of a COPY, and a tenth of most queries, was spent in the system's allocator.
 #[global_allocator]

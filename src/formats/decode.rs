@@ -13,8 +13,8 @@ use super::reading::Reading;
 use super::source::Source;
 use super::tool_json::{self, JsonTool};
 use super::{azurite, parquet, service_json, typed_csv};
-use crate::model::DateTime;
-use crate::rows::{PropertyNames, Rows};
+use rowkey_model::DateTime;
+use rowkey_model::rows::{PropertyNames, Rows};
 
 /// Most rejects that a chunk lists; beyond it they are only counted.
 pub const REJECTS_LISTED_MAX: usize = 1000;

@@ -40,7 +40,7 @@ use super::place::Place;
 use super::reading::Reading;
 use super::reject_line::LineBuilder;
 use super::source::Source;
-use crate::rows::Rows;
+use rowkey_model::rows::Rows;
 
 /// Rows read at once.
 const BATCH_ROWS_MAX: u64 = 8192;

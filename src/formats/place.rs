@@ -26,7 +26,7 @@ impl Place {
         }
     }
 
-    /// As a number, with that of the source it is in: what [`Rows`](crate::rows::Rows) note as the
+    /// As a number, with that of the source it is in: what [`Rows`](rowkey_model::rows::Rows) note as the
     /// origin of a row. A source or a place beyond the bounds becomes the greatest within them.
     pub(super) fn to_origin(self, source: u32) -> u64 {
         let (form, number) = match self {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::convert;
-use crate::model::{EdmType, validate_property_name};
-use crate::rows::{PropertyId, PropertyNames};
+use rowkey_model::rows::{PropertyId, PropertyNames};
+use rowkey_model::{EdmType, validate_property_name};
 
 /// Types of properties by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

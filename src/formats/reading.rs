@@ -5,7 +5,7 @@ use super::decode::{DecodeOptions, Progress};
 use super::notes::Notes;
 use super::place::Place;
 use super::property_types::NumberedTypes;
-use crate::rows::{PropertyNames, Rows};
+use rowkey_model::rows::{PropertyNames, Rows};
 use std::sync::Arc;
 
 /// One source's reading.

@@ -6,8 +6,8 @@
 
 use super::error::Reject;
 use super::key_columns::KeyColumns;
-use crate::model::{EdmType, KeyRef, Value};
-use crate::rows::{PropertyNames, RowRef};
+use rowkey_model::rows::{PropertyNames, RowRef};
+use rowkey_model::{EdmType, KeyRef, Value};
 
 /// The member that says what was wrong.
 pub(super) const REASON: &str = "odata.reject";

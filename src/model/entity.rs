@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::date_time::DateTime;
 use super::key::Key;
 use super::limits::{ENTITY_BYTES_MAX, PROPERTIES_MAX};
 use super::name::validate_property_name;
-use super::rejected::{Rejected, Rule};
 use super::value::Value;
+use rowkey_base::DateTime;
+use rowkey_base::{Rejected, Rule};
 
 /// An entity: its key, the time of its last write, and its properties in the order of their names (by UTF-8 bytes).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Entity {
     }
 
     /// Properties as they are stored.
-    pub(crate) fn parts(&self) -> &[(Arc<str>, Value)] {
+    pub fn parts(&self) -> &[(Arc<str>, Value)] {
         &self.properties
     }
 
@@ -49,7 +49,7 @@ impl Entity {
     }
 
     /// Not less than [`Entity::size_bytes`], and known without a look at the texts: UTF-8 never has fewer bytes than UTF-16 has units.
-    pub(crate) fn size_bytes_max(&self) -> usize {
+    pub fn size_bytes_max(&self) -> usize {
         self.size_bytes_by(str::len)
     }
 
@@ -83,11 +83,11 @@ fn value_bytes(value: &Value, units: impl Fn(&str) -> usize) -> usize {
 /// Builds an [`Entity`] that obeys every rule of the data model.
 ///
 /// ```
-/// use rowkey::model::{EntityBuilder, Key};
+/// use rowkey_model::{EntityBuilder, Key};
 ///
 /// let entity = EntityBuilder::new(Key::new("eu", "0001")).property("Age", 41).property("Name", "Ada").build()?;
 /// assert_eq!(entity.get("Age"), Some(&41.into()));
-/// # Ok::<(), rowkey::model::Rejected>(())
+/// # Ok::<(), rowkey_model::Rejected>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct EntityBuilder {

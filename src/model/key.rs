@@ -1,7 +1,7 @@
 //! The address of an entity in its table.
 
 use super::limits::KEY_UTF16_UNITS_MAX;
-use super::rejected::{Rejected, Rule};
+use rowkey_base::{Rejected, Rule};
 
 /// An entity's address: PartitionKey, then RowKey, ordered by UTF-8 bytes (code point order).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

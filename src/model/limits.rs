@@ -30,5 +30,5 @@ pub const BINARY_BYTES_MAX: usize = 64 * 1024;
 pub const ENTITY_GROUP_OPERATIONS_MAX: usize = 100;
 pub const ENTITY_GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Largest entity, in bytes, by the service's size formula ([`crate::model::Entity::size_bytes`]).
+/// Largest entity, in bytes, by the service's size formula ([`crate::Entity::size_bytes`]).
 pub const ENTITY_BYTES_MAX: usize = 1024 * 1024;

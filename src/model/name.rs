@@ -10,8 +10,8 @@ use super::limits::{
     ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, PROPERTY_NAME_CHARS_MAX, TABLE_NAME_CHARS_MAX,
     TABLE_NAME_CHARS_MIN, VIEW_NAME_BYTES_MAX,
 };
-use super::rejected::{Rejected, Rule};
 use marks::is_mark;
+use rowkey_base::{Rejected, Rule};
 
 /// A storage account's name: 3 to 24 lower-case letters and digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,9 +8,9 @@ use base64::Engine as _;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::date_time::DateTime;
 use super::limits::{BINARY_BYTES_MAX, STRING_UTF16_UNITS_MAX};
-use super::rejected::{Rejected, Rule};
+use rowkey_base::DateTime;
+use rowkey_base::{Rejected, Rule};
 
 /// The eight property types. The order is that of their names and is the order of typed columns in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -255,7 +255,7 @@ value_from! {
 }
 
 /// Refuses a String value of more than 32 Ki UTF-16 units.
-pub fn validate_string(property: &str, text: &str) -> Result<(), Rejected> {
+pub(crate) fn validate_string(property: &str, text: &str) -> Result<(), Rejected> {
     // UTF-8 never has fewer bytes than UTF-16 has units, so short texts need no count.
     if text.len() <= STRING_UTF16_UNITS_MAX {
         return Ok(());
@@ -269,7 +269,7 @@ pub fn validate_string(property: &str, text: &str) -> Result<(), Rejected> {
 }
 
 /// Refuses a Binary value of more than 64 KiB.
-pub fn validate_binary(property: &str, bytes: &[u8]) -> Result<(), Rejected> {
+pub(crate) fn validate_binary(property: &str, bytes: &[u8]) -> Result<(), Rejected> {
     if bytes.len() <= BINARY_BYTES_MAX {
         return Ok(());
     }

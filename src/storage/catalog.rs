@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, RangePartition};
-use crate::model::{AccountName, EdmType, TableName};
 pub use comment::CommentObject;
 use comment::Comments;
+use rowkey_model::{AccountName, EdmType, TableName};
 pub use view::{View, ViewColumn};
 
 /// Most properties of a table that have columns of their own; the rest share the `(other)` column.

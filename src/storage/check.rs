@@ -15,8 +15,8 @@ use super::error::{Error, Result};
 use super::manifest::RangePartition;
 use super::run::{Columns, EntityColumns, Recount, RunFile, RunFiles};
 use super::snapshot::Snapshot;
-use crate::files::{self, paths};
-use crate::model::{Key, KeyRef};
+use rowkey_model::files::{self, paths};
+use rowkey_model::{Key, KeyRef};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! What can go wrong below the query engine.
 
 use super::write::Refusal;
-use crate::files::{self, Overlap};
-use crate::model::{Key, Rejected};
-use crate::rows;
+use rowkey_model::files::{self, Overlap};
+use rowkey_model::rows;
+use rowkey_model::{Key, Rejected};
 
 /// Result of a storage operation.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failed storage operation; every message names the file or the table.
 #[derive(Debug, thiserror::Error)]

@@ -22,7 +22,7 @@ const BLOCK_HASH_BITS: u32 = 64 - 9 * PROBES;
 
 /// A set of keys that may take others for its own, and never misses one. Readers and writers do not wait for each other.
 #[derive(Debug)]
-pub struct KeyFilter {
+pub(crate) struct KeyFilter {
     block_count: usize,
     /// None while nothing was added.
     blocks: OnceLock<Box<[Block]>>,
@@ -34,11 +34,11 @@ struct Block([AtomicU64; BLOCK_WORDS]);
 
 impl KeyFilter {
     /// A filter for about so many keys: about one in 2,000 others is taken for one of them.
-    pub fn with_room_for(keys: usize) -> Self {
+    pub(crate) fn with_room_for(keys: usize) -> Self {
         Self { block_count: keys.div_ceil(BLOCK_KEYS).clamp(1, 1 << BLOCK_HASH_BITS), blocks: OnceLock::new() }
     }
 
-    pub fn add(&self, hash: KeyHash) {
+    pub(crate) fn add(&self, hash: KeyHash) {
         let blocks = self.blocks.get_or_init(|| (0..self.block_count).map(|_| Block::default()).collect());
         let block = &blocks[hash.block(blocks.len())];
         for bit in hash.bits() {
@@ -51,7 +51,7 @@ impl KeyFilter {
     }
 
     /// False only if the key was never added.
-    pub fn may_hold(&self, hash: KeyHash) -> bool {
+    pub(crate) fn may_hold(&self, hash: KeyHash) -> bool {
         let Some(blocks) = self.blocks.get() else { return false };
         let block = &blocks[hash.block(blocks.len())];
         hash.bits().all(|bit| block.0[(bit / 64) as usize].load(Ordering::Acquire) & (1 << (bit % 64)) != 0)

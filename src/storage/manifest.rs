@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::run::RunFile;
-use crate::model::{Key, KeyRange, KeyRef, KeySet};
+use rowkey_model::{Key, KeyRange, KeyRef, KeySet};
 
 /// Where a range partition begins: unbounded, at the beginning of a partition, or at a key inside a partition that is too
 /// large for one range partition.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::{Error, Result};
 use super::store::Store;
-use crate::files::{self, Operation, overlap};
+use rowkey_model::files::{self, Operation, overlap};
 
 /// Refuses a path for output that leads into a data folder, or that the folder lies in. The folder
 /// need not exist yet.

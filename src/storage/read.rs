@@ -16,13 +16,13 @@ use super::delta::{Layer, Layers};
 use super::error::{Error, Result};
 use super::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
 use super::snapshot::TableSnapshot;
-use crate::model::{Entity, KeyRange};
+use rowkey_model::{Entity, KeyRange};
 
 /// Entities decoded at a time.
 const BATCH_ROWS: usize = 1024;
 
 /// Batches of entities in key order.
-pub type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
+pub(crate) type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 
 impl TableSnapshot {
     /// The entities of a range of keys, in key order; a batch of each lane is in memory.

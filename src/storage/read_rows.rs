@@ -15,14 +15,14 @@ use super::error::{Error, Result};
 use super::read::run_batches;
 use super::run::{ColumnSummary, EntityColumns, OpenRun, RunFiles};
 use super::snapshot::TableSnapshot;
-use crate::model::{EdmType, KeyRange};
-use crate::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+use rowkey_model::{EdmType, KeyRange};
 
 /// Entities decoded at a time.
 const BATCH_ROWS: usize = 1024;
 
 /// Batches of entities in key order, none of them empty.
-pub type RowBatches = BoxStream<'static, Result<Rows>>;
+pub(crate) type RowBatches = BoxStream<'static, Result<Rows>>;
 
 impl TableSnapshot {
     /// The properties that entities may have, with their types and whether they may have DateTimes between microseconds, if that is

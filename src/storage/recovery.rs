@@ -12,18 +12,18 @@ use super::key_filter::KeyHash;
 use super::log::{Checkpoint, Covered, Record};
 use super::store::{CATALOG_EDITS, DEFINITION_EDITS, follow_edits};
 use super::write::{ENTITY_WRITES, payload};
-use crate::model::DateTime;
+use rowkey_model::DateTime;
 use std::sync::Arc;
 
 /// Formats of the content of a checkpoint: a catalog of tables alone, one with views or comments, and one with the sequence number that
 /// it is of. Programs refuse those that they do not know.
 const CHECKPOINT_OF_TABLES: u32 = 1;
 const CHECKPOINT_OF_DEFINITIONS: u32 = 2;
-pub const CHECKPOINT_WITH_SEQUENCE: u32 = 3;
+pub(crate) const CHECKPOINT_WITH_SEQUENCE: u32 = 3;
 
 /// What a checkpoint of the newest format holds.
 #[derive(Debug, Serialize)]
-pub struct CheckpointContent<'a> {
+pub(crate) struct CheckpointContent<'a> {
     /// Of the record that the catalog is of.
     pub sequence: u64,
     pub catalog: &'a Catalog,
@@ -38,7 +38,7 @@ struct CheckpointRead {
 
 /// The state while the log is replayed.
 #[derive(Debug)]
-pub struct Recovery {
+pub(crate) struct Recovery {
     /// Sequence number of the last record that is not replayed.
     pub from: u64,
     /// Edits up to this one are in the catalog.
@@ -51,7 +51,7 @@ pub struct Recovery {
 
 /// The state after the last record.
 #[derive(Debug)]
-pub struct Recovered {
+pub(crate) struct Recovered {
     pub catalog: Catalog,
     pub deltas: Deltas,
     pub last_timestamp: DateTime,
@@ -70,7 +70,7 @@ impl Recovery {
         Self { from, catalog_sequence, catalog, deltas, last_timestamp: DateTime::MIN, log_bytes: 0 }
     }
 
-    pub fn from_checkpoint(checkpoint: &Checkpoint) -> Result<Self> {
+    pub(crate) fn from_checkpoint(checkpoint: &Checkpoint) -> Result<Self> {
         let no_catalog =
             |error: serde_json::Error| Error::corrupt(&checkpoint.path, format!("it is no catalog: {error}"));
         match checkpoint.version {
@@ -86,17 +86,17 @@ impl Recovery {
     }
 
     /// What the checkpoint says of the log, before records were followed.
-    pub fn covered(&self) -> Covered {
+    pub(crate) fn covered(&self) -> Covered {
         Covered { from: self.from, known: self.catalog_sequence.max(self.from) }
     }
 
     /// The catalog as far as records were followed.
-    pub fn into_catalog(self) -> Catalog {
+    pub(crate) fn into_catalog(self) -> Catalog {
         self.catalog
     }
 
     /// Follows one record; the error says what is wrong with it.
-    pub fn apply(&mut self, record: &Record) -> Result<(), String> {
+    pub(crate) fn apply(&mut self, record: &Record) -> Result<(), String> {
         self.log_bytes += record.payload.len() as u64;
         let (edits, writes): (Vec<Edit>, _) = match record.kind {
             CATALOG_EDITS | DEFINITION_EDITS => {
@@ -135,7 +135,7 @@ impl Recovery {
     }
 
     /// The state, once all records were followed: up to that of the catalog at least.
-    pub fn finish(mut self) -> Recovered {
+    pub(crate) fn finish(mut self) -> Recovered {
         for (id, delta) in &mut self.deltas {
             let folded = self.catalog.table_by_id(*id).map_or(0, |table| table.folded_sequence);
             // A fold takes whole generations, but recovery seals where it likes.

@@ -10,8 +10,8 @@ use super::manifest::Manifest;
 use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
 use super::write::Operation;
-use crate::model::{Entity, Key, KeyRef};
-use crate::rows::{PropertyNames, key_bytes};
+use rowkey_model::rows::{PropertyNames, key_bytes};
+use rowkey_model::{Entity, Key, KeyRef};
 
 /// The state after one record of the log: catalog, run files and recent writes of one moment. What it names stays readable while it
 /// is held.
@@ -75,7 +75,7 @@ impl Snapshot {
     }
 
     /// This snapshot with another catalog.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn with_catalog(&self, catalog: Arc<Catalog>) -> Self {
         Self { catalog, ..self.clone() }
     }

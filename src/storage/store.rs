@@ -13,10 +13,10 @@ use super::recovery::{CHECKPOINT_WITH_SEQUENCE, CheckpointContent, Recovery};
 use super::run::{RunFile, RunFiles};
 use super::snapshot::Snapshot;
 use super::write::{ENTITY_WRITES, TableHolds, payload};
-use crate::clock::Clock;
-use crate::files::{FileEntry, FileStore, OwnerLock, paths};
-use crate::model::{DateTime, EdmType};
-use crate::rows::PropertyId;
+use rowkey_base::clock::Clock;
+use rowkey_model::files::{FileEntry, FileStore, OwnerLock, paths};
+use rowkey_model::rows::PropertyId;
+use rowkey_model::{DateTime, EdmType};
 
 /// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes have a kind of their own.
 pub(super) const CATALOG_EDITS: u8 = 1;
@@ -370,7 +370,7 @@ impl Head {
     /// Hands a record to the log and makes what it leads to the newest state; `enter` adds what belongs to the record besides catalog
     /// edits, and gets its sequence number. When the record is durable the state is published; with `synced` that does not depend on
     /// the store's [`Durability`].
-    pub fn append(
+    pub(crate) fn append(
         &mut self,
         store: &Store,
         kind: u8,
@@ -408,7 +408,7 @@ impl Head {
     }
 
     /// Changes the newest catalog, and the deltas with it.
-    pub fn enter_edits(&mut self, edits: &[Edit]) -> Result<()> {
+    pub(crate) fn enter_edits(&mut self, edits: &[Edit]) -> Result<()> {
         self.catalog = Arc::new(self.catalog.apply(edits).map_err(Error::Conflict)?);
         follow_edits(Arc::make_mut(&mut self.deltas), edits);
         for edit in edits {
@@ -421,19 +421,19 @@ impl Head {
     }
 
     /// The sequence number that the next record gets.
-    pub fn next_sequence(&self) -> u64 {
+    pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence + 1
     }
 
     /// Gives a table a new generation for its writes, if the one it has is full.
-    pub fn seal_when_full(&mut self, table: u64) {
+    pub(crate) fn seal_when_full(&mut self, table: u64) {
         if self.deltas.get(&table).is_some_and(|delta| delta.active().is_full()) {
             self.seal(table);
         }
     }
 
     /// Gives a table a new generation for its writes; the one it has never changes any more.
-    pub fn seal(&mut self, table: u64) {
+    pub(crate) fn seal(&mut self, table: u64) {
         if let Some(delta) = Arc::make_mut(&mut self.deltas).get_mut(&table)
             && !delta.active().is_empty()
         {

@@ -10,7 +10,7 @@ const ROWKEY: &str = env!("CARGO_BIN_EXE_rowkey");
 const TYPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/EightTypes.ndjson");
 
 /// Stopped, and its folder removed, when it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
     /// Kept open: the server goes on writing to it.
     _out: BufReader<ChildStdout>,
@@ -19,7 +19,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start() -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn start() -> Result<Self, Box<dyn Error>> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let name = format!("rowkey-clients-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
@@ -39,7 +39,7 @@ impl Server {
     }
 
     /// How a client of that name connects.
-    pub fn address(&self, user: &str) -> String {
+    pub(crate) fn address(&self, user: &str) -> String {
         format!("postgresql://{user}@{}/devstoreaccount1", self.address)
     }
 }

@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, json};
 
-use crate::dice::Dice;
+use rowkey_base::testing::Dice;
 
 /// A column, its type in PostgreSQL, and the texts of values that it may hold.
 #[derive(Debug)]
-pub struct Column {
+pub(crate) struct Column {
     pub name: &'static str,
     pub sql_type: &'static str,
     edm: &'static str,
@@ -27,7 +27,7 @@ const fn column(
 }
 
 /// Properties of both tables. Lower case, so that PostgreSQL finds them without quotes as well.
-pub const COLUMNS: &[Column] = &[
+pub(crate) const COLUMNS: &[Column] = &[
     column("flag", "boolean", "Boolean", &["true", "false"]),
     column("small", "int4", "Int32", &["0", "1", "2", "3", "7", "-1", "-7", "100", "2147483647", "-2147483648"]),
     column(
@@ -110,10 +110,10 @@ pub const COLUMNS: &[Column] = &[
 ];
 
 /// Both, by name, with how many entities.
-pub const TABLES: &[(&str, usize)] = &[("items", 120), ("parts", 25)];
+pub(crate) const TABLES: &[(&str, usize)] = &[("items", 120), ("parts", 25)];
 
 /// Keys are counted: k0, k1, ... in partitions p0 to p4.
-pub fn rows(dice: &mut Dice, entities: usize) -> Vec<Vec<Option<&'static str>>> {
+pub(crate) fn rows(dice: &mut Dice, entities: usize) -> Vec<Vec<Option<&'static str>>> {
     let row = |at: usize, dice: &mut Dice| {
         COLUMNS
             .iter()
@@ -130,7 +130,7 @@ fn keys(at: usize) -> (String, String) {
 
 const STAMP: &str = "2024-05-05T05:05:05.05";
 
-pub fn ndjson(rows: &[Vec<Option<&'static str>>]) -> String {
+pub(crate) fn ndjson(rows: &[Vec<Option<&'static str>>]) -> String {
     let mut text = String::new();
     for (at, row) in rows.iter().enumerate() {
         let (partition, key) = keys(at);
@@ -164,7 +164,7 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-pub fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
+pub(crate) fn postgres(name: &str, rows: &[Vec<Option<&'static str>>]) -> String {
     // Rowkey's order of columns is that of their names.
     let mut named: Vec<(&str, &str)> = COLUMNS.iter().map(|column| (column.name, column.sql_type)).collect();
     named.sort_unstable();

@@ -2,7 +2,7 @@
 
 /// A construct that is answered otherwise.
 #[derive(Debug)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// A question that shows it. When both answer alike, the entry is to go. Empty where only parameters show it.
     pub example: &'static str,
     /// Questions that hold all of these pieces are not compared.
@@ -14,7 +14,7 @@ const fn construct(example: &'static str, pieces: &'static [&'static str], reaso
     Difference { example, pieces, reason }
 }
 
-pub const DIFFERENCES: &[Difference] = &[
+pub(crate) const DIFFERENCES: &[Difference] = &[
     construct(
         "SELECT date '2024-01-01' BETWEEN SYMMETRIC date '2025-01-01' AND date '2023-01-01'",
         &["BETWEEN SYMMETRIC"],
@@ -79,7 +79,7 @@ pub const DIFFERENCES: &[Difference] = &[
 ];
 
 /// Single questions, and what differs.
-pub const QUESTIONS: &[(&str, &str)] = &[
+pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     (
         r#"SELECT ((lpad("RowKey", small % 9, ("PartitionKey" || interval '-1 year')), small) = ('a', cardinality(string_to_array(substring('', 1, small % 5), ',')))) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "of a row's values all are evaluated",
@@ -155,7 +155,7 @@ pub const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 /// Single questions with parameters.
-pub const WITH_PARAMETERS: &[(&str, &str)] = &[
+pub(crate) const WITH_PARAMETERS: &[(&str, &str)] = &[
     ("SELECT $1 + 1", "another type"),
     ("SELECT count(*) FROM items WHERE small = ANY ($1)", "refused, where PostgreSQL answers"),
     (

@@ -2,7 +2,7 @@
 //!
 //! b boolean, i int4, l int8, n numeric, f float8, t text, z timestamptz, s timestamp, d date, v interval, u uuid, y bytea.
 
-use crate::dice::Dice;
+use rowkey_base::testing::Dice;
 
 const TYPES: &str = "bilnftzsdvuy";
 
@@ -649,7 +649,7 @@ const RISKY: &[(char, &[&str])] = &[
 
 /// Whose columns expressions may name, and whether they may fail.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
+pub(crate) struct Scope<'a> {
     /// Names of tables in scope, `""` where columns are not qualified.
     pub tables: &'a [&'a str],
     pub risky: bool,
@@ -671,7 +671,7 @@ fn leaf(kind: char, scope: Scope<'_>, dice: &mut Dice) -> String {
 }
 
 /// An expression of the type, nested up to `depth`.
-pub fn expression(kind: char, depth: usize, scope: Scope<'_>, dice: &mut Dice) -> String {
+pub(crate) fn expression(kind: char, depth: usize, scope: Scope<'_>, dice: &mut Dice) -> String {
     if depth == 0 {
         return leaf(kind, scope, dice);
     }
@@ -684,7 +684,7 @@ pub fn expression(kind: char, depth: usize, scope: Scope<'_>, dice: &mut Dice) -
 }
 
 /// The template with expressions where it has letters in braces.
-pub fn filled(template: &str, depth: usize, scope: Scope<'_>, dice: &mut Dice) -> String {
+pub(crate) fn filled(template: &str, depth: usize, scope: Scope<'_>, dice: &mut Dice) -> String {
     let mut text = String::new();
     let mut left = template;
     while let Some(at) = left.find('{') {
@@ -710,12 +710,12 @@ pub fn filled(template: &str, depth: usize, scope: Scope<'_>, dice: &mut Dice) -
     text
 }
 
-pub fn any_kind(dice: &mut Dice) -> char {
+pub(crate) fn any_kind(dice: &mut Dice) -> char {
     TYPES.as_bytes()[dice.below(TYPES.len())] as char
 }
 
 /// All templates, so that each is asked at least once with leaves.
-pub fn templates() -> impl Iterator<Item = (bool, &'static str)> {
+pub(crate) fn templates() -> impl Iterator<Item = (bool, &'static str)> {
     let of = |risky: bool, table: &'static [(char, &'static [&'static str])]| {
         table.iter().flat_map(|(_, templates)| templates.iter()).map(move |template| (risky, *template))
     };

@@ -1,10 +1,10 @@
 //! The modes of transactions and the settings behind them: in any order, each statement answers as on PostgreSQL.
 
-use super::dice::Dice;
 use super::rowkey::Rowkey;
-use super::server::Postgres;
 use super::wire::{Aside, Client, Form};
 use super::{CASES, Outcome, SEED, SEED_DEFAULT, from_environment};
+use crate::postgres::server::Postgres;
+use rowkey_base::testing::Dice;
 
 /// Sessions of each case of the question test, and statements of each.
 const SESSIONS_PER_CASE: u64 = 60;
@@ -98,7 +98,7 @@ async fn transactions_have_their_modes_as_on_postgres() -> Outcome<()> {
     rowkey.connect()?.run("CREATE TABLE things (n int)")?;
     let their_session = || Client::unix(&postgres.socket(), "postgres", "postgres");
     their_session()?.run(r#"CREATE TABLE things ("PartitionKey" text, "RowKey" text, n int)"#)?;
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice(seed);
     for session in 0..cases * SESSIONS_PER_CASE {
         let (mut ours, mut theirs) = (rowkey.connect()?, their_session()?);
         let mut asked = Vec::new();

@@ -1,6 +1,6 @@
 //! Fixed questions: shapes that generators do not make, and what is refused with which SQLSTATE.
 
-pub const PROBES: &[&str] = &[
+pub(crate) const PROBES: &[&str] = &[
     // Functions that are called with constants alone.
     "SELECT md5('a'), md5('\\x61'::bytea), sha224('a'), sha256('a'::bytea), encode(sha512(''), 'base64')",
     "SELECT pg_typeof(1), pg_typeof('a'::text), pg_typeof(1.5), pg_typeof(ARRAY[1]), pg_typeof(interval '1 day')",
@@ -385,7 +385,7 @@ pub const PROBES: &[&str] = &[
 ];
 
 /// With parameters, as texts; none is NULL.
-pub const WITH_PARAMETERS: &[(&str, &[Option<&str>])] = &[
+pub(crate) const WITH_PARAMETERS: &[(&str, &[Option<&str>])] = &[
     ("SELECT $1::int4 + 1, $2::text || 'x'", &[Some("41"), Some("a")]),
     ("SELECT $1 + 1", &[Some("41")]),
     ("SELECT $1 + 1.5", &[Some("41")]),

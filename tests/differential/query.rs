@@ -1,8 +1,8 @@
 //! Templates of queries. Letters in braces are expressions that cannot fail; `(true, ...)` has an order that leaves no choice.
 
-pub const K: &str = "\"PartitionKey\", \"RowKey\"";
+pub(crate) const K: &str = "\"PartitionKey\", \"RowKey\"";
 
-pub const ONE_TABLE: &[(bool, &str)] = &[
+pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     (true, "SELECT {x} AS a, {x} AS b FROM items ORDER BY \"PartitionKey\", \"RowKey\""),
     (false, "SELECT {x}, {x} FROM items WHERE {b}"),
     (false, "SELECT * FROM items WHERE {b}"),
@@ -138,7 +138,7 @@ pub const ONE_TABLE: &[(bool, &str)] = &[
 ];
 
 /// Tables a and b.
-pub const TWO_TABLES: &[(bool, &str)] = &[
+pub(crate) const TWO_TABLES: &[(bool, &str)] = &[
     (
         false,
         "SELECT a.\"RowKey\", b.\"RowKey\", {x} FROM items a JOIN parts b ON a.\"PartitionKey\" = b.\"PartitionKey\" AND a.\"RowKey\" = b.\"RowKey\"",

@@ -5,15 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::Outcome;
-use crate::wire::Client;
+use crate::differential::Outcome;
+use crate::differential::wire::Client;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_rowkey");
 /// The account, which is the database.
 const DATABASE: &str = "devstoreaccount1";
 
 /// A running server over a folder of its own. Dropping it stops it and removes the folder.
-pub struct Rowkey {
+pub(crate) struct Rowkey {
     folder: PathBuf,
     server: Child,
     /// Kept open: a server that cannot say where it listens ends.
@@ -40,12 +40,12 @@ fn import(folder: &Path, table: &str, ndjson: &str) -> Outcome<()> {
 }
 
 impl Rowkey {
-    pub fn start(tables: &[(&str, String)]) -> Outcome<Self> {
+    pub(crate) fn start(tables: &[(&str, String)]) -> Outcome<Self> {
         Self::start_in("questions", tables)
     }
 
     /// A server with a folder of its own.
-    pub fn start_in(name: &str, tables: &[(&str, String)]) -> Outcome<Self> {
+    pub(crate) fn start_in(name: &str, tables: &[(&str, String)]) -> Outcome<Self> {
         let folder = std::env::temp_dir().join(format!("rowkey-differential-{name}-{}", std::process::id()));
         for (table, ndjson) in tables {
             import(&folder, table, ndjson)?;
@@ -68,7 +68,7 @@ impl Rowkey {
         Ok(started)
     }
 
-    pub fn connect(&self) -> Outcome<Client> {
+    pub(crate) fn connect(&self) -> Outcome<Client> {
         Client::tcp(&self.address, "rowkey", DATABASE)
     }
 }

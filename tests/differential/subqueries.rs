@@ -2,7 +2,7 @@
 //! Placeholders and orders as in `query`.
 
 /// Expressions are of the table that stands alone.
-pub const ONE_TABLE: &[(bool, &str)] = &[
+pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     // IN and NOT IN as values.
     (false, "SELECT \"RowKey\" FROM items WHERE small NOT IN (SELECT small FROM parts WHERE {b}) OR big > 3"),
     (false, "SELECT \"RowKey\", small IN (SELECT small FROM parts WHERE {b}) FROM items"),
@@ -93,7 +93,7 @@ pub const ONE_TABLE: &[(bool, &str)] = &[
 ];
 
 /// Expressions are of the tables a and b.
-pub const TWO_TABLES: &[(bool, &str)] = &[
+pub(crate) const TWO_TABLES: &[(bool, &str)] = &[
     // What orders a sub-query is not among its columns.
     (
         false,

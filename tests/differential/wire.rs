@@ -6,17 +6,17 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Outcome;
+use crate::differential::Outcome;
 
 /// Answers that take longer are a hang.
 const ANSWER_SECONDS_MAX: u64 = 15;
 
 /// Between the values of a row.
-pub const SEPARATOR: &str = " | ";
+pub(crate) const SEPARATOR: &str = " | ";
 
 /// How a question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     Simple,
     /// Parse, Bind, Execute: parameters and results as texts.
     Texts,
@@ -25,13 +25,13 @@ pub enum Form {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     pub label: String,
     pub type_oid: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Failure {
+pub(crate) struct Failure {
     pub sqlstate: String,
     pub message: String,
     /// In characters from 1.
@@ -39,7 +39,7 @@ pub struct Failure {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rows {
+pub(crate) struct Rows {
     pub columns: Vec<Column>,
     pub rows: Vec<String>,
     /// Of parameters.
@@ -47,17 +47,17 @@ pub struct Rows {
     pub tag: String,
 }
 
-pub type Answer = Result<Rows, Failure>;
+pub(crate) type Answer = Result<Rows, Failure>;
 
 trait Stream: Read + Write {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
 
 /// The connection, and what the last answer said beside its rows.
-pub struct Client(BufReader<Box<dyn Stream>>, Aside);
+pub(crate) struct Client(BufReader<Box<dyn Stream>>, Aside);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Aside {
+pub(crate) struct Aside {
     /// SQLSTATE and text of each warning.
     pub warnings: Vec<String>,
     /// What ReadyForQuery says of the transaction.
@@ -65,14 +65,14 @@ pub struct Aside {
 }
 
 impl Client {
-    pub fn tcp(address: &str, user: &str, database: &str) -> Outcome<Self> {
+    pub(crate) fn tcp(address: &str, user: &str, database: &str) -> Outcome<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(ANSWER_SECONDS_MAX)))?;
         Self::started(Box::new(stream), user, database)
     }
 
-    pub fn unix(path: &Path, user: &str, database: &str) -> Outcome<Self> {
+    pub(crate) fn unix(path: &Path, user: &str, database: &str) -> Outcome<Self> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(Duration::from_secs(ANSWER_SECONDS_MAX)))?;
         Self::started(Box::new(stream), user, database)
@@ -95,18 +95,18 @@ impl Client {
     }
 
     /// Statements whose answers do not matter, as long as they are no errors.
-    pub fn run(&mut self, statements: &str) -> Outcome<()> {
+    pub(crate) fn run(&mut self, statements: &str) -> Outcome<()> {
         match self.ask(statements, &[], Form::Simple)? {
             Ok(_) => Ok(()),
             Err(failure) => Err(format!("{statements:.200}: {failure:?}").into()),
         }
     }
 
-    pub fn aside(&self) -> &Aside {
+    pub(crate) fn aside(&self) -> &Aside {
         &self.1
     }
 
-    pub fn ask(&mut self, statement: &str, parameters: &[Option<String>], form: Form) -> Outcome<Answer> {
+    pub(crate) fn ask(&mut self, statement: &str, parameters: &[Option<String>], form: Form) -> Outcome<Answer> {
         let mut out = Vec::new();
         if form == Form::Simple {
             message(&mut out, b'Q', |body| text(body, statement));

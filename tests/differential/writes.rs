@@ -1,10 +1,10 @@
 //! The same statements that write, on Rowkey and on PostgreSQL: each answers alike, and leaves the same rows behind.
 
-use super::dice::Dice;
 use super::rowkey::Rowkey;
-use super::server::Postgres;
 use super::wire::{Answer, Client, Form};
 use super::{CASES, Outcome, SEED, SEED_DEFAULT, from_environment};
+use crate::postgres::server::Postgres;
+use rowkey_base::testing::Dice;
 
 /// Statements of each case of the question test that this one makes.
 const STATEMENTS_PER_CASE: u64 = 150;
@@ -178,7 +178,7 @@ async fn rowkey_and_postgres_write_alike() -> Outcome<()> {
     let keys = r#""PartitionKey" text NOT NULL, "RowKey" text NOT NULL, PRIMARY KEY ("PartitionKey", "RowKey")"#;
     theirs.run(&format!("CREATE TABLE things ({keys}, n int, t text, f double precision, b boolean)"))?;
     theirs.run(&format!("CREATE TABLE other ({keys}, n int, t text)"))?;
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice(seed);
     let mut writer = Writer { dice: &mut dice };
     let mut statements = vec![
         r#"INSERT INTO other ("PartitionKey", "RowKey", n, t) VALUES ('o', 'r1', 1, 'o1'), ('o', 'r3', 7, 'o3'), ('o', 'r4', NULL, 'o4')"#

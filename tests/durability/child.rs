@@ -7,18 +7,18 @@ use rowkey::model::{Entity, EntityBuilder, Key};
 use rowkey::{Database, EntityOperation, IfMatch, Table};
 
 /// Where the child works; only set for it.
-pub const FOLDER: &str = "ROWKEY_KILLED_FOLDER";
+pub(crate) const FOLDER: &str = "ROWKEY_KILLED_FOLDER";
 /// Writers beside one another, each in a partition of its own.
-pub const WRITERS: usize = 6;
+pub(crate) const WRITERS: usize = 6;
 /// Entities of a group, which always hold the same number.
-pub const GROUP: usize = 5;
-pub const TABLE: &str = "Ledger";
+pub(crate) const GROUP: usize = 5;
+pub(crate) const TABLE: &str = "Ledger";
 
-pub fn partition(writer: usize) -> String {
+pub(crate) fn partition(writer: usize) -> String {
     format!("writer-{writer}")
 }
 
-pub fn group_row(place: usize) -> String {
+pub(crate) fn group_row(place: usize) -> String {
     format!("group-{place}")
 }
 

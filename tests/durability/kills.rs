@@ -9,7 +9,7 @@ use std::time::Duration;
 use rowkey::Database;
 use rowkey::model::Value;
 
-use crate::child::{FOLDER, GROUP, TABLE, WRITERS, group_row, partition};
+use crate::durability::child::{FOLDER, GROUP, TABLE, WRITERS, group_row, partition};
 
 /// The last acknowledged number, by writer and kind of write.
 type Acknowledged = HashMap<(usize, String), i64>;
@@ -17,7 +17,7 @@ type Acknowledged = HashMap<(usize, String), i64>;
 /// Lets the child write for a while, kills it, and reads what it said.
 fn write_and_kill(folder: &Path, time: Duration, acknowledged: &mut Acknowledged) {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "child::child", "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "durability::child::child", "--ignored", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

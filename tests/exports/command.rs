@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::lossless::files_below;
+use crate::exports::lossless::files_below;
 use crate::scratch::Scratch;
 
 /// Entities of three partitions, one key of them with a slash's neighbours.
@@ -20,20 +20,20 @@ const EXPORT: &str = concat!(
     "\n",
 );
 
-pub struct Run {
+pub(crate) struct Run {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-pub fn rowkey(arguments: &[&str]) -> Run {
+pub(crate) fn rowkey(arguments: &[&str]) -> Run {
     let Output { status, stdout, stderr } =
         Command::new(env!("CARGO_BIN_EXE_rowkey")).args(arguments).stdin(Stdio::null()).output().expect("runs");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Run { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
 }
 
-pub fn well(arguments: &[&str]) -> Run {
+pub(crate) fn well(arguments: &[&str]) -> Run {
     let run = rowkey(arguments);
     assert_eq!(run.code, 0, "{arguments:?}: {}{}", run.out, run.err);
     run

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{rowkey, well};
-use crate::lossless::files_below;
+use crate::exports::command::{rowkey, well};
+use crate::exports::lossless::files_below;
 use crate::scratch::Scratch;
 
 const ENTITIES: usize = 400;

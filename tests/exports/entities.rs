@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, Value};
 
 /// SplitMix64.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,11 +16,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    pub fn chance(&mut self, one_in: usize) -> bool {
+    pub(crate) fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
 
@@ -90,7 +90,7 @@ impl Random {
         *self.pick(&[DateTime::MIN, DateTime::MAX, DateTime::from_ticks(0), DateTime::from_ticks(-1), any, any, any])
     }
 
-    pub fn value(&mut self, edm: EdmType) -> Value {
+    pub(crate) fn value(&mut self, edm: EdmType) -> Value {
         match edm {
             EdmType::Binary => {
                 let bytes = *self.pick(&[0, 0, 1, 2, 3, 16, 40]);
@@ -126,12 +126,12 @@ impl Random {
         }
     }
 
-    pub fn edm(&mut self) -> EdmType {
+    pub(crate) fn edm(&mut self) -> EdmType {
         *self.pick(&EdmType::ALL)
     }
 
     /// Entities of different keys, in key order. Some properties have one type, some any.
-    pub fn entities(&mut self, count: usize, properties: usize) -> Vec<Entity> {
+    pub(crate) fn entities(&mut self, count: usize, properties: usize) -> Vec<Entity> {
         let mut entities = Vec::with_capacity(count);
         for number in 0..count {
             let key = if self.chance(4) {
@@ -183,7 +183,7 @@ impl Random {
 }
 
 /// Entities as lines of the service's JSON, written here and not by the product.
-pub fn lines(entities: &[Entity]) -> String {
+pub(crate) fn lines(entities: &[Entity]) -> String {
     let mut text = String::new();
     for entity in entities {
         let mut object = serde_json::Map::new();

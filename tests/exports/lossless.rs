@@ -9,7 +9,7 @@ use rowkey::formats::{Compression, Destination, ExportFormat, Layout, Source};
 use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, KeyRange, Value};
 use rowkey::{Database, ExportOptions, ExportReport, ImportOptions, ImportReport, Selection};
 
-use crate::entities::{Random, lines};
+use crate::exports::entities::{Random, lines};
 use crate::scratch::Scratch;
 
 const TYPED: [ExportFormat; 4] =
@@ -49,7 +49,7 @@ fn same(found: &[Entity], expected: &[Entity], what: &str) {
 }
 
 /// Every file below a folder, in the order of their paths.
-pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -209,7 +209,7 @@ fn ranges_and_conditions_are_exact_entities() {
 
 /// A stream that can be looked at.
 #[derive(Clone, Default)]
-pub struct Kept(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Kept {
     fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {

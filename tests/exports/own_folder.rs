@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rowkey::formats::{Destination, ExportFormat};
 use rowkey::{Database, ExportOptions, Selection};
 
-use crate::command::{rowkey, well};
-use crate::lossless::files_below;
+use crate::exports::command::{rowkey, well};
+use crate::exports::lossless::files_below;
 use crate::scratch::Scratch;
 
 const ROWS: &str =

@@ -3,55 +3,18 @@
 use crate::scan::Found;
 use crate::tree::{Module, Sources, modules};
 
-/// Which modules of the crate a module may use beside itself, lowest first. A layer calls down; what comes up are results and
-/// errors.
-pub const LAYERS: [(&str, &[&str]); 14] = [
-    ("model", &[]),
-    ("clock", &["model"]),
-    ("files", &["model"]),
-    ("rows", &["files", "model"]),
-    ("formats", &["rows", "files", "model"]),
-    ("storage", &["rows", "files", "model", "clock"]),
-    ("access", &["model"]),
-    ("provider", &["access", "storage", "rows", "model"]),
-    ("sql_types", &[]),
-    ("functions", &["sql_types", "storage", "model", "clock"]),
-    ("system_catalog", &["sql_types", "provider", "storage", "model", "clock"]),
-    (
-        "session",
-        &[
-            "system_catalog",
-            "functions",
-            "sql_types",
-            "provider",
-            "access",
-            "storage",
-            "formats",
-            "rows",
-            "files",
-            "model",
-            "clock",
-        ],
-    ),
-    ("engine", &["session", "provider", "storage", "formats", "rows", "files", "model", "clock"]),
-    ("frontend", &["engine", "session", "sql_types", "storage", "formats", "model", "clock"]),
-];
-
-/// The binary uses the library's front ends, and the public names at the crate's root.
-const BINARY_MAY_USE: &[&str] = &["frontend"];
-
-/// Layers that may use names at the crate's root, which are the front end's.
-const ROOT_NAMES: &[&str] = &["frontend"];
-
-const FILE_LAYERS: &[&str] = &["files", "formats", "frontend"];
-const CLOCK_LAYERS: &[&str] = &["clock", "frontend"];
-const PRINT_LAYERS: &[&str] = &["frontend"];
+/// Which members, or modules at the top of one, touch the disk.
+pub(crate) const DISK: &[&str] = &["model::files", "formats", "command"];
+/// Which ask the machine for the time.
+pub(crate) const TIME: &[&str] = &["base::clock", "command"];
+/// Which write to standard output and standard error.
+pub(crate) const PRINT: &[&str] = &["command", "main"];
 
 const LINES_MAX: usize = 700;
 const VAGUE_NAMES: [&str; 4] = ["utils", "common", "helpers", "misc"];
 
 /// Everything that breaks a rule, as lines that begin with the place.
-pub fn violations(sources: &Sources) -> Vec<String> {
+pub(crate) fn violations(sources: &Sources) -> Vec<String> {
     let (modules, unreached) = modules(sources);
     let mut broken = Vec::new();
     for file in unreached {
@@ -61,20 +24,51 @@ pub fn violations(sources: &Sources) -> Vec<String> {
         text_rules(file, text, &mut broken);
     }
     for module in &modules {
-        layer_rules(module, &mut broken);
         call_rules(module, &mut broken);
     }
     broken
 }
 
-/// The layer of a module; none for the roots.
-fn layer(module: &Module) -> Option<&str> {
-    if module.binary { None } else { module.path.first().map(String::as_str) }
+/// Permissions that no file uses any more.
+pub(crate) fn unused_permissions(sources: &Sources) -> Vec<String> {
+    let (modules, _) = modules(sources);
+    let unused = |kind: &str, permissions: &[&str], uses: &dyn Fn(&Module) -> bool| {
+        let unused =
+            permissions.iter().filter(|&&name| !modules.iter().any(|module| is_in(module, name) && uses(module)));
+        unused.map(|name| format!("{name} is permitted {kind} and does without: remove it")).collect::<Vec<_>>()
+    };
+    let product = |module: &Module, test: fn(&[&str]) -> bool| {
+        module.scan.paths.iter().any(|found| !found.test && !module.test && test(&parts(found)))
+    };
+    let prints = |module: &Module| {
+        module.scan.macros.iter().any(|found| !found.test && !module.test && PRINTING.contains(&&*found.path.join("")))
+    };
+    let mut all = unused("to touch the disk", DISK, &|module| product(module, touches_disk));
+    all.extend(unused("to ask for the time", TIME, &|module| product(module, asks_time)));
+    all.extend(unused("to print", PRINT, &prints));
+    all
 }
 
-fn may_use(layer: &str) -> Option<&'static [&'static str]> {
-    LAYERS.iter().find(|(name, _)| *name == layer).map(|(_, may_use)| *may_use)
+/// Whether it lies in a member, or in a module of one, that is written `member::module`.
+fn is_in(module: &Module, place: &str) -> bool {
+    let mut names = place.split("::");
+    names.next() == Some(&module.member)
+        && names.enumerate().all(|(at, name)| module.path.get(at).is_some_and(|own| own == name))
 }
+
+fn parts(found: &Found) -> Vec<&str> {
+    found.path.iter().map(String::as_str).collect()
+}
+
+fn touches_disk(parts: &[&str]) -> bool {
+    matches!(parts, ["std" | "tokio", "fs", ..]) || parts.windows(2).any(|pair| pair[0] == "File")
+}
+
+fn asks_time(parts: &[&str]) -> bool {
+    parts.windows(2).any(|pair| matches!(pair, ["SystemTime" | "Instant" | "Utc", "now"]))
+}
+
+const PRINTING: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 
 fn text_rules(file: &str, text: &str, broken: &mut Vec<String>) {
     let lines = text.lines().count();
@@ -93,90 +87,30 @@ fn text_rules(file: &str, text: &str, broken: &mut Vec<String>) {
     }
 }
 
-fn layer_rules(module: &Module, broken: &mut Vec<String>) {
-    let file = &module.file;
-    let own = layer(module);
-    if let Some(own) = own
-        && may_use(own).is_none()
-    {
-        broken.push(format!("{file}: the module \"{own}\" is not in the table of layers: add it with what it may use"));
-        return;
-    }
-    // The library's root gathers the public names of all layers.
-    if own.is_none() && !module.binary {
-        return;
-    }
-    for (found, used) in used_modules(module) {
-        if own == Some(used.as_str()) {
-            continue;
-        }
-        let allowed = match own {
-            Some(own) => may_use(own).unwrap_or_default(),
-            None => BINARY_MAY_USE,
-        };
-        let root_name = may_use(&used).is_none();
-        if allowed.contains(&used.as_str()) || root_name && own.is_none_or(|own| ROOT_NAMES.contains(&own)) {
-            continue;
-        }
-        let (own, path) = (own.unwrap_or("main"), found.path.join("::"));
-        let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
-        broken.push(format!("{file}:{}: {own} imports {path}; {own} may use: {allowed}", found.line));
-    }
-}
-
-/// The paths that lead out of a module to the top of the crate, and the name they meet there.
-pub fn used_modules(module: &Module) -> impl Iterator<Item = (&Found, String)> {
-    module.scan.paths.iter().filter_map(|found| Some((found, top_of(module, found)?)))
-}
-
-fn top_of(module: &Module, found: &Found) -> Option<String> {
-    let first = found.path.first()?.as_str();
-    if module.binary {
-        // `crate` is the binary itself there.
-        return if first == "rowkey" { found.path.get(1).cloned() } else { None };
-    }
-    match first {
-        "crate" | "rowkey" => found.path.get(1).cloned(),
-        "super" => {
-            let ups = found.path.iter().take_while(|part| *part == "super").count();
-            let depth = module.path.len() + found.inside.len();
-            // Only one that climbs up to the root leaves the layer.
-            if ups >= depth { found.path.get(ups).cloned() } else { None }
-        }
-        _ => None,
-    }
-}
-
 fn call_rules(module: &Module, broken: &mut Vec<String>) {
     let Module { file, scan, .. } = module;
     for found in &scan.keywords_unsafe {
-        broken.push(format!("{file}:{}: unsafe code: there is none in this crate", found.line));
+        broken.push(format!("{file}:{}: unsafe code: there is none in this workspace", found.line));
     }
-    let own = layer(module).unwrap_or(if module.binary { "frontend" } else { "" });
+    let may = |places: &[&str]| places.iter().any(|place| is_in(module, place));
     let product = |found: &&Found| !found.test && !module.test;
     for found in scan.paths.iter().filter(product) {
         let path = found.path.join("::");
-        let parts: Vec<&str> = found.path.iter().map(String::as_str).collect();
-        let of_files =
-            matches!(parts[..], ["std" | "tokio", "fs", ..]) || parts.windows(2).any(|pair| pair[0] == "File");
-        if of_files && !FILE_LAYERS.contains(&own) {
-            broken.push(format!(
-                "{file}:{}: {path}: only these touch the disk: {}",
-                found.line,
-                FILE_LAYERS.join(", ")
-            ));
+        if touches_disk(&parts(found)) && !may(DISK) {
+            broken.push(format!("{file}:{}: {path}: only these touch the disk: {}", found.line, DISK.join(", ")));
         }
-        let of_time = parts.windows(2).any(|pair| matches!(pair, ["SystemTime" | "Instant" | "Utc", "now"]));
-        if of_time && !CLOCK_LAYERS.contains(&own) {
+        if asks_time(&parts(found)) && !may(TIME) {
             broken.push(format!("{file}:{}: {path}: take a clock::Clock, so that tests can set the time", found.line));
         }
     }
     for found in scan.macros.iter().filter(product) {
         let name = found.path.join("");
         match name.as_str() {
-            "println" | "eprintln" | "print" | "eprint" if !PRINT_LAYERS.contains(&own) => {
-                broken
-                    .push(format!("{file}:{}: {name}!: only the front ends print; give it to the caller", found.line));
+            name if PRINTING.contains(&name) && !may(PRINT) => {
+                broken.push(format!(
+                    "{file}:{}: {name}!: only the command line prints; give it to the caller",
+                    found.line
+                ));
             }
             "todo" | "unimplemented" | "dbg" => {
                 broken.push(format!("{file}:{}: {name}!: finish it or take it out", found.line));

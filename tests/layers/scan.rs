@@ -4,7 +4,7 @@ use crate::tokens::{Token, tokens};
 
 /// Something found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// A path's parts; the one name of a macro or module.
     pub path: Vec<String>,
     pub line: usize,
@@ -15,7 +15,7 @@ pub struct Found {
 }
 
 #[derive(Debug, Default)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// Imports, with groups taken apart, and paths in code.
     pub paths: Vec<Found>,
     pub macros: Vec<Found>,
@@ -43,7 +43,7 @@ struct Scanner {
     found: Scan,
 }
 
-pub fn scan(text: &str) -> Scan {
+pub(crate) fn scan(text: &str) -> Scan {
     let mut scanner = Scanner {
         tokens: tokens(text),
         at: 0,

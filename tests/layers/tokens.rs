@@ -1,7 +1,7 @@
 //! Rust text as tokens: enough of it to find paths and macro calls, with comments and literals out of the way.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token {
+pub(crate) enum Token {
     Ident(String),
     /// `::`
     PathSeparator,
@@ -12,7 +12,7 @@ pub enum Token {
 }
 
 /// The tokens, each with its line, counted from 1.
-pub fn tokens(text: &str) -> Vec<(Token, usize)> {
+pub(crate) fn tokens(text: &str) -> Vec<(Token, usize)> {
     let chars: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
     let (mut at, mut line) = (0, 1);

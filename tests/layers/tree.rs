@@ -7,23 +7,33 @@ use std::path::Path;
 use crate::scan::{Scan, scan};
 
 /// Texts of source files by path below the repository, with `/` between folders.
-pub type Sources = BTreeMap<String, String>;
+pub(crate) type Sources = BTreeMap<String, String>;
 
 /// A file that is a module.
 #[derive(Debug)]
-pub struct Module {
+pub(crate) struct Module {
     pub file: String,
+    /// The folder of its crate below `src`; `rowkey` for the facade, `main` for the binary.
+    pub member: String,
     /// Its path from the crate root; empty for the root itself.
     pub path: Vec<String>,
-    /// It belongs to the binary, whose root is `src/main.rs`.
-    pub binary: bool,
     /// It exists in tests only.
     pub test: bool,
     pub scan: Scan,
 }
 
+/// The roots of crates, with the names of their members.
+fn roots(sources: &Sources) -> Vec<(String, String)> {
+    let mut roots = vec![("src/lib.rs".to_owned(), "rowkey".to_owned()), ("src/main.rs".to_owned(), "main".to_owned())];
+    roots.extend(sources.keys().filter_map(|file| {
+        let member = file.strip_prefix("src/")?.strip_suffix("/lib.rs")?;
+        (!member.contains('/')).then(|| (file.clone(), member.to_owned()))
+    }));
+    roots
+}
+
 /// Reads all `.rs` files of a folder.
-pub fn read(root: &Path, folder: &str) -> Sources {
+pub(crate) fn read(root: &Path, folder: &str) -> Sources {
     let mut sources = Sources::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -42,12 +52,11 @@ pub fn read(root: &Path, folder: &str) -> Sources {
 }
 
 /// The modules that can be reached from the roots, and the files that no module declares.
-pub fn modules(sources: &Sources) -> (Vec<Module>, Vec<String>) {
+pub(crate) fn modules(sources: &Sources) -> (Vec<Module>, Vec<String>) {
     let mut modules = Vec::new();
     let mut unreached: BTreeSet<&String> = sources.keys().collect();
-    let mut next =
-        vec![("src/lib.rs".to_owned(), vec![], false, false), ("src/main.rs".to_owned(), vec![], true, false)];
-    while let Some((file, path, binary, test)) = next.pop() {
+    let mut next: Vec<_> = roots(sources).into_iter().map(|(file, member)| (file, member, vec![], false)).collect();
+    while let Some((file, member, path, test)) = next.pop() {
         let Some(text) = sources.get(&file) else { continue };
         if !unreached.remove(&file) {
             continue;
@@ -62,49 +71,54 @@ pub fn modules(sources: &Sources) -> (Vec<Module>, Vec<String>) {
             let below = format!("{folder}/{}", names.join("/"));
             let path: Vec<String> = path.iter().cloned().chain(names).collect();
             for file in [format!("{below}.rs"), format!("{below}/mod.rs")] {
-                next.push((file, path.clone(), binary, test || declared.test));
+                next.push((file, member.clone(), path.clone(), test || declared.test));
             }
         }
         let test = test || file.ends_with("/tests.rs") || file.contains("/tests/");
-        modules.push(Module { file, path, binary, test, scan });
+        modules.push(Module { file, member, path, test, scan });
     }
     modules.sort_by(|a, b| a.file.cmp(&b.file));
     (modules, unreached.into_iter().cloned().collect())
 }
 
 #[cfg(test)]
-pub fn sources<const N: usize>(files: [(&str, &str); N]) -> Sources {
+pub(crate) fn sources<const N: usize>(files: [(&str, &str); N]) -> Sources {
     files.into_iter().map(|(file, text)| (file.to_owned(), text.to_owned())).collect()
 }
 
 #[test]
 fn modules_are_followed_from_the_roots() {
     let sources = sources([
-        ("src/lib.rs", "pub mod a;\nmod inline { mod deep; }"),
+        ("src/lib.rs", ""),
         ("src/main.rs", "mod flags;"),
         ("src/flags.rs", ""),
-        ("src/a/mod.rs", "mod b;\n#[cfg(test)]\nmod made;"),
-        ("src/a/b.rs", "#[cfg(test)]\nmod tests;"),
-        ("src/a/b/tests.rs", ""),
-        ("src/a/made.rs", "mod more;"),
-        ("src/a/made/more.rs", ""),
-        ("src/inline/deep.rs", ""),
-        ("src/a/lost.rs", ""),
+        ("src/one/lib.rs", "pub mod a;\nmod inline { mod deep; }"),
+        ("src/one/a/mod.rs", "mod b;\n#[cfg(test)]\nmod made;"),
+        ("src/one/a/b.rs", "#[cfg(test)]\nmod tests;"),
+        ("src/one/a/b/tests.rs", ""),
+        ("src/one/a/made.rs", "mod more;"),
+        ("src/one/a/made/more.rs", ""),
+        ("src/one/inline/deep.rs", ""),
+        ("src/one/a/lost.rs", ""),
+        ("src/two/lib.rs", ""),
         ("src/b.rs", "mod c;"),
     ]);
     let (modules, unreached) = modules(&sources);
-    let seen: Vec<_> = modules.iter().map(|m| (m.file.as_str(), m.path.join("::"), m.test)).collect();
+    let seen: Vec<_> =
+        modules.iter().map(|m| (m.file.as_str(), m.member.as_str(), m.path.join("::"), m.test)).collect();
     let expected = [
-        ("src/a/b.rs", "a::b", false),
-        ("src/a/b/tests.rs", "a::b::tests", true),
-        ("src/a/made.rs", "a::made", true),
-        ("src/a/made/more.rs", "a::made::more", true),
-        ("src/a/mod.rs", "a", false),
-        ("src/flags.rs", "flags", false),
-        ("src/inline/deep.rs", "inline::deep", false),
-        ("src/lib.rs", "", false),
-        ("src/main.rs", "", false),
+        ("src/flags.rs", "main", "flags", false),
+        ("src/lib.rs", "rowkey", "", false),
+        ("src/main.rs", "main", "", false),
+        ("src/one/a/b.rs", "one", "a::b", false),
+        ("src/one/a/b/tests.rs", "one", "a::b::tests", true),
+        ("src/one/a/made.rs", "one", "a::made", true),
+        ("src/one/a/made/more.rs", "one", "a::made::more", true),
+        ("src/one/a/mod.rs", "one", "a", false),
+        ("src/one/inline/deep.rs", "one", "inline::deep", false),
+        ("src/one/lib.rs", "one", "", false),
+        ("src/two/lib.rs", "two", "", false),
     ];
-    assert_eq!(seen, expected.map(|(file, path, test)| (file, path.to_owned(), test)));
-    assert_eq!(unreached, ["src/a/lost.rs", "src/b.rs"]);
+    assert_eq!(seen, expected.map(|(file, member, path, test)| (file, member, path.to_owned(), test)));
+    assert_eq!(unreached, ["src/b.rs", "src/one/a/lost.rs"]);
 }

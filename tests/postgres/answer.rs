@@ -9,13 +9,17 @@ use rowkey::{Answer, Database};
 use tokio_postgres::{Client, SimpleQueryMessage};
 use uuid::Uuid;
 
-use crate::Outcome;
+use crate::postgres::Outcome;
 
 /// Rows as texts: values in PostgreSQL's output form, times as the service writes them, numbers in one form.
-pub type Rows = Vec<String>;
+pub(crate) type Rows = Vec<String>;
 
 /// Rowkey's rows, and the types of the columns, which tell how to read the other side's.
-pub async fn of_rowkey(database: &Database, statement: &str, parameters: Vec<Value>) -> Outcome<(Rows, Vec<DataType>)> {
+pub(crate) async fn of_rowkey(
+    database: &Database,
+    statement: &str,
+    parameters: Vec<Value>,
+) -> Outcome<(Rows, Vec<DataType>)> {
     let mut answer: Answer = database.sql_with(statement, parameters).await?;
     let types = answer.schema().fields().iter().map(|field| field.data_type().clone()).collect();
     let mut rows = Vec::new();
@@ -29,7 +33,7 @@ pub async fn of_rowkey(database: &Database, statement: &str, parameters: Vec<Val
 }
 
 /// PostgreSQL's rows, its values read as these types.
-pub async fn of_postgres(client: &Client, statement: &str, types: Option<&[DataType]>) -> Outcome<Rows> {
+pub(crate) async fn of_postgres(client: &Client, statement: &str, types: Option<&[DataType]>) -> Outcome<Rows> {
     let mut rows = Vec::new();
     for message in client.simple_query(statement).await? {
         let SimpleQueryMessage::Row(row) = message else { continue };

@@ -2,29 +2,29 @@
 
 use rowkey::model::{EdmType, Value};
 
-use crate::dice::Dice;
-use crate::table::{Column, Table, plain};
+use crate::postgres::table::{Column, Table, plain};
+use rowkey_base::testing::Dice;
 
 const COMPARISONS: &[&str] = &["=", "=", "<>", "<", "<=", ">", ">="];
 
 /// A piece of a statement: values may become parameters.
 #[derive(Debug, Clone)]
-pub enum Piece {
+pub(crate) enum Piece {
     Text(String),
     Value { literal: String, value: Value },
 }
 
 /// A statement, or a part of one.
 #[derive(Debug, Clone, Default)]
-pub struct Sql(Vec<Piece>);
+pub(crate) struct Sql(Vec<Piece>);
 
 impl Sql {
-    pub fn text(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn text(mut self, text: impl Into<String>) -> Self {
         self.0.push(Piece::Text(text.into()));
         self
     }
 
-    pub fn then(mut self, other: Sql) -> Self {
+    pub(crate) fn then(mut self, other: Sql) -> Self {
         self.0.extend(other.0);
         self
     }
@@ -35,7 +35,7 @@ impl Sql {
     }
 
     /// With literals.
-    pub fn literal(&self) -> String {
+    pub(crate) fn literal(&self) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => text.as_str(),
             Piece::Value { literal, .. } => literal.as_str(),
@@ -44,7 +44,7 @@ impl Sql {
     }
 
     /// With `$1`, `$2` and so on, and their values.
-    pub fn parameters(&self) -> (String, Vec<Value>) {
+    pub(crate) fn parameters(&self) -> (String, Vec<Value>) {
         let (mut text, mut values) = (String::new(), Vec::new());
         for piece in &self.0 {
             match piece {
@@ -64,7 +64,7 @@ fn sql(text: impl Into<String>) -> Sql {
 }
 
 /// A predicate over the columns of a table, nested up to `depth`.
-pub fn predicate(table: &Table, dice: &mut Dice, depth: usize) -> Sql {
+pub(crate) fn predicate(table: &Table, dice: &mut Dice, depth: usize) -> Sql {
     if depth == 0 || dice.chance(4) {
         return leaf(table, dice);
     }

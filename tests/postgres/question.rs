@@ -2,13 +2,13 @@
 
 use rowkey::model::EdmType;
 
-use crate::dice::Dice;
-use crate::predicate::{Sql, predicate};
-use crate::table::{Column, Table};
+use crate::postgres::predicate::{Sql, predicate};
+use crate::postgres::table::{Column, Table};
+use rowkey_base::testing::Dice;
 
 /// A statement, and whether the order of its rows is part of the answer.
 #[derive(Debug)]
-pub struct Question {
+pub(crate) struct Question {
     pub sql: Sql,
     pub ordered: bool,
 }
@@ -17,7 +17,7 @@ const BOTH_KEYS: &str = "a.\"PartitionKey\", a.\"RowKey\", b.\"PartitionKey\", b
 const KEYS: &str = "\"PartitionKey\", \"RowKey\"";
 
 /// One of each kind, with predicates of their own.
-pub fn questions(table: &Table, dice: &mut Dice) -> Vec<Question> {
+pub(crate) fn questions(table: &Table, dice: &mut Dice) -> Vec<Question> {
     vec![
         select(table, dice),
         in_key_order(table, dice),

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::Outcome;
+use crate::postgres::Outcome;
 
 /// Names the folder of PostgreSQL's binaries, where it is not found by itself.
-pub const BINARIES: &str = "ROWKEY_TEST_POSTGRES_BIN";
+pub(crate) const BINARIES: &str = "ROWKEY_TEST_POSTGRES_BIN";
 
 /// Where Debian keeps them, a folder for each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -24,7 +24,7 @@ const USER: &str = "postgres";
 const START_SECONDS_MAX: u64 = 60;
 
 /// A running server. Dropping it stops it and removes its folder.
-pub struct Postgres {
+pub(crate) struct Postgres {
     binaries: PathBuf,
     folder: Folder,
     owner: Option<Owner>,
@@ -40,7 +40,7 @@ struct Owner {
 
 impl Postgres {
     /// A new, empty cluster; none where PostgreSQL is not installed.
-    pub async fn start() -> Outcome<Option<Self>> {
+    pub(crate) async fn start() -> Outcome<Option<Self>> {
         let Some(binaries) = binaries()? else { return Ok(None) };
         let owner = owner()?;
         let folder = Folder::new(owner)?;
@@ -74,7 +74,7 @@ impl Postgres {
     }
 
     /// A connection to a database: `postgres`, or one that was created.
-    pub async fn connect(&self, database: &str) -> Outcome<Client> {
+    pub(crate) async fn connect(&self, database: &str) -> Outcome<Client> {
         let (client, connection) =
             Config::new().host_path(&self.folder.0).user(USER).dbname(database).connect(NoTls).await?;
         // It ends with the client; what breaks it, the client's calls report.
@@ -84,7 +84,7 @@ impl Postgres {
 
     /// The socket, for clients that are not the driver.
     #[allow(dead_code, reason = "the differential test, which shares this file, connects to it")]
-    pub fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.0.join(".s.PGSQL.5432")
     }
 

@@ -9,7 +9,7 @@ use rowkey::model::{DateTime, EdmType, Value};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-use crate::dice::Dice;
+use rowkey_base::testing::Dice;
 
 /// What texts are made of: shared beginnings, wildcards, quotes, and characters on both sides of the surrogates, where UTF-16
 /// order differs from the order of UTF-8 bytes.
@@ -70,7 +70,7 @@ const LONGS: &[i64] = &[
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     One(EdmType),
     /// Int32 in some entities and Int64 in others: a column of Int64.
     Integers,
@@ -93,7 +93,7 @@ impl Kind {
     ];
 
     /// The type that the column has in SQL.
-    pub fn shown(self) -> EdmType {
+    pub(crate) fn shown(self) -> EdmType {
         match self {
             Kind::One(edm_type) => edm_type,
             Kind::Integers => EdmType::Int64,
@@ -103,7 +103,7 @@ impl Kind {
 }
 
 #[derive(Debug, Clone)]
-pub struct Column {
+pub(crate) struct Column {
     pub name: String,
     pub kind: Kind,
     pub nullable: bool,
@@ -113,7 +113,7 @@ pub struct Column {
 
 impl Column {
     /// Quoted, as a statement names it.
-    pub fn sql(&self) -> String {
+    pub(crate) fn sql(&self) -> String {
         format!("\"{}\"", self.name)
     }
 
@@ -133,7 +133,7 @@ impl Column {
 
 /// A table: PartitionKey, RowKey, Timestamp, and properties that entities may lack.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     pub name: String,
     pub columns: Vec<Column>,
     rows: Vec<Vec<Option<Value>>>,
@@ -141,7 +141,7 @@ pub struct Table {
 
 impl Table {
     /// About `entities` of them, with keys from small pools, so that predicates meet them.
-    pub fn generated(name: &str, dice: &mut Dice, entities: usize) -> Self {
+    pub(crate) fn generated(name: &str, dice: &mut Dice, entities: usize) -> Self {
         let prefixes = ["".to_owned(), "a".to_owned(), format!("tenant-{}-", "0123456789".repeat(3 + dice.below(12)))];
         let texts = |dice: &mut Dice, count: usize| -> Vec<Value> {
             let some = (0..count).map(|_| {
@@ -184,12 +184,12 @@ impl Table {
         Self { name: name.to_owned(), columns, rows }
     }
 
-    pub fn entities(&self) -> usize {
+    pub(crate) fn entities(&self) -> usize {
         self.rows.len()
     }
 
     /// As service JSON, an entity a line.
-    pub fn ndjson(&self) -> String {
+    pub(crate) fn ndjson(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
             let mut entity = Map::new();
@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// As statements of PostgreSQL.
-    pub fn postgres(&self) -> String {
+    pub(crate) fn postgres(&self) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {}", column.sql(), column.postgres_type())).collect();
         let mut text = format!(
@@ -247,7 +247,7 @@ impl Table {
 }
 
 /// A value as a literal that needs no cast beside a column of its type.
-pub fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Binary(bytes) => {
             format!("'\\x{}'", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
@@ -284,7 +284,8 @@ fn pool(edm_type: EdmType, dice: &mut Dice, texts: &[Value]) -> Vec<Value> {
             .into(),
         EdmType::Guid => {
             let fixed = [0, 1, 1 << 127, u128::MAX, 0x0123_4567_89ab_cdef << 64];
-            let others = (0..4).map(|_| u128::from(dice.next()) << 64 | u128::from(dice.next())).collect::<Vec<_>>();
+            let others =
+                (0..4).map(|_| u128::from(dice.next_u64()) << 64 | u128::from(dice.next_u64())).collect::<Vec<_>>();
             fixed.into_iter().chain(others).map(|bits| Value::Guid(Uuid::from_u128(bits))).collect()
         }
         EdmType::Int32 => [i32::MIN, i32::MAX, -7, -1].into_iter().chain(0..20).map(Value::Int32).collect(),

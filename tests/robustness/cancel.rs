@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::Server;
-use crate::wire::{Client, bind, execute, flush, parse, query, sync};
-use crate::{is_long, wait_for};
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, bind, execute, flush, parse, query, sync};
+use crate::robustness::{is_long, wait_for};
 
 /// How soon a statement that was stopped has to be over, on a machine with other work.
 const SOON: Duration = Duration::from_secs(20);

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::is_long;
-use crate::server::Server;
-use crate::wire::Client;
+use crate::robustness::is_long;
+use crate::robustness::server::Server;
+use crate::robustness::wire::Client;
 
 const IDLE: usize = 200;
 const BUSY: usize = 32;
@@ -64,7 +64,9 @@ fn idle_and_busy_clients_together() {
     server.assert_well();
     let before = server.descriptors();
     idle.into_iter().for_each(Client::leave);
-    crate::wait_for("their sockets are closed", Duration::from_secs(40), || server.descriptors() + IDLE <= before);
+    crate::robustness::wait_for("their sockets are closed", Duration::from_secs(40), || {
+        server.descriptors() + IDLE <= before
+    });
 }
 
 /// One question of several kinds; the answer has to be right.
@@ -100,13 +102,15 @@ fn sessions_come_and_go() {
         match round % 4 {
             0 => assert_eq!(client.value("select 1"), "1"),
             // Gone in the middle of an answer.
-            1 => client.send(&crate::wire::query("select g from generate_series(1, 100000000) g")).expect("sent"),
+            1 => client
+                .send(&crate::robustness::wire::query("select g from generate_series(1, 100000000) g"))
+                .expect("sent"),
             // Gone in a transaction.
             2 => assert_eq!(client.ask("begin").status, 'T'),
             _ => client.send(b"Q\0\0\0\xffselect").expect("sent"),
         }
     }
-    crate::wait_for("all sessions ended", Duration::from_secs(20), || server.descriptors() <= before);
+    crate::robustness::wait_for("all sessions ended", Duration::from_secs(20), || server.descriptors() <= before);
     let mut client = server.connect();
     assert_eq!(client.value("select count(*) from pg_stat_activity where client_port is not null"), "1");
     server.wait_until_quiet(Duration::from_secs(40));

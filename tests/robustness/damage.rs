@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::robustness::server::Server;
 use crate::scratch::Scratch;
-use crate::server::Server;
 
 fn file_of(data: &Path, table: &str) -> PathBuf {
-    let account = data.join("tables").join(crate::wire::DATABASE);
+    let account = data.join("tables").join(crate::robustness::wire::DATABASE);
     let mut folders = fs::read_dir(account).expect("tables").map(|entry| entry.expect("a folder").path());
     let named = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&format!("{table}.")))

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::time::Duration;
 
-use crate::server::Server;
-use crate::wire::{Client, bind, describe, execute, message, parse, query, startup, sync};
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, bind, describe, execute, message, parse, query, startup, sync};
 
 /// What a stranger gets for its first bytes: all that the server says before it closes.
 fn said_to(server: &Server, bytes: &[u8]) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn strangers_speak_other_protocols() {
     for length in [i32::MIN, -1, 0, 1, 4, 7, 8, 9, 10_001, 1 << 30, i32::MAX] {
         all.push([&length.to_be_bytes()[..], &[0, 3, 0, 0], b"user\0x\0\0"].concat());
     }
-    let whole = startup([("user", "rowkey"), ("database", crate::wire::DATABASE)].iter());
+    let whole = startup([("user", "rowkey"), ("database", crate::robustness::wire::DATABASE)].iter());
     all.extend((1..whole.len()).map(|length| whole[..length].to_vec()));
     all.extend((0..50).map(|at| noise(1 + at * 37)));
     for bytes in &all {
@@ -71,7 +71,7 @@ fn ssl_requests_are_declined_again_and_again() {
         client.socket.read_exact(&mut answer).expect("an answer");
         assert_eq!(&answer, b"N");
     }
-    let pairs = [("user", "rowkey"), ("database", crate::wire::DATABASE)];
+    let pairs = [("user", "rowkey"), ("database", crate::robustness::wire::DATABASE)];
     client.send(&startup(pairs.iter())).expect("sent");
     assert_eq!(client.answer().status, 'I');
     assert_eq!(client.value("select 1"), "1");

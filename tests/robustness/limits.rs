@@ -4,9 +4,9 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::Server;
-use crate::wait_for;
-use crate::wire::Client;
+use crate::robustness::server::Server;
+use crate::robustness::wait_for;
+use crate::robustness::wire::Client;
 
 const SOON: Duration = Duration::from_secs(30);
 /// As the server has it by default.
@@ -58,8 +58,8 @@ fn silent_strangers_give_way() {
     assert!(server.descriptors() < 350, "{}", server.descriptors());
     // The newest of them still may say who it is.
     let mut newest = silent.pop().expect("some");
-    let pairs = [("user", "rowkey"), ("database", crate::wire::DATABASE)];
-    newest.send(&crate::wire::startup(pairs.iter())).expect("sent");
+    let pairs = [("user", "rowkey"), ("database", crate::robustness::wire::DATABASE)];
+    newest.send(&crate::robustness::wire::startup(pairs.iter())).expect("sent");
     assert_eq!(newest.answer().status, 'I');
     server.assert_well();
 }

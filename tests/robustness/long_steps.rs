@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::Server;
-use crate::wire::{Client, query};
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, query};
 
 /// Folded into constants while it is planned, which takes seconds and gives no thread back
 /// meanwhile.

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::Server;
-use crate::wire::{Client, bind, close, describe, execute, flush, message, parse, query, sync};
-use crate::{is_long, wait_for};
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, bind, close, describe, execute, flush, message, parse, query, sync};
+use crate::robustness::{is_long, wait_for};
 
 const MIBIBYTES_MAX: u64 = 600;
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::wait_for;
-use crate::wire::Client;
+use crate::robustness::wait_for;
+use crate::robustness::wire::Client;
 
 /// How long a start may take on a busy machine.
 const START: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ const PROMPT: Duration = Duration::from_secs(30);
 const MIBIBYTES_MAX: u64 = 1024;
 
 /// A running server; it is killed when this is dropped.
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
     pub port: u16,
     said: Arc<Mutex<String>>,
@@ -26,28 +26,28 @@ pub struct Server {
 }
 
 /// How a program ended, and what it said on standard error.
-pub struct Ended {
+pub(crate) struct Ended {
     pub status: ExitStatus,
     pub said: String,
 }
 
 impl Server {
     /// Without tables, and nothing kept.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self::start(&["--data", ":memory:"])
     }
 
     /// With the sample's tables, and nothing kept.
-    pub fn with_sample() -> Self {
+    pub(crate) fn with_sample() -> Self {
         Self::start(&["--sample"])
     }
 
-    pub fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(Command::new(env!("CARGO_BIN_EXE_rowkey")), arguments)
     }
 
     /// Where the process may open only so many files and sockets.
-    pub fn with_descriptors(descriptors_max: u32, arguments: &[&str]) -> Self {
+    pub(crate) fn with_descriptors(descriptors_max: u32, arguments: &[&str]) -> Self {
         let mut shell = Command::new("sh");
         let program = env!("CARGO_BIN_EXE_rowkey");
         shell.args(["-c", &format!("ulimit -n {descriptors_max} && exec \"$0\" \"$@\""), program]);
@@ -88,7 +88,7 @@ impl Server {
     }
 
     /// Runs the program to its end, for at most `patience`.
-    pub fn run(arguments: &[&str], patience: Duration) -> Ended {
+    pub(crate) fn run(arguments: &[&str], patience: Duration) -> Ended {
         let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
             .args(arguments)
             .env_remove("ROWKEY_DATA")
@@ -104,22 +104,22 @@ impl Server {
     }
 
     /// A session that has said hello.
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         Client::connect(self.port, &[])
     }
 
-    pub fn resident_mibibytes(&self) -> u64 {
+    pub(crate) fn resident_mibibytes(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it runs");
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
         line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") / 1024
     }
 
     /// Sockets and files that it has open.
-    pub fn descriptors(&self) -> usize {
+    pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.process.id())).expect("it runs").count()
     }
 
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs").count()
     }
 
@@ -133,7 +133,7 @@ impl Server {
 
     /// Waits until it computes nothing.
     #[track_caller]
-    pub fn wait_until_quiet(&self, patience: Duration) {
+    pub(crate) fn wait_until_quiet(&self, patience: Duration) {
         wait_for("the server computes nothing", patience, || {
             let before = self.processor_ticks();
             thread::sleep(Duration::from_millis(200));
@@ -144,12 +144,12 @@ impl Server {
 
     /// Others are served at once, memory is bounded, nothing panicked.
     #[track_caller]
-    pub fn assert_well(&self) {
+    pub(crate) fn assert_well(&self) {
         self.assert_well_within(MIBIBYTES_MAX);
     }
 
     #[track_caller]
-    pub fn assert_well_within(&self, mibibytes_max: u64) {
+    pub(crate) fn assert_well_within(&self, mibibytes_max: u64) {
         let began = Instant::now();
         let mut client = self.connect();
         assert_eq!(client.value("select 1 + 1"), "2");
@@ -163,14 +163,14 @@ impl Server {
     }
 
     /// Sends a signal, by its name.
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.process.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
     }
 
     /// Waits for its end.
     #[track_caller]
-    pub fn ended(mut self, patience: Duration) -> Ended {
+    pub(crate) fn ended(mut self, patience: Duration) -> Ended {
         wait_for("the server ends", patience, || self.process.try_wait().expect("a child").is_some());
         let status = self.process.wait().expect("a child");
         self.listener.take().into_iter().for_each(|listener| listener.join().expect("it reads"));

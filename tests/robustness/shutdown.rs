@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, query};
 use crate::scratch::Scratch;
-use crate::server::Server;
-use crate::wire::{Client, query};
 
 const SOON: Duration = Duration::from_secs(30);
 

@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::Server;
-use crate::wire::{Client, bind, execute, parse, query, sync};
-use crate::{is_long, wait_for};
+use crate::robustness::server::Server;
+use crate::robustness::wire::{Client, bind, execute, parse, query, sync};
+use crate::robustness::{is_long, wait_for};
 
 /// A hundred gigabytes, were it read.
 const HUGE: &str = "select g, repeat('x', 1000) from generate_series(1, 10000) a, generate_series(1, 10000) g";

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// How long any answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-pub const DATABASE: &str = "devstoreaccount1";
+pub(crate) const DATABASE: &str = "devstoreaccount1";
 
 /// A connection.
-pub struct Client {
+pub(crate) struct Client {
     pub socket: TcpStream,
     pub port: u16,
     pub pid: i32,
@@ -20,14 +20,14 @@ pub struct Client {
 
 /// A message of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     pub kind: u8,
     pub body: Vec<u8>,
 }
 
 /// All that came up to ReadyForQuery, or to the end of the connection.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The kinds of messages, in order; many rows are one `D`.
     pub kinds: String,
     pub rows: Vec<Vec<Option<String>>>,
@@ -41,23 +41,23 @@ pub struct Answer {
 
 impl Answer {
     /// The SQLSTATE of its error, or nothing.
-    pub fn code(&self) -> &str {
+    pub(crate) fn code(&self) -> &str {
         self.errors.last().map_or("", |(code, _)| code.as_str())
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.errors.last().map_or("", |(_, text)| text.as_str())
     }
 }
 
 impl Client {
     #[track_caller]
-    pub fn connect(port: u16, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn connect(port: u16, settings: &[(&str, &str)]) -> Self {
         Self::try_connect(port, settings).unwrap_or_else(|answer| panic!("refused: {answer:?}"))
     }
 
     /// The session, or what the server said instead.
-    pub fn try_connect(port: u16, settings: &[(&str, &str)]) -> Result<Self, Answer> {
+    pub(crate) fn try_connect(port: u16, settings: &[(&str, &str)]) -> Result<Self, Answer> {
         let mut client = Self::dial(port);
         let pairs = [("user", "rowkey"), ("database", DATABASE)];
         let sent = client.send(&startup(pairs.iter().chain(settings)));
@@ -75,7 +75,7 @@ impl Client {
 
     /// A socket on which nothing was said.
     #[track_caller]
-    pub fn dial(port: u16) -> Self {
+    pub(crate) fn dial(port: u16) -> Self {
         let socket = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
         socket.set_nodelay(true).expect("a socket");
         socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
@@ -83,13 +83,13 @@ impl Client {
         Self { socket, port, pid: 0, secret: 0, received: Vec::new(), at: 0 }
     }
 
-    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.socket.write_all(bytes)
     }
 
     /// The next message; none at the end of the connection. Panics where neither comes.
     #[track_caller]
-    pub fn receive(&mut self) -> Option<Message> {
+    pub(crate) fn receive(&mut self) -> Option<Message> {
         loop {
             let rest = &self.received[self.at..];
             if let Some(head) = rest.first_chunk::<5>() {
@@ -118,7 +118,7 @@ impl Client {
 
     /// Everything up to ReadyForQuery or the end.
     #[track_caller]
-    pub fn answer(&mut self) -> Answer {
+    pub(crate) fn answer(&mut self) -> Answer {
         self.answer_with(|_, _| {})
     }
 
@@ -152,14 +152,14 @@ impl Client {
 
     /// Asks in the simple protocol.
     #[track_caller]
-    pub fn ask(&mut self, sql: &str) -> Answer {
+    pub(crate) fn ask(&mut self, sql: &str) -> Answer {
         self.send(&query(sql)).expect("sent");
         self.answer()
     }
 
     /// Asks in the extended protocol.
     #[track_caller]
-    pub fn ask_extended(&mut self, sql: &str, values: &[&str]) -> Answer {
+    pub(crate) fn ask_extended(&mut self, sql: &str, values: &[&str]) -> Answer {
         let messages = [parse("", sql, &[]), bind("", "", values), describe(b'P', ""), execute("", 0), sync()];
         self.send(&messages.concat()).expect("sent");
         self.answer()
@@ -167,7 +167,7 @@ impl Client {
 
     /// The one value of an answer.
     #[track_caller]
-    pub fn value(&mut self, sql: &str) -> String {
+    pub(crate) fn value(&mut self, sql: &str) -> String {
         let answer = self.ask(sql);
         match answer.rows.as_slice() {
             [row] if row.len() == 1 && answer.errors.is_empty() => row[0].clone().unwrap_or_default(),
@@ -176,12 +176,12 @@ impl Client {
     }
 
     /// Sends a CancelRequest for this session, as another connection.
-    pub fn cancel(&self, secret: i32) {
+    pub(crate) fn cancel(&self, secret: i32) {
         Self::cancel_for(self.port, self.pid, secret);
     }
 
     /// Sends a CancelRequest for any session.
-    pub fn cancel_for(port: u16, pid: i32, secret: i32) {
+    pub(crate) fn cancel_for(port: u16, pid: i32, secret: i32) {
         let mut other = Self::dial(port);
         let mut request = Vec::new();
         for number in [16, 80_877_102, pid, secret] {
@@ -192,7 +192,7 @@ impl Client {
     }
 
     /// Terminates in good order.
-    pub fn leave(mut self) {
+    pub(crate) fn leave(mut self) {
         // The server may have gone first.
         let _ = self.send(&message(b'X', &[]));
         let _ = self.socket.shutdown(Shutdown::Write);
@@ -200,7 +200,7 @@ impl Client {
 }
 
 /// A startup message of protocol 3.0.
-pub fn startup<'a>(settings: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
+pub(crate) fn startup<'a>(settings: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
     let mut body = (3_i32 << 16).to_be_bytes().to_vec();
     for (name, value) in settings {
         for text in [name, value] {
@@ -213,16 +213,16 @@ pub fn startup<'a>(settings: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Ve
     [length.to_be_bytes().to_vec(), body].concat()
 }
 
-pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = 4 + body.len() as i32;
     [&[kind], &length.to_be_bytes()[..], body].concat()
 }
 
-pub fn query(sql: &str) -> Vec<u8> {
+pub(crate) fn query(sql: &str) -> Vec<u8> {
     message(b'Q', &[sql.as_bytes(), b"\0"].concat())
 }
 
-pub fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
+pub(crate) fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
     let mut body = [name.as_bytes(), b"\0", sql.as_bytes(), b"\0"].concat();
     body.extend_from_slice(&(types.len() as u16).to_be_bytes());
     types.iter().for_each(|oid| body.extend_from_slice(&oid.to_be_bytes()));
@@ -230,7 +230,7 @@ pub fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
 }
 
 /// All in text.
-pub fn bind(portal: &str, statement: &str, values: &[&str]) -> Vec<u8> {
+pub(crate) fn bind(portal: &str, statement: &str, values: &[&str]) -> Vec<u8> {
     let mut body = [portal.as_bytes(), b"\0", statement.as_bytes(), b"\0", &[0, 0]].concat();
     body.extend_from_slice(&(values.len() as u16).to_be_bytes());
     for value in values {
@@ -241,23 +241,23 @@ pub fn bind(portal: &str, statement: &str, values: &[&str]) -> Vec<u8> {
     message(b'B', &body)
 }
 
-pub fn describe(what: u8, name: &str) -> Vec<u8> {
+pub(crate) fn describe(what: u8, name: &str) -> Vec<u8> {
     message(b'D', &[&[what], name.as_bytes(), b"\0"].concat())
 }
 
-pub fn close(what: u8, name: &str) -> Vec<u8> {
+pub(crate) fn close(what: u8, name: &str) -> Vec<u8> {
     message(b'C', &[&[what], name.as_bytes(), b"\0"].concat())
 }
 
-pub fn execute(portal: &str, rows_max: i32) -> Vec<u8> {
+pub(crate) fn execute(portal: &str, rows_max: i32) -> Vec<u8> {
     message(b'E', &[portal.as_bytes(), b"\0", &rows_max.to_be_bytes()[..]].concat())
 }
 
-pub fn sync() -> Vec<u8> {
+pub(crate) fn sync() -> Vec<u8> {
     message(b'S', &[])
 }
 
-pub fn flush() -> Vec<u8> {
+pub(crate) fn flush() -> Vec<u8> {
     message(b'H', &[])
 }
 

@@ -1,29 +1,29 @@
 //! What a statement answered against what a file expects.
 
 /// Between the columns of a row.
-pub const COLUMN_SEPARATOR: &str = " | ";
+pub(crate) const COLUMN_SEPARATOR: &str = " | ";
 
 /// Stands in an expected line for text that may be any.
 const IGNORED: &str = "<slt:ignore>";
 
 /// A row as the line that is expected.
-pub fn line(row: &[String]) -> String {
+pub(crate) fn line(row: &[String]) -> String {
     row.join(COLUMN_SEPARATOR)
 }
 
 /// Whether the rows are those expected, to the letter but for white space at line ends and `<slt:ignore>`.
-pub fn is_expected(actual: &[Vec<String>], expected: &[String]) -> bool {
+pub(crate) fn is_expected(actual: &[Vec<String>], expected: &[String]) -> bool {
     let same = |(row, expected): (&Vec<String>, &String)| is_expected_line(&line(row), expected);
     actual.len() == expected.len() && actual.iter().zip(expected).all(same)
 }
 
 /// Whether the message of an error has the expected part, which may have `<slt:ignore>` in it. The empty part is in all.
-pub fn is_expected_error(message: &str, part: &str) -> bool {
+pub(crate) fn is_expected_error(message: &str, part: &str) -> bool {
     matches(message, &format!("{IGNORED}{part}{IGNORED}"))
 }
 
 /// Both, for somebody to see what is different: lines at the begin and end that are the same stand once.
-pub fn difference(actual: &[Vec<String>], expected: &[String]) -> String {
+pub(crate) fn difference(actual: &[Vec<String>], expected: &[String]) -> String {
     let actual: Vec<String> = actual.iter().map(|row| line(row)).collect();
     let same = |(line, expected): &(&String, &String)| is_expected_line(line, expected);
     let begin = actual.iter().zip(expected).take_while(same).count();
@@ -58,7 +58,7 @@ fn matches(text: &str, expected: &str) -> bool {
 }
 
 /// What has to hold for the other tests to mean something.
-pub fn check() {
+pub(crate) fn check() {
     assert!(matches("a b c", "a b c") && !matches("a b c", "a b") && !matches("a", ""), "lines are compared whole");
     assert!(matches("rows=5 time=3", "rows=5<slt:ignore>"), "what is ignored may be any text");
     assert!(matches("xaby", "x<slt:ignore>b<slt:ignore>") && !matches("xay", "x<slt:ignore>b<slt:ignore>"), "in parts");

@@ -25,7 +25,7 @@ use std::fmt;
 
 use crate::comparison;
 
-pub use tests::TESTS;
+pub(crate) use tests::TESTS;
 
 /// Letters for the types of columns.
 const TYPES: &str = "TIRBDGX?";
@@ -35,14 +35,14 @@ const DELIMITER: &str = "----";
 
 /// What a statement gives. No types: it has no rows, not even none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub types: String,
     pub rows: Vec<Vec<String>>,
 }
 
 /// The records of a file and the lines between them.
 #[derive(Debug)]
-pub struct Script {
+pub(crate) struct Script {
     /// The file, for messages.
     name: String,
     parts: Vec<Part>,
@@ -92,7 +92,7 @@ enum Order {
 }
 
 impl Script {
-    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut lines = (1..).zip(text.lines());
         while let Some((number, line)) = lines.next() {
@@ -111,7 +111,7 @@ impl Script {
     }
 
     /// Asks everything, and tells of all that is not as expected.
-    pub async fn run(&self, mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>) -> Result<(), String> {
+    pub(crate) async fn run(&self, mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>) -> Result<(), String> {
         let mut faults = Vec::new();
         for part in &self.parts {
             let Part::Record(record) = part else { continue };
@@ -125,7 +125,10 @@ impl Script {
 
     /// Asks everything, and from then on expects what was answered. Statements that had to answer and fail stay as they
     /// are, and are told.
-    pub async fn update(&mut self, mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>) -> Result<(), String> {
+    pub(crate) async fn update(
+        &mut self,
+        mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>,
+    ) -> Result<(), String> {
         let mut faults = Vec::new();
         for part in &mut self.parts {
             let Part::Record(record) = part else { continue };

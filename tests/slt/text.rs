@@ -14,7 +14,7 @@ const VOLATILE: [&str; 5] = ["bytes~", "bytes=", "bytes ", "time=", "elapsed="];
 const PLAN_COLUMN: &str = "QUERY PLAN";
 
 /// The types of the columns, as letters behind `query`.
-pub fn column_types(schema: &Schema) -> String {
+pub(crate) fn column_types(schema: &Schema) -> String {
     let letter = |data_type: &DataType| match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => 'T',
         DataType::Float16 | DataType::Float32 | DataType::Float64 => 'R',
@@ -30,7 +30,7 @@ pub fn column_types(schema: &Schema) -> String {
 }
 
 /// The rows of a batch, each value as one line of text.
-pub fn rows(batch: &RecordBatch) -> Result<Vec<Vec<String>>, ArrowError> {
+pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Vec<String>>, ArrowError> {
     let plan = matches!(&batch.schema().fields()[..], [column] if column.name() == PLAN_COLUMN);
     let columns = batch.columns().iter().map(values).collect::<Result<Vec<_>, _>>()?;
     let line = |row: usize| {
@@ -134,7 +134,7 @@ fn without_volatile(line: &str) -> String {
 }
 
 /// What has to hold for the other tests to mean something.
-pub fn check() {
+pub(crate) fn check() {
     let masked = without_volatile("files 1/4, rows<=5, bytes~1,234, time=1.5ms, bytes~2 KiB");
     assert_eq!(masked, "files 1/4, rows<=5, bytes~#, time=#, bytes~#", "sizes are masked");
     assert!(visible("") == "(empty)" && visible("a\nb\\") == "a\\nb\\\\", "values stay on their line");

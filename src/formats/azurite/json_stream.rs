@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::formats::error::Error;
-use crate::formats::place::Place;
-use crate::formats::service_json::ObjectScan;
+use crate::error::Error;
+use crate::place::Place;
+use crate::service_json::ObjectScan;
 
 /// Bytes read at once.
 const BUFFER_BYTES: u64 = 1 << 20;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::json_stream::JsonStream;
-use crate::formats::error::Error;
+use crate::error::Error;
 
 /// The collection that lists all tables.
 const TABLES: &str = "$TABLES_COLLECTION$";

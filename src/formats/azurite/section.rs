@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads a stretch of a file that others read as well.
 #[derive(Debug)]
-pub(in crate::formats) struct Section {
+pub(crate) struct Section {
     file: Arc<Mutex<File>>,
     /// Bytes of the file left to be read.
     bytes: Range<u64>,

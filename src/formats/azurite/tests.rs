@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::outline::{Collection, outline};
-use crate::formats::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode, service_json};
-use crate::model::{DateTime, EdmType, Entity, Key, Value};
-use crate::rows::PropertyNames;
-use crate::rows::generated::{Random, entities};
+use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode, service_json};
+use rowkey_model::rows::PropertyNames;
+use rowkey_model::rows::generated::{Random, entities};
+use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
 /// Written by Azurite 3.35.0 after the official SDK filled it.
 const DATABASE: &[u8] = include_bytes!("../../../tests/azurite/__azurite_db_table__.json");
@@ -37,14 +37,14 @@ fn documents(text: &[u8], start: Place, chunk_bytes: usize, threads: usize) -> R
     let (mut entities, mut rejects) = (Vec::new(), Vec::new());
     let options = DecodeOptions { threads, chunk_bytes, ..DecodeOptions::default() };
     let reader = Box::new(Cursor::new(text.to_vec()));
-    let mut sink = |chunk: crate::formats::Chunk| {
+    let mut sink = |chunk: crate::Chunk| {
         assert!(chunk.rows.is_sorted());
         entities.extend(chunk.rows.iter().map(|row| row.to_entity(&names)));
         rejects.extend(chunk.rejects);
         Ok(())
     };
-    let (progress, notes) = (Progress::new(), crate::formats::notes::Notes::new("db".into()));
-    let reading = crate::formats::reading::Reading {
+    let (progress, notes) = (Progress::new(), crate::notes::Notes::new("db".into()));
+    let reading = crate::reading::Reading {
         names: &names,
         options: &options,
         progress: &progress,
@@ -62,7 +62,7 @@ fn value(edm_type: EdmType, text: &str) -> Value {
 
 #[test]
 fn a_database_of_azurite_comes_back_with_every_type() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/azurite/__azurite_db_table__.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/azurite/__azurite_db_table__.json");
     let mut source = Source::file(&path).unwrap();
     assert_eq!(source.detect().unwrap(), Format::AzuriteDatabase);
     let tables = source.tables().unwrap();
@@ -78,7 +78,7 @@ fn a_database_of_azurite_comes_back_with_every_type() {
         assert!(source.name().ends_with(&format!("table {} of account {}", stored.table, stored.account)));
         let names = Arc::new(PropertyNames::new());
         let mut entities = Vec::new();
-        let mut sink = |chunk: crate::formats::Chunk| {
+        let mut sink = |chunk: crate::Chunk| {
             assert_eq!(chunk.rejects, []);
             entities.extend(chunk.rows.iter().map(|row| row.to_entity(&names)));
             Ok::<(), Error>(())
@@ -306,7 +306,7 @@ fn write_database(tables: &[(&str, &[Entity])], random: &mut Random) -> String {
 #[test]
 fn generated_databases_come_back_in_any_pieces() {
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (one, two) = (entities(&mut random), entities(&mut random));
         let text = write_database(&[("a$One", &one), ("b$Two", &two)], &mut random);
         let piece = 1 + random.below(300);
@@ -328,7 +328,7 @@ fn generated_databases_come_back_in_any_pieces() {
 fn mutated_databases_are_read_alike_in_any_pieces_and_never_panic() {
     let (mut refused, mut damaged, mut rejected) = (0, 0, 0);
     for seed in 0..1500 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut text = if random.chance(4) {
             DATABASE.to_vec()
         } else {
@@ -407,7 +407,7 @@ impl Drop for Temporary {
 
 #[test]
 fn tables_of_one_file_may_be_read_at_the_same_time() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let (one, two) = (entities(&mut random), entities(&mut random));
     let file = Temporary::new("both", &write_database(&[("a$One", &one), ("a$Two", &two)], &mut random));
     let tables = super::tables("db".into(), File::open(&file.0).unwrap()).unwrap();

@@ -7,7 +7,7 @@ use flate2::bufread::GzDecoder;
 use super::GZIP_MAGIC;
 
 /// The text of a gzip stream, of all its members one behind the other. Checksums and lengths are verified.
-pub(in crate::formats) struct GzipReader<R> {
+pub(crate) struct GzipReader<R> {
     /// Until it is read: a decoder reads ahead at once.
     packed: Option<BufReader<R>>,
     /// None before the first and behind the last.
@@ -15,7 +15,7 @@ pub(in crate::formats) struct GzipReader<R> {
 }
 
 impl<R: Read> GzipReader<R> {
-    pub(in crate::formats) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Self { packed: Some(BufReader::new(reader)), member: None }
     }
 

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::gzip::GzipReader;
 use super::utf16::{ByteOrder, Utf16Reader, utf16_order};
-use crate::rows::generated::Random;
+use rowkey_model::rows::generated::Random;
 
 // Made by Python's gzip module at levels 0 (stored), 1 and 9.
 const STORED: &str = "H4sIAAAAAAAEAwEsAdP+eyJQYXJ0aXRpb25LZXkiOiJwMCIsIlJvd0tleSI6IjAiLCJOIjoyODg1NDUwMTh9CnsiUGFydGl0aW9uS2V5IjoicDEiLCJSb3dLZXkiOiIxIiwiTiI6MTM1NTIwODcyfQp7IlBhcnRpdGlvbktleSI6InAyIiwiUm93S2V5IjoiMiIsIk4iOjU0Nzc1NjU3NH0KeyJQYXJ0aXRpb25LZXkiOiJwMyIsIlJvd0tleSI6IjMiLCJOIjoyNTMyMjg0ODR9CnsiUGFydGl0aW9uS2V5IjoicDQiLCJSb3dLZXkiOiI0IiwiTiI6MTA2MzkzODc0OX0KeyJQYXJ0aXRpb25LZXkiOiJwNSIsIlJvd0tleSI6IjUiLCJOIjo5NjUyNzQ3MDV9CnsiUGFyXlcUuiwBAAA=";
@@ -49,7 +49,7 @@ fn damage_is_an_error_and_never_a_panic() {
             assert_eq!(unpacked(&packed[..end]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "{end}");
         }
         for seed in 0..300 {
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             let mut damaged = packed.clone();
             let at = random.below(damaged.len());
             damaged[at] ^= 1 << random.below(8);

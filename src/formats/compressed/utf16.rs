@@ -6,13 +6,13 @@ const INPUT_BYTES: usize = 64 << 10;
 
 /// The order of bytes in a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::formats) enum ByteOrder {
+pub(crate) enum ByteOrder {
     Little,
     Big,
 }
 
 /// Tells UTF-16 from the first bytes: by its byte order mark, or by the zeros beside two letters.
-pub(in crate::formats) fn utf16_order(first: &[u8]) -> Option<ByteOrder> {
+pub(crate) fn utf16_order(first: &[u8]) -> Option<ByteOrder> {
     match first {
         // UTF-32.
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => None,
@@ -29,7 +29,7 @@ fn is_letter(byte: u8) -> bool {
 }
 
 /// UTF-16 as UTF-8. A lone surrogate, or half a unit at the end, is an error.
-pub(in crate::formats) struct Utf16Reader<R> {
+pub(crate) struct Utf16Reader<R> {
     reader: R,
     order: ByteOrder,
     input: Vec<u8>,
@@ -39,7 +39,7 @@ pub(in crate::formats) struct Utf16Reader<R> {
 }
 
 impl<R: Read> Utf16Reader<R> {
-    pub(in crate::formats) fn new(reader: R, order: ByteOrder) -> Self {
+    pub(crate) fn new(reader: R, order: ByteOrder) -> Self {
         Self { reader, order, input: Vec::new(), text: Vec::new(), at: 0, units_read: 0 }
     }
 

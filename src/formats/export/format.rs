@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::formats::output::Compression;
+use crate::output::Compression;
 
 /// A format that entities are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 use super::survey::Survey;
 use super::text::{push_cell, push_shown, push_value};
 use super::writer::Cells;
-use crate::formats::output::{Sink, WriteError};
-use crate::model::EdmType;
-use crate::rows::{Rows, ValueRef};
+use crate::output::{Sink, WriteError};
+use rowkey_model::EdmType;
+use rowkey_model::rows::{Rows, ValueRef};
 
 pub(super) struct PlainCsvWriter {
     sink: Sink,

@@ -4,8 +4,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use super::writer::ExportTarget;
-use crate::formats::output::{Sink, WriteError};
-use crate::formats::parquet::BatchWriter;
+use crate::output::{Sink, WriteError};
+use crate::parquet::BatchWriter;
 
 /// Text that the caller makes.
 #[derive(Debug)]

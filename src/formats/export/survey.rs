@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::model::{DateTime, EdmType};
-use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::{DateTime, EdmType};
 
 /// The properties of some entities with their types: at least all that they have.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ struct Found {
 
 /// One property of a [`Survey`].
 #[derive(Debug, Clone)]
-pub(in crate::formats) struct SurveyedProperty {
+pub(crate) struct SurveyedProperty {
     pub id: PropertyId,
     pub name: Arc<str>,
     /// In the order of their names.
@@ -62,7 +62,7 @@ impl Survey {
     }
 
     /// In the order of their names.
-    pub(in crate::formats) fn properties(&self) -> Vec<SurveyedProperty> {
+    pub(crate) fn properties(&self) -> Vec<SurveyedProperty> {
         let names = self.names.all();
         let numbered = (0..).map(PropertyId).zip(&names).zip(&self.found);
         let mut properties: Vec<SurveyedProperty> = numbered

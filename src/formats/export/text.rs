@@ -5,11 +5,11 @@ use std::io::Write;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::model::DateTime;
-use crate::rows::ValueRef;
+use rowkey_model::DateTime;
+use rowkey_model::rows::ValueRef;
 
 /// Appends the service's text of a value, which its importer reads back as the same value beside the name of its type.
-pub(in crate::formats) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
+pub(crate) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Binary(bytes) => push_shown(out, Base64Display::new(bytes, &BASE64)),
@@ -19,7 +19,7 @@ pub(in crate::formats) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
 }
 
 /// Appends a time with seven digits behind the seconds, as Storage Explorer writes it.
-pub(in crate::formats) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
+pub(crate) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
     let start = out.len();
     push_shown(out, at);
     // The zone.
@@ -38,13 +38,13 @@ pub(in crate::formats) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
     out.push(b'Z');
 }
 
-pub(in crate::formats) fn push_shown(out: &mut Vec<u8>, shown: impl std::fmt::Display) {
+pub(crate) fn push_shown(out: &mut Vec<u8>, shown: impl std::fmt::Display) {
     // A vector takes everything.
     let _ = write!(out, "{shown}");
 }
 
 /// Appends a text as a JSON string.
-pub(in crate::formats) fn push_json_string(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -67,7 +67,7 @@ pub(in crate::formats) fn push_json_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends a cell of CSV, in quotes where it would not be read back without.
-pub(in crate::formats) fn push_cell(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn push_cell(out: &mut Vec<u8>, text: &[u8]) {
     let special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     let is_spaced =
         text.first().is_some_and(u8::is_ascii_whitespace) || text.last().is_some_and(u8::is_ascii_whitespace);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::format::{ExportFormat, Layout};
 use super::plain_csv::PlainCsvWriter;
 use super::survey::{Survey, SurveyedProperty};
-use crate::formats::output::{Compression, Destination, PartFolder, Sink, WriteError, Written};
-use crate::formats::parquet::{ParquetWriter, PartitionFolders};
-use crate::formats::service_json::{JsonLinesWriter, PageFolder, ServiceJsonWriter};
-use crate::formats::typed_csv::TypedCsvWriter;
-use crate::rows::{RowRef, Rows, ValueRef};
+use crate::output::{Compression, Destination, PartFolder, Sink, WriteError, Written};
+use crate::parquet::{ParquetWriter, PartitionFolders};
+use crate::service_json::{JsonLinesWriter, PageFolder, ServiceJsonWriter};
+use crate::typed_csv::TypedCsvWriter;
+use rowkey_model::rows::{RowRef, Rows, ValueRef};
 
 /// Most properties that have columns of their own; each is held in memory by every row group.
 const COLUMNS_MAX: usize = 10_000;
@@ -135,7 +135,7 @@ impl std::fmt::Debug for EntityWriter {
 
 /// The properties of an entity in the order of columns.
 #[derive(Debug)]
-pub(in crate::formats) struct Cells {
+pub(crate) struct Cells {
     columns: usize,
     /// By number of the property.
     places: Vec<Option<usize>>,
@@ -143,7 +143,7 @@ pub(in crate::formats) struct Cells {
 }
 
 impl Cells {
-    pub(in crate::formats) fn of(survey: &Survey, properties: &[SurveyedProperty]) -> Self {
+    pub(crate) fn of(survey: &Survey, properties: &[SurveyedProperty]) -> Self {
         let mut places = Vec::new();
         for (place, property) in properties.iter().enumerate() {
             if places.len() <= property.id.index() {
@@ -155,7 +155,7 @@ impl Cells {
     }
 
     /// Puts the values of `row` into their places.
-    pub(in crate::formats) fn place<'r>(
+    pub(crate) fn place<'r>(
         &self,
         output: &Arc<str>,
         row: RowRef<'r>,

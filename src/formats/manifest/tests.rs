@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::EdmType;
+use rowkey_model::EdmType;
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("rowkey-manifest-{name}-{}", std::process::id()));

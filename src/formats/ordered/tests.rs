@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::{Error, run};
-use crate::formats::Place;
+use crate::Place;
 
 fn numbers(to: u64) -> impl FnMut() -> Result<Option<u64>, Error> {
     let mut next = 0;

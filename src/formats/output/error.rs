@@ -31,7 +31,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    pub(in crate::formats) fn file(path: &Path, action: &'static str, source: io::Error) -> Self {
+    pub(crate) fn file(path: &Path, action: &'static str, source: io::Error) -> Self {
         WriteError::File { path: path.display().to_string(), action, source }
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::WriteError;
-use crate::files;
+use rowkey_model::files;
 
 /// Names tried for a temporary file before the folder is taken to be the trouble.
 const ATTEMPTS_MAX: u32 = 100;

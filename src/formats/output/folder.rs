@@ -11,7 +11,7 @@ use super::sink::{Compression, Sink, Written};
 
 /// A folder being filled under a temporary name beside its final one. Dropped unfinished, it is removed with what is in it.
 #[derive(Debug)]
-pub(in crate::formats) struct PartFolder {
+pub(crate) struct PartFolder {
     /// Where it is now; none once it is published.
     temporary: Option<PathBuf>,
     path: PathBuf,
@@ -25,7 +25,7 @@ pub(in crate::formats) struct PartFolder {
 impl PartFolder {
     /// Starts a folder. One of its name is replaced if it is empty, or if there are nothing but files in it that `is_own` knows as those
     /// of an earlier export and `overwrite` is set.
-    pub(in crate::formats) fn create(
+    pub(crate) fn create(
         path: &Path,
         overwrite: bool,
         is_own: &dyn Fn(&Path) -> bool,
@@ -48,7 +48,7 @@ impl PartFolder {
     }
 
     /// Starts a file in the folder, in a folder of it that is made if need be.
-    pub(in crate::formats) fn file(
+    pub(crate) fn file(
         &mut self,
         folder: Option<&str>,
         name: &str,
@@ -69,7 +69,7 @@ impl PartFolder {
     }
 
     /// Makes the folder durable under its name.
-    pub(in crate::formats) fn publish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn publish(mut self) -> Result<(), WriteError> {
         for folder in self.folders.iter().rev() {
             sync_folder(folder)?;
         }

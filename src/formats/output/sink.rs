@@ -91,7 +91,7 @@ impl Written {
 }
 
 /// One output.
-pub(in crate::formats) struct Sink {
+pub(crate) struct Sink {
     name: Arc<str>,
     encoder: Encoder,
 }
@@ -114,7 +114,7 @@ enum To {
 
 impl Sink {
     /// A file of its own, or a stream. What is neither a file nor a folder (a device, a pipe with a name) is written to as it is.
-    pub(in crate::formats) fn open(
+    pub(crate) fn open(
         destination: Destination,
         overwrite: bool,
         compression: Option<Compression>,
@@ -174,12 +174,12 @@ impl Sink {
     }
 
     /// What messages call it.
-    pub(in crate::formats) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
     /// Writes all of `content`.
-    pub(in crate::formats) fn put(&mut self, content: &[u8]) -> Result<(), WriteError> {
+    pub(crate) fn put(&mut self, content: &[u8]) -> Result<(), WriteError> {
         self.write_all(content).map_err(|error| self.failed(error))
     }
 
@@ -196,7 +196,7 @@ impl Sink {
     }
 
     /// Writes what is left; a file is then durable and has its name.
-    pub(in crate::formats) fn finish(self) -> Result<(), WriteError> {
+    pub(crate) fn finish(self) -> Result<(), WriteError> {
         let name = self.name;
         let stream = |source| WriteError::Stream { name: Arc::clone(&name), source };
         let target = match self.encoder {

@@ -11,12 +11,12 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimeUnit, UInt64Type};
 
 use super::layout::{KeySource, Layout, is_text};
-use crate::formats::convert;
-use crate::formats::error::Error;
-use crate::formats::key_columns::KeyTemplate;
-use crate::formats::reject_line::LineBuilder;
-use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
-use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use crate::convert;
+use crate::error::Error;
+use crate::key_columns::KeyTemplate;
+use crate::reject_line::LineBuilder;
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
 
 /// The columns of one batch, downcast once.
 pub(super) struct BatchColumns<'a> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
 
-use crate::formats::error::Error;
-use crate::formats::key_columns::{KeyTemplate, key_option, key_option_of_its_own};
-use crate::formats::reading::Reading;
-use crate::model::EdmType;
-use crate::rows::{NameCache, PropertyId};
+use crate::error::Error;
+use crate::key_columns::{KeyTemplate, key_option, key_option_of_its_own};
+use crate::reading::Reading;
+use rowkey_model::EdmType;
+use rowkey_model::rows::{NameCache, PropertyId};
 
 /// The columns of a file, by their places among the columns read.
 #[derive(Debug)]

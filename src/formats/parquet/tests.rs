@@ -7,10 +7,10 @@ use arrow::datatypes::{DataType, Field, Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use crate::formats::{DecodeOptions, Error, Format, KeyColumns, KeyTemplate, Place, Progress, Reject, Source, decode};
-use crate::model::{DateTime, Entity, Key, Value};
-use crate::rows::PropertyNames;
-use crate::rows::generated::Random;
+use crate::{DecodeOptions, Error, Format, KeyColumns, KeyTemplate, Place, Progress, Reject, Source, decode};
+use rowkey_model::rows::PropertyNames;
+use rowkey_model::rows::generated::Random;
+use rowkey_model::{DateTime, Entity, Key, Value};
 
 type Decoded = (Vec<Entity>, Vec<Reject>);
 
@@ -317,7 +317,7 @@ fn times_between_ticks_are_told() {
 #[test]
 fn generated_tables_come_back_whatever_the_batches() {
     for seed in 0..30 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let rows = random.below(300);
         let mut expected: Vec<Entity> = Vec::new();
         let mut ints = Vec::new();
@@ -325,9 +325,9 @@ fn generated_tables_come_back_whatever_the_batches() {
         let mut dates = Vec::new();
         let mut digits = Vec::new();
         for i in 0..rows {
-            let int = (!random.chance(3)).then(|| random.next() as i64);
+            let int = (!random.chance(3)).then(|| random.next_u64() as i64);
             let string = (!random.chance(3)).then(|| random.text(20));
-            let date = (!random.chance(3)).then(|| DateTime::from_ticks(random.next() as i64 >> 8));
+            let date = (!random.chance(3)).then(|| DateTime::from_ticks(random.next_u64() as i64 >> 8));
             let mut properties = Vec::new();
             properties.extend(int.map(|v| (Arc::from("I"), Value::Int64(v))));
             properties.extend(string.clone().map(|v| (Arc::from("S"), Value::String(v))));
@@ -382,7 +382,7 @@ fn flipped_bytes_never_panic() {
     let whole = std::fs::read(&file.0).unwrap();
     let mut refused = 0;
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut damaged = whole.clone();
         let at = random.below(damaged.len());
         damaged[at] ^= 1 << random.below(8);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::document::DocumentDecoder;
 use super::entity::{EntityDecoder, Fault};
 use super::shape::trim_line;
-use crate::formats::assumed::{TypeSamples, Typing};
-use crate::formats::decode::Chunk;
-use crate::formats::error::{Error, Reject};
-use crate::formats::place::Place;
-use crate::formats::reading::Reading;
-use crate::formats::reject_line;
-use crate::formats::tool_json::ToolDecoder;
-use crate::rows::Rows;
+use crate::assumed::{TypeSamples, Typing};
+use crate::decode::Chunk;
+use crate::error::{Error, Reject};
+use crate::place::Place;
+use crate::reading::Reading;
+use crate::reject_line;
+use crate::tool_json::ToolDecoder;
+use rowkey_model::rows::Rows;
 
 /// Whole entities of an input, in a piece of its text.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) enum Content {
 }
 
 /// Decodes the objects of a batch.
-pub(in crate::formats) enum ObjectDecoder<'a> {
+pub(crate) enum ObjectDecoder<'a> {
     /// Entities as the service writes them, and what takes those that are not.
     Entity(EntityDecoder, Box<ToolDecoder<'a>>),
     /// Documents of Azurite's database, with an entity in each.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::entity::{EntityDecoder, Fault, System, begin_object, end_member, key_text, twice};
 use super::parser::Parser;
-use crate::formats::property_types::NumberedTypes;
-use crate::model::DateTime;
-use crate::rows::{PropertyNames, Rows};
+use crate::property_types::NumberedTypes;
+use rowkey_model::DateTime;
+use rowkey_model::rows::{PropertyNames, Rows};
 
 /// Decodes documents `{"PartitionKey":…,"RowKey":…,"properties":{…},"lastModifiedTime":…}`, on one thread. Everything else
 /// in them is the emulator's bookkeeping. The keys and the time beside `properties` are those that the emulator answers
 /// with, whatever copies of them are among the properties.
-pub(in crate::formats) struct DocumentDecoder {
+pub(crate) struct DocumentDecoder {
     entity: EntityDecoder,
     key: String,
     scratch: String,

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::keys::{KeyCache, KeyKind};
 use super::parser::{Number, Parser};
-use crate::formats::convert;
-use crate::formats::key_columns::key_option_of_its_own;
-use crate::formats::property_types::NumberedTypes;
-use crate::formats::reject_line::{RECORD, refused_record};
-use crate::model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
-use crate::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
+use crate::convert;
+use crate::key_columns::key_option_of_its_own;
+use crate::property_types::NumberedTypes;
+use crate::reject_line::{RECORD, refused_record};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowBuilder, Rows, ValueRef};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
 
 /// Why an entity was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::formats) enum Fault {
+pub(crate) enum Fault {
     /// It is JSON, and breaks a rule.
     Refused(String),
     /// A value is an array or an object, which the service's own never are.
@@ -39,7 +39,7 @@ impl From<Rejected> for Fault {
 
 /// Decodes entities, on one thread.
 #[derive(Debug)]
-pub(in crate::formats) struct EntityDecoder {
+pub(crate) struct EntityDecoder {
     keys: KeyCache,
     values: Values,
     /// True once annotations came behind their properties; then they are looked for right behind each, and where they are
@@ -337,14 +337,14 @@ pub(super) fn key_text<'a>(
 }
 
 /// The fault of a key that is no text.
-pub(in crate::formats) fn no_key_text(key: &str, is_number: bool) -> Fault {
+pub(crate) fn no_key_text(key: &str, is_number: bool) -> Fault {
     Fault::Refused(match is_number {
         true => format!("{key} is a string, and this is a number; {}", key_option_of_its_own(key)),
         false => format!("{key} is a string and never null"),
     })
 }
 
-pub(in crate::formats) fn twice(what: &str) -> Fault {
+pub(crate) fn twice(what: &str) -> Fault {
     Fault::Refused(format!("{what} occurs twice"))
 }
 
@@ -526,7 +526,7 @@ fn number_value(number: Number<'_>) -> Result<Value, Rejected> {
 }
 
 /// The same for a number's text.
-pub(in crate::formats) fn unannotated_number(text: &str) -> Result<Value, Rejected> {
+pub(crate) fn unannotated_number(text: &str) -> Result<Value, Rejected> {
     number_value(Number { text, is_integer: !text.contains(['.', 'e', 'E']) })
 }
 

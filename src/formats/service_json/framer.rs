@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::batch::{Batch, Content};
 use super::object_scan::ObjectScan;
 use super::shape::{HeadEvent, HeadScan, PageKey, looks_like_lines};
-use crate::formats::error::{Error, Reject};
-use crate::formats::notes::WarningKind;
-use crate::formats::place::Place;
-use crate::formats::reading::Reading;
-use crate::formats::spare_buffers::SpareBuffers;
+use crate::error::{Error, Reject};
+use crate::notes::WarningKind;
+use crate::place::Place;
+use crate::reading::Reading;
+use crate::spare_buffers::SpareBuffers;
 
 /// Reads a stream and hands it on in batches of about `batch_bytes`, each of whole entities.
 pub(super) struct Framer {

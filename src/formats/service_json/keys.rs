@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entity::Fault;
 use super::parser::Parser;
-use crate::rows::{NameCache, PropertyId, PropertyNames};
+use rowkey_model::rows::{NameCache, PropertyId, PropertyNames};
 
 /// The meaning of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,8 @@ struct Entry {
 const ENTRIES_MAX: usize = 1 << 16;
 
 /// What the service answers with instead of entities.
-pub(in crate::formats) const SERVICE_ERROR: &str = "odata.error";
-pub(in crate::formats) const NO_ENTITY: &str = "this is an error that the service answered with, not an entity";
+pub(crate) const SERVICE_ERROR: &str = "odata.error";
+pub(crate) const NO_ENTITY: &str = "this is an error that the service answered with, not an entity";
 const TYPE_SUFFIX: &str = "@odata.type";
 
 impl KeyCache {

@@ -5,7 +5,7 @@
 /// Works on blocks of 64 bytes, each turned into bit masks of its quotes, backslashes and brackets, so that the cost
 /// does not depend on how many strings there are. What lies between braces is not checked: that is the decoder's part.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::formats) struct ObjectScan {
+pub(crate) struct ObjectScan {
     depth: u64,
     /// All ones inside a string, else 0.
     in_string: u64,
@@ -18,7 +18,7 @@ const BLOCK: usize = 64;
 impl ObjectScan {
     /// Scans on; `bytes` begin where the last piece ended, the first one with the opening brace. Returns where the
     /// object ends, behind its closing brace; `None` if it goes on.
-    pub(in crate::formats) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         for (i, block) in blocks.iter().enumerate() {
             if let Some(end) = self.block(block, BLOCK) {

@@ -7,21 +7,21 @@ use super::object_scan::ObjectScan;
 
 /// A place in the text of one entity.
 #[derive(Debug, Clone)]
-pub(in crate::formats) struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     text: &'a str,
     at: usize,
 }
 
 /// A number as it is written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::formats) struct Number<'a> {
-    pub(in crate::formats) text: &'a str,
+pub(crate) struct Number<'a> {
+    pub(crate) text: &'a str,
     /// False if it has a point or an exponent.
-    pub(in crate::formats) is_integer: bool,
+    pub(crate) is_integer: bool,
 }
 
 impl<'a> Parser<'a> {
-    pub(in crate::formats) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
@@ -30,12 +30,12 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    pub(in crate::formats) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes().get(self.at).copied()
     }
 
     #[inline]
-    pub(in crate::formats) fn skip_space(&mut self) {
+    pub(crate) fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
         }
@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
 
     /// Takes `byte` if it is the next one.
     #[inline]
-    pub(in crate::formats) fn eat(&mut self, byte: u8) -> bool {
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
         next
@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
 
     /// Takes `token` if it comes next.
     #[inline]
-    pub(in crate::formats) fn eat_token(&mut self, token: &[u8]) -> bool {
+    pub(crate) fn eat_token(&mut self, token: &[u8]) -> bool {
         let next = self.bytes()[self.at..].starts_with(token);
         if next {
             self.at += token.len();
@@ -60,18 +60,18 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    pub(in crate::formats) fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Fault> {
         if self.eat(byte) { Ok(()) } else { Err(self.unexpected(&format!("\"{}\"", char::from(byte).escape_debug()))) }
     }
 
     /// Refuses anything but white space up to the end.
-    pub(in crate::formats) fn expect_end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn expect_end(&mut self) -> Result<(), Fault> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.unexpected("the end of the entity")) }
     }
 
     /// A syntax error at this place.
-    pub(in crate::formats) fn unexpected(&self, wanted: &str) -> Fault {
+    pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
         let shown: String = self.text.get(self.at..).unwrap_or_default().chars().take(20).collect();
         let reason = if shown.is_empty() {
             format!("{wanted} was expected, the text ends")
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a string; `scratch` holds it if it has escapes.
     #[inline]
-    pub(in crate::formats) fn string<'s>(&mut self, scratch: &'s mut String) -> Result<&'s str, Fault>
+    pub(crate) fn string<'s>(&mut self, scratch: &'s mut String) -> Result<&'s str, Fault>
     where
         'a: 's,
     {
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a string that has no escapes; otherwise reads nothing.
-    pub(in crate::formats) fn plain_string(&mut self) -> Option<&'a str> {
+    pub(crate) fn plain_string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let stop = string_stop(self.bytes(), start);
         if self.peek() != Some(b'"') || self.bytes().get(stop) != Some(&b'"') {
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a number, by the grammar of JSON.
     #[inline]
-    pub(in crate::formats) fn number(&mut self) -> Result<Number<'a>, Fault> {
+    pub(crate) fn number(&mut self) -> Result<Number<'a>, Fault> {
         let start = self.at;
         self.eat(b'-');
         if !self.eat(b'0') {
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads `true`, `false` or `null`.
-    pub(in crate::formats) fn literal(&mut self) -> Result<Option<bool>, Fault> {
+    pub(crate) fn literal(&mut self) -> Result<Option<bool>, Fault> {
         for (token, value) in [(&b"true"[..], Some(true)), (b"false", Some(false)), (b"null", None)] {
             if self.eat_token(token) {
                 return Ok(value);
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips an object, whose opening brace comes next, and gives its place in the text. What is in it is not checked.
-    pub(in crate::formats) fn skip_object(&mut self) -> Result<Range<usize>, Fault> {
+    pub(crate) fn skip_object(&mut self) -> Result<Range<usize>, Fault> {
         if self.peek() != Some(b'{') {
             return Err(self.unexpected("an object"));
         }
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips a value of any kind. What is inside arrays and objects is only checked for its strings and brackets.
-    pub(in crate::formats) fn skip_value(&mut self, scratch: &mut String) -> Result<(), Fault> {
+    pub(crate) fn skip_value(&mut self, scratch: &mut String) -> Result<(), Fault> {
         let mut depth = 0u64;
         loop {
             match self.peek() {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use super::batch::ObjectDecoder;
 use super::entity::EntityDecoder;
 use super::framer::Framer;
-use crate::formats::notes::Notes;
-use crate::formats::reading::Reading;
-use crate::formats::tool_json::{JsonTool, ToolDecoder, ToolOptions};
-use crate::formats::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
-use crate::model::{DateTime, EdmType, Entity, Key, Value};
-use crate::rows::PropertyNames;
-use crate::rows::generated::{Random, entities};
+use crate::notes::Notes;
+use crate::reading::Reading;
+use crate::tool_json::{JsonTool, ToolDecoder, ToolOptions};
+use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use rowkey_model::rows::PropertyNames;
+use rowkey_model::rows::generated::{Random, entities};
+use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
 /// Hands out at most `piece` bytes at a time.
 struct Pieces {
@@ -145,7 +145,7 @@ fn annotations_may_stand_elsewhere_in_every_entity() {
         r#""X":null,"X@odata.type":"Edm.Null","V":5,"V@odata.type":"Edm.Int64","W":"x""#,
     ];
     for seed in 0..50 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let picked: Vec<&str> = (0..12).map(|_| *random.pick(&members)).collect();
         let entity =
             |(n, members): (usize, &&str)| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{n:02}\",{members}}}");
@@ -482,7 +482,7 @@ fn write_string(text: &str, random: &mut Random) -> String {
 #[test]
 fn generated_entities_come_back_whatever_the_spelling_and_the_pieces() {
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let entities = entities(&mut random);
         let text = write_entities(&entities, &mut random);
         let (chunk_bytes, threads) = (1 + random.below(3000), 1 + random.below(3));
@@ -499,7 +499,7 @@ fn generated_entities_come_back_whatever_the_spelling_and_the_pieces() {
 fn damaged_input_is_refused_alike_in_any_pieces_and_never_panics() {
     let (mut errors, mut rejected) = (0, 0);
     for seed in 0..1500 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let entities = entities(&mut random);
         let mut text = write_entities(&entities, &mut random).into_bytes();
         for _ in 0..1 + random.below(3) {

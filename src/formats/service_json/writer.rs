@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::formats::export::Survey;
-use crate::formats::export::text::{push_json_string, push_shown, push_value};
-use crate::formats::output::{Compression, PartFolder, Sink, WriteError};
-use crate::model::{DateTime, KeyRef};
-use crate::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+use crate::export::Survey;
+use crate::export::text::{push_json_string, push_shown, push_value};
+use crate::output::{Compression, PartFolder, Sink, WriteError};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
+use rowkey_model::{DateTime, KeyRef};
 
 /// Entities of one page, as the service has it.
 const PAGE_ENTITIES: u64 = 1000;
@@ -15,7 +15,7 @@ const PAGE_ENTITIES: u64 = 1000;
 const OUT_BYTES: usize = 256 << 10;
 
 /// One page that holds any number of entities.
-pub(in crate::formats) struct ServiceJsonWriter {
+pub(crate) struct ServiceJsonWriter {
     sink: Sink,
     entities: EntityText,
     out: Vec<u8>,
@@ -23,7 +23,7 @@ pub(in crate::formats) struct ServiceJsonWriter {
 }
 
 impl ServiceJsonWriter {
-    pub(in crate::formats) fn new(
+    pub(crate) fn new(
         mut sink: Sink,
         account: &str,
         table: &str,
@@ -37,7 +37,7 @@ impl ServiceJsonWriter {
         Ok(Self { sink, entities: EntityText::new(names, Some(metadata)), out: Vec::new(), count: 0 })
     }
 
-    pub(in crate::formats) fn write<'r>(&mut self, rows: impl Iterator<Item = RowRef<'r>>) -> Result<(), WriteError> {
+    pub(crate) fn write<'r>(&mut self, rows: impl Iterator<Item = RowRef<'r>>) -> Result<(), WriteError> {
         for row in rows {
             self.out.extend_from_slice(if self.count == 0 { b"\n" } else { b",\n" });
             self.entities.push(&mut self.out, row);
@@ -52,14 +52,14 @@ impl ServiceJsonWriter {
         Ok(())
     }
 
-    pub(in crate::formats) fn finish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         self.sink.put(b"]}\n")?;
         self.sink.finish()
     }
 }
 
 /// A folder of pages, `page-000001.json` and so on.
-pub(in crate::formats) struct PageFolder {
+pub(crate) struct PageFolder {
     folder: PartFolder,
     account: String,
     table: String,
@@ -70,7 +70,7 @@ pub(in crate::formats) struct PageFolder {
 }
 
 impl PageFolder {
-    pub(in crate::formats) fn new(
+    pub(crate) fn new(
         folder: PartFolder,
         account: &str,
         table: &str,
@@ -82,13 +82,13 @@ impl PageFolder {
     }
 
     /// Whether a file of a folder is a page of an earlier export.
-    pub(in crate::formats) fn is_page(file: &Path) -> bool {
+    pub(crate) fn is_page(file: &Path) -> bool {
         let Some(name) = file.to_str().and_then(|name| name.strip_prefix("page-")) else { return false };
         let digits = name.trim_start_matches(|c: char| c.is_ascii_digit());
         digits.len() < name.len() && matches!(digits, ".json" | ".json.gz" | ".json.zst")
     }
 
-    pub(in crate::formats) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
+    pub(crate) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
         let mut rows = rows.iter().peekable();
         while rows.peek().is_some() {
             let mut page = match self.page.take() {
@@ -115,7 +115,7 @@ impl PageFolder {
         ServiceJsonWriter::new(sink, &self.account, &self.table, &self.names)
     }
 
-    pub(in crate::formats) fn finish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         // A table without entities is one empty page.
         if self.pages == 0 {
             self.page = Some(self.next_page()?);
@@ -128,18 +128,18 @@ impl PageFolder {
 }
 
 /// One entity a line.
-pub(in crate::formats) struct JsonLinesWriter {
+pub(crate) struct JsonLinesWriter {
     sink: Sink,
     entities: EntityText,
     out: Vec<u8>,
 }
 
 impl JsonLinesWriter {
-    pub(in crate::formats) fn new(sink: Sink, names: &Arc<PropertyNames>) -> Self {
+    pub(crate) fn new(sink: Sink, names: &Arc<PropertyNames>) -> Self {
         Self { sink, entities: EntityText::new(names, None), out: Vec::new() }
     }
 
-    pub(in crate::formats) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
+    pub(crate) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
         self.out.clear();
         for row in rows.iter() {
             self.entities.push(&mut self.out, row);
@@ -148,7 +148,7 @@ impl JsonLinesWriter {
         self.sink.put(&self.out)
     }
 
-    pub(in crate::formats) fn finish(self) -> Result<(), WriteError> {
+    pub(crate) fn finish(self) -> Result<(), WriteError> {
         self.sink.finish()
     }
 }

@@ -1,12 +1,12 @@
 //! Telling which tool wrote a JSON text, from its beginning.
 
 use super::JsonTool;
-use crate::formats::convert::type_named;
-use crate::formats::property_types::PropertyTypes;
+use crate::convert::type_named;
+use crate::property_types::PropertyTypes;
 
 /// The tool, if the text has something that only this tool writes. Quotes inside of texts are escaped, so what is looked for is
 /// never found there.
-pub(in crate::formats) fn detect(first: &[u8]) -> Option<JsonTool> {
+pub(crate) fn detect(first: &[u8]) -> Option<JsonTool> {
     let text = compact(first);
     let has = |part: &str| text.windows(part.len()).any(|window| window == part.as_bytes());
     // What comes behind each occurrence of `part` begins with a byte like this.

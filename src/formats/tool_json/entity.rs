@@ -6,31 +6,31 @@ use std::sync::Arc;
 use super::JsonTool;
 use super::tree::{Json, Members, read_object};
 use super::value::{self, numbered_type, take};
-use crate::formats::convert;
-use crate::formats::key_columns::{KeyColumns, KeyTemplate};
-use crate::formats::notes::{Notes, WarningKind};
-use crate::formats::property_types::NumberedTypes;
-use crate::formats::reading::Reading;
-use crate::formats::reject_line::{REASON, RECORD, refused_record};
-use crate::formats::service_json::{Fault, NO_ENTITY, SERVICE_ERROR, no_key_text, twice};
-use crate::model::{DateTime, EdmType, Value};
-use crate::rows::{NameCache, RowBuilder, Rows, ValueRef};
+use crate::convert;
+use crate::key_columns::{KeyColumns, KeyTemplate};
+use crate::notes::{Notes, WarningKind};
+use crate::property_types::NumberedTypes;
+use crate::reading::Reading;
+use crate::reject_line::{REASON, RECORD, refused_record};
+use crate::service_json::{Fault, NO_ENTITY, SERVICE_ERROR, no_key_text, twice};
+use rowkey_model::rows::{NameCache, RowBuilder, Rows, ValueRef};
+use rowkey_model::{DateTime, EdmType, Value};
 
 /// What is known of an input before it is read.
 #[derive(Debug)]
-pub(in crate::formats) struct ToolOptions {
-    pub(in crate::formats) tool: JsonTool,
+pub(crate) struct ToolOptions {
+    pub(crate) tool: JsonTool,
     /// The keys, where they are not in the text.
-    pub(in crate::formats) outside: Option<(String, String)>,
+    pub(crate) outside: Option<(String, String)>,
     /// Types of properties beside which none stands.
-    pub(in crate::formats) defaults: NumberedTypes,
+    pub(crate) defaults: NumberedTypes,
     /// Types that overrule all others.
-    pub(in crate::formats) types: NumberedTypes,
-    pub(in crate::formats) keys: Option<Arc<KeyColumns>>,
+    pub(crate) types: NumberedTypes,
+    pub(crate) keys: Option<Arc<KeyColumns>>,
 }
 
 /// Decodes entities, on one thread.
-pub(in crate::formats) struct ToolDecoder<'a> {
+pub(crate) struct ToolDecoder<'a> {
     options: Arc<ToolOptions>,
     names: NameCache,
     notes: &'a Notes,
@@ -59,13 +59,13 @@ enum Kind {
 }
 
 impl<'a> ToolDecoder<'a> {
-    pub(in crate::formats) fn new(options: Arc<ToolOptions>, reading: &Reading<'a>) -> Self {
+    pub(crate) fn new(options: Arc<ToolOptions>, reading: &Reading<'a>) -> Self {
         Self { options, names: NameCache::new(reading.names), notes: reading.notes, awaits_end: false }
     }
 
     /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a backup; on a fault nothing is
     /// appended.
-    pub(in crate::formats) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+    pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
         if let Some((_, Json::Text(record))) = members.iter().find(|(key, _)| key == RECORD)

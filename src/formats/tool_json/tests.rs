@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::formats::{Counts, DecodeOptions, Format, Progress, WarningKind, decode as decode_source};
-use crate::model::{DateTime, EdmType, Entity, Key, Value};
-use crate::rows::PropertyNames;
+use crate::{Counts, DecodeOptions, Format, Progress, WarningKind, decode as decode_source};
+use rowkey_model::rows::PropertyNames;
+use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
 fn read_as(format: Option<Format>, text: &str) -> (Format, Vec<Entity>, Vec<String>, Counts) {
     read_with(&Arc::new(PropertyNames::new()), format, text)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::formats::service_json::{Fault, Parser};
+use crate::service_json::{Fault, Parser};
 
 /// A JSON value, numbers as they are written.
 #[derive(Debug, Clone, PartialEq)]

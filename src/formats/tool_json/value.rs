@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::JsonTool;
 use super::tree::{Json, Members};
-use crate::formats::convert;
-use crate::formats::service_json::{Fault, unannotated_number};
-use crate::model::{EdmType, Value};
+use crate::convert;
+use crate::service_json::{Fault, unannotated_number};
+use rowkey_model::{EdmType, Value};
 
 /// A value that was found; `None` is a null.
 pub(super) type Found = Result<Option<Value>, Fault>;
@@ -59,7 +59,7 @@ fn of_python(text: Cow<'_, str>) -> Value {
 
 /// A value whose type is known.
 pub(super) fn typed(property: &str, edm_type: EdmType, json: Json<'_>) -> Found {
-    let named = |rejected: crate::model::Rejected| Fault::from(rejected.named(format!("property {property}")));
+    let named = |rejected: rowkey_model::Rejected| Fault::from(rejected.named(format!("property {property}")));
     let form = match json {
         Json::Null => return Ok(None),
         Json::Text(text) if edm_type == EdmType::String => return Ok(Some(Value::String(text.into_owned()))),

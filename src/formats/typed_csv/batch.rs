@@ -5,15 +5,15 @@ use std::sync::Arc;
 use super::cell::{self, CellType};
 use super::fields::Fields;
 use super::header::{Defaults, Header, Property};
-use crate::formats::assumed::{TypeSamples, Typing};
-use crate::formats::convert;
-use crate::formats::decode::Chunk;
-use crate::formats::error::Reject;
-use crate::formats::place::Place;
-use crate::formats::reading::Reading;
-use crate::formats::reject_line::{self, LineBuilder};
-use crate::model::EdmType;
-use crate::rows::{RowBuilder, Rows, ValueRef};
+use crate::assumed::{TypeSamples, Typing};
+use crate::convert;
+use crate::decode::Chunk;
+use crate::error::Reject;
+use crate::place::Place;
+use crate::reading::Reading;
+use crate::reject_line::{self, LineBuilder};
+use rowkey_model::EdmType;
+use rowkey_model::rows::{RowBuilder, Rows, ValueRef};
 
 /// Whole records of an input, in a piece of its text.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::fields::{Fields, RecordScan};
 use super::header::{self, Defaults, Header};
-use crate::formats::error::{Error, Reject};
-use crate::formats::notes::WarningKind;
-use crate::formats::place::Place;
-use crate::formats::property_types::PropertyTypes;
-use crate::formats::reading::Reading;
-use crate::formats::spare_buffers::SpareBuffers;
+use crate::error::{Error, Reject};
+use crate::notes::WarningKind;
+use crate::place::Place;
+use crate::property_types::PropertyTypes;
+use crate::reading::Reading;
+use crate::spare_buffers::SpareBuffers;
 
 /// Reads a stream and hands it on in batches of about `batch_bytes`, each of whole records.
 pub(super) struct Framer {

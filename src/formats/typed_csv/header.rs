@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::cell::CellType;
 use super::fields::Fields;
-use crate::formats::error::Error;
-use crate::formats::key_columns::{KeyColumns, KeyTemplate, key_option};
-use crate::formats::place::Place;
-use crate::formats::property_types::PropertyTypes;
-use crate::formats::reading::Reading;
-use crate::model::EdmType;
-use crate::rows::{NameCache, PropertyId};
+use crate::error::Error;
+use crate::key_columns::{KeyColumns, KeyTemplate, key_option};
+use crate::place::Place;
+use crate::property_types::PropertyTypes;
+use crate::reading::Reading;
+use rowkey_model::EdmType;
+use rowkey_model::rows::{NameCache, PropertyId};
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -78,7 +78,7 @@ pub(super) struct Property {
 pub(super) type Defaults = Vec<Option<CellType>>;
 
 /// True if text begins with a line in which both keys are columns.
-pub(in crate::formats) fn is_header(text: &[u8]) -> bool {
+pub(crate) fn is_header(text: &[u8]) -> bool {
     let line = text.split(|&b| b == b'\n').next().unwrap_or_default();
     let first = line.split(|&b| b == b'\r').next().unwrap_or_default();
     is_header_with(line, None) || is_header_with(first, None)

@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use super::batch::BatchDecoder;
 use super::framer::Framer;
-use crate::formats::notes::Notes;
-use crate::formats::reading::Reading;
-use crate::formats::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
-use crate::model::{DateTime, EdmType, Entity, Key, Value};
-use crate::rows::PropertyNames;
-use crate::rows::generated::{Random, entities};
+use crate::notes::Notes;
+use crate::reading::Reading;
+use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use rowkey_model::rows::PropertyNames;
+use rowkey_model::rows::generated::{Random, entities};
+use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
 /// Hands out at most `piece` bytes at a time.
 struct Pieces {
@@ -408,7 +408,7 @@ fn write_entities(entities: &[Entity], random: &mut Random) -> String {
 #[test]
 fn generated_entities_come_back_whatever_the_layout_and_the_pieces() {
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let entities = entities(&mut random);
         let text = write_entities(&entities, &mut random);
         let (chunk_bytes, threads) = (1 + random.below(3000), 1 + random.below(3));
@@ -425,7 +425,7 @@ fn generated_entities_come_back_whatever_the_layout_and_the_pieces() {
 fn mutated_input_is_read_alike_in_any_pieces_and_never_panics() {
     let (mut errors, mut rejected, mut taken) = (0, 0, 0);
     for seed in 0..2500 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let entities = entities(&mut random);
         let mut text = write_entities(&entities, &mut random).into_bytes();
         for _ in 0..1 + random.below(4) {

@@ -3,19 +3,19 @@
 //! PartitionKey, RowKey and Timestamp come first, then the properties by name, each followed by its column of types. Every value has its
 //! own type beside it, without the prefix `Edm.`; both cells are empty where an entity lacks the property. Times have seven digits.
 
-use crate::formats::export::text::{push_cell, push_ticks, push_value};
-use crate::formats::export::{Cells, Survey};
-use crate::formats::output::{Sink, WriteError};
-use crate::rows::{Rows, ValueRef};
+use crate::export::text::{push_cell, push_ticks, push_value};
+use crate::export::{Cells, Survey};
+use crate::output::{Sink, WriteError};
+use rowkey_model::rows::{Rows, ValueRef};
 
-pub(in crate::formats) struct TypedCsvWriter {
+pub(crate) struct TypedCsvWriter {
     sink: Sink,
     cells: Cells,
     out: Vec<u8>,
 }
 
 impl TypedCsvWriter {
-    pub(in crate::formats) fn new(mut sink: Sink, survey: &Survey) -> Result<Self, WriteError> {
+    pub(crate) fn new(mut sink: Sink, survey: &Survey) -> Result<Self, WriteError> {
         let properties = survey.properties();
         let mut header = b"PartitionKey,RowKey,Timestamp".to_vec();
         // Names of properties are identifiers, which need no quotes.
@@ -31,7 +31,7 @@ impl TypedCsvWriter {
         Ok(Self { sink, cells: Cells::of(survey, &properties), out: Vec::new() })
     }
 
-    pub(in crate::formats) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
+    pub(crate) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
         self.out.clear();
         let mut cells: Vec<Option<ValueRef<'_>>> = Vec::new();
         for row in rows.iter() {
@@ -62,7 +62,7 @@ impl TypedCsvWriter {
         self.sink.put(&self.out)
     }
 
-    pub(in crate::formats) fn finish(self) -> Result<(), WriteError> {
+    pub(crate) fn finish(self) -> Result<(), WriteError> {
         self.sink.finish()
     }
 }

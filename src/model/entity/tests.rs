@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::limits::STRING_UTF16_UNITS_MAX;
+use crate::limits::STRING_UTF16_UNITS_MAX;
 
 fn builder() -> EntityBuilder {
     EntityBuilder::new(Key::new("pk", "rk"))

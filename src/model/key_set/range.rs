@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::interval::{Cut, Interval, Quoted};
 use super::spans::Span;
-use crate::model::{Key, KeyRef};
+use crate::{Key, KeyRef};
 
 /// A place between composite keys, ordered by PartitionKey, then RowKey.
 ///

@@ -2,7 +2,7 @@
 
 use super::range::{KeyCut, KeyRange};
 use super::spans;
-use crate::model::KeyRef;
+use crate::KeyRef;
 
 /// A set of composite keys: sorted, disjoint, non-adjacent ranges.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Key, KeyRef};
+use crate::{Key, KeyRef};
 
 /// Shared prefixes, empty, just above another (`\0`), on both sides of the surrogates, and the last character.
 const TEXTS: [&str; 14] = [

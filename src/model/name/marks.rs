@@ -1,7 +1,7 @@
 //! Characters that may follow in an identifier although they are neither letters nor digits.
 
 /// Whether a character is a combining mark, a connector or a joiner (Unicode Mn, Mc, Pc, ZWNJ and ZWJ) outside ASCII.
-pub fn is_mark(c: char) -> bool {
+pub(super) fn is_mark(c: char) -> bool {
     let c = u32::from(c);
     let after = MARKS.partition_point(|(first, _)| u32::from(*first) <= c);
     after > 0 && c <= u32::from(MARKS[after - 1].1)

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::model::rejected::Rejected;
-use crate::model::value::EdmType;
+use crate::value::EdmType;
+use rowkey_base::Rejected;
 
 /// Why an entity could not be read into, or written from, a value of a serde type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -21,7 +21,7 @@
 //! Guid or DateTime property does not read into text, so that an entity read, changed and written keeps its types.
 //!
 //! ```
-//! use rowkey::model::{Entity, Value};
+//! use rowkey_model::{Entity, Value};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Serialize, Deserialize)]
@@ -40,7 +40,7 @@
 //! assert_eq!(entity.get("Age"), Some(&Value::Int32(36)));
 //! assert_eq!(entity.get("Email"), None);
 //! assert_eq!(entity.to::<Person>()?.id, "0001");
-//! # Ok::<(), rowkey::model::TypedError>(())
+//! # Ok::<(), rowkey_model::TypedError>(())
 //! ```
 
 mod error;

@@ -8,19 +8,21 @@ use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visi
 use serde::forward_to_deserialize_any;
 
 use super::error::TypedError;
-use super::fields::{DATE_TIME, GUID};
+use rowkey_base::DATE_TIME_NEWTYPE;
+
+use super::fields::GUID;
 use super::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
-use crate::model::date_time::DateTime;
-use crate::model::entity::Entity;
-use crate::model::value::{EdmType, Value};
+use crate::entity::Entity;
+use crate::value::{EdmType, Value};
+use rowkey_base::DateTime;
 
 /// A whole entity, as a map of names and values.
-pub struct EntityDeserializer<'de> {
+pub(super) struct EntityDeserializer<'de> {
     entity: &'de Entity,
 }
 
 impl<'de> EntityDeserializer<'de> {
-    pub fn new(entity: &'de Entity) -> Self {
+    pub(super) fn new(entity: &'de Entity) -> Self {
         Self { entity }
     }
 
@@ -283,8 +285,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         match (name, self.part) {
-            (DATE_TIME, Part::DateTime(at)) => visitor.visit_newtype_struct(I64Deserializer::new(at.ticks())),
-            (DATE_TIME, _) => self.mismatch("DateTime"),
+            (DATE_TIME_NEWTYPE, Part::DateTime(at)) => visitor.visit_newtype_struct(I64Deserializer::new(at.ticks())),
+            (DATE_TIME_NEWTYPE, _) => self.mismatch("DateTime"),
             (GUID, Part::Guid(guid)) => visitor.visit_newtype_struct(BorrowedBytesDeserializer::new(guid.as_bytes())),
             (GUID, _) => self.mismatch("Guid"),
             _ => visitor.visit_newtype_struct(self),

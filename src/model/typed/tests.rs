@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::*;
-use crate::model::{DateTime, EdmType, EntityBuilder, Key, Rejected, Rule, Value};
+use crate::{DateTime, EdmType, EntityBuilder, Key, Rejected, Rule, Value};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -21,13 +21,13 @@ struct Order {
     state: State,
     shipped: DateTime,
     returned: Option<DateTime>,
-    #[serde(with = "crate::model::guid")]
+    #[serde(with = "crate::guid")]
     reference: Uuid,
-    #[serde(with = "crate::model::guid", default)]
+    #[serde(with = "crate::guid", default)]
     other_reference: Option<Uuid>,
-    #[serde(with = "crate::model::binary")]
+    #[serde(with = "crate::binary")]
     raw: Vec<u8>,
-    #[serde(with = "crate::model::binary", default)]
+    #[serde(with = "crate::binary", default)]
     other_raw: Option<Vec<u8>>,
 }
 
@@ -319,9 +319,9 @@ fn flattened_parts_spread_over_the_entity() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Audit {
         at: DateTime,
-        #[serde(with = "crate::model::guid")]
+        #[serde(with = "crate::guid")]
         by: Uuid,
-        #[serde(with = "crate::model::binary")]
+        #[serde(with = "crate::binary")]
         raw: Vec<u8>,
     }
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

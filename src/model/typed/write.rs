@@ -7,12 +7,14 @@ use serde::Serialize;
 use serde::ser::{Impossible, SerializeMap, SerializeStruct, Serializer};
 
 use super::error::TypedError;
-use super::fields::{DATE_TIME, GUID};
+use rowkey_base::DATE_TIME_NEWTYPE;
+
+use super::fields::GUID;
 use super::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
-use crate::model::date_time::DateTime;
-use crate::model::entity::{Entity, EntityBuilder};
-use crate::model::key::Key;
-use crate::model::value::{EdmType, Value};
+use crate::entity::{Entity, EntityBuilder};
+use crate::key::Key;
+use crate::value::{EdmType, Value};
+use rowkey_base::DateTime;
 
 /// Refuses what has no place: `fn serialize_seq(Option<usize>) -> SerializeSeq = kind`.
 macro_rules! refuse {
@@ -24,7 +26,7 @@ macro_rules! refuse {
 }
 
 /// A whole entity.
-pub struct EntitySerializer;
+pub(super) struct EntitySerializer;
 
 impl EntitySerializer {
     fn refused(self, kind: &'static str) -> TypedError {
@@ -103,7 +105,7 @@ impl Serializer for EntitySerializer {
 /// The fields seen so far. Of two with one name the builder refuses the properties; a later key or timestamp is refused
 /// here.
 #[derive(Default)]
-pub struct Fields {
+pub(super) struct Fields {
     name: Option<Arc<str>>,
     partition: Option<String>,
     row: Option<String>,
@@ -289,7 +291,7 @@ impl Serializer for ValueSerializer<'_> {
         let property = self.property;
         let value = value.serialize(self)?;
         let edm_type = match name {
-            DATE_TIME => EdmType::DateTime,
+            DATE_TIME_NEWTYPE => EdmType::DateTime,
             GUID => EdmType::Guid,
             _ => return Ok(value),
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Catalog;
-use crate::model::AccountName;
+use rowkey_model::AccountName;
 
 /// What a comment is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ struct Comment {
 }
 
 impl Comments {
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -60,18 +60,18 @@ impl Comments {
     }
 
     /// Takes out what is said about a table or view and its columns.
-    pub fn forget(&mut self, relation: u64) {
+    pub(super) fn forget(&mut self, relation: u64) {
         self.0.retain(|(_, object), _| object.relation() != Some(relation));
     }
 
     /// Takes out what is said about a column.
-    pub fn forget_column(&mut self, relation: u64, column: &str) {
+    pub(super) fn forget_column(&mut self, relation: u64, column: &str) {
         let is_of = |object: &CommentObject| *object == CommentObject::Column(relation, column.to_owned());
         self.0.retain(|(_, object), _| !is_of(object));
     }
 
     /// What is said about a column stays with it.
-    pub fn rename_column(&mut self, relation: u64, from: &str, to: &str) {
+    pub(super) fn rename_column(&mut self, relation: u64, from: &str, to: &str) {
         let before = CommentObject::Column(relation, from.to_owned());
         let found = self.0.keys().find(|(_, object)| *object == before).cloned();
         if let Some(place) = found

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Catalog;
-use crate::model::AccountName;
+use rowkey_model::AccountName;
 
 /// A query under a name. It is kept as it was written and planned where it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

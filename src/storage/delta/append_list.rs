@@ -22,7 +22,7 @@ impl<T> Default for AppendList<T> {
 
 impl<T> AppendList<T> {
     /// Adds an item at the end; gives its place.
-    pub fn push(&self, item: T) -> usize {
+    pub(super) fn push(&self, item: T) -> usize {
         let place = self.len();
         let (piece, at) = piece_of(place);
         let items = self.pieces[piece].get_or_init(|| (0..FIRST_PIECE << piece).map(|_| OnceLock::new()).collect());
@@ -32,18 +32,18 @@ impl<T> AppendList<T> {
         place
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
 
     /// The item at a place; none if nothing has come there yet.
-    pub fn get(&self, place: usize) -> Option<&T> {
+    pub(super) fn get(&self, place: usize) -> Option<&T> {
         let (piece, at) = piece_of(place);
         self.pieces.get(piece)?.get()?.get(at)?.get()
     }
 
     /// The items that are there now, the oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let mut left = self.len();
         let pieces = self.pieces.iter().map_while(OnceLock::get).map(move |items| {
             let taken = left.min(items.len());

@@ -12,7 +12,7 @@ use super::heads::Heads;
 use super::key_order;
 use super::layer::Layer;
 use super::version::Version;
-use crate::storage::key_filter::{KeyFilter, KeyHash};
+use crate::key_filter::{KeyFilter, KeyHash};
 
 /// Versions with their sequence numbers, which never descend. Writers add under the store's commit lock; readers never wait.
 #[derive(Debug)]

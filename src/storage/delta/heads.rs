@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::generation::Place;
-use crate::storage::key_filter::KeyHash;
+use crate::key_filter::KeyHash;
 
 /// Buckets of the first table; each further one has four times as many.
 const FIRST_BUCKETS: usize = 1 << 10;
@@ -19,25 +19,25 @@ pub(super) struct Heads {
 
 impl Heads {
     /// The bucket of an entry that is to be added at a place.
-    pub fn of_next(&self, place: usize, hash: KeyHash) -> &AtomicU32 {
+    pub(super) fn of_next(&self, place: usize, hash: KeyHash) -> &AtomicU32 {
         let table = table_of(place);
         let count = FIRST_BUCKETS << (2 * table);
         let buckets = self.tables[table].get_or_init(|| (0..count).map(|_| AtomicU32::new(0)).collect());
         &buckets[hash.bucket(buckets.len())]
     }
 
-    pub fn get(bucket: &AtomicU32) -> Option<Place> {
+    pub(super) fn get(bucket: &AtomicU32) -> Option<Place> {
         Place::new(bucket.load(Ordering::Acquire))
     }
 
     /// Makes the entry at a place the newest of a bucket.
-    pub fn set(bucket: &AtomicU32, place: usize) {
+    pub(super) fn set(bucket: &AtomicU32, place: usize) {
         // There is no memory for so many.
         bucket.store(u32::try_from(place + 1).unwrap_or(0), Ordering::Release);
     }
 
     /// The newest entries of the buckets of a hash, the newest table first, where there are so many entries.
-    pub fn newest_first(&self, entries: usize, hash: KeyHash) -> impl Iterator<Item = Option<Place>> {
+    pub(super) fn newest_first(&self, entries: usize, hash: KeyHash) -> impl Iterator<Item = Option<Place>> {
         let tables = &self.tables[..=table_of(entries)];
         tables
             .iter()

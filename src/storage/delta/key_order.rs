@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::version::Version;
-use crate::rows::{common_beginning, key_prefix};
+use rowkey_model::rows::{common_beginning, key_prefix};
 
 /// Bytes of a key that are compared as one number.
 const PREFIX_BYTES: usize = 8;

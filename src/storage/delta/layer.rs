@@ -11,12 +11,12 @@ use futures::TryStreamExt;
 use roaring::RoaringBitmap;
 
 use super::version::Version;
-use crate::model::KeyRef;
-use crate::rows::PropertyNames;
-use crate::storage::catalog::Table;
-use crate::storage::error::{Error, Result};
-use crate::storage::key_filter::{KeyFilter, KeyHash};
-use crate::storage::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_ranks};
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::key_filter::{KeyFilter, KeyHash};
+use crate::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_ranks};
+use rowkey_model::KeyRef;
+use rowkey_model::rows::PropertyNames;
 
 /// Reading the keys of so many rows takes about as long as looking one of them up.
 const ROWS_PER_LOOKUP: u64 = 30;

@@ -8,11 +8,11 @@ use roaring::RoaringBitmap;
 use super::layer::{Layer, LayerBatch};
 #[cfg(test)]
 use super::version::Version;
-use crate::model::KeyRange;
-use crate::rows::PropertyNames;
-use crate::storage::catalog::Table;
-use crate::storage::error::Result;
-use crate::storage::run::{LiveRows, RunFile, RunFiles};
+use crate::catalog::Table;
+use crate::error::Result;
+use crate::run::{LiveRows, RunFile, RunFiles};
+use rowkey_model::KeyRange;
+use rowkey_model::rows::PropertyNames;
 
 /// Layers, the newest first, and which versions of each are hidden by newer ones. What is not hidden is the newest visible version of
 /// its key, whether it is an entity or a deletion.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::generation::Generation;
 use super::layers::Layers;
 use super::version::Version;
-use crate::rows::PropertyNames;
-use crate::storage::key_filter::KeyHash;
+use crate::key_filter::KeyHash;
+use rowkey_model::rows::PropertyNames;
 
 /// The deltas of all tables that have one, by id.
 pub type Deltas = BTreeMap<u64, Arc<TableDelta>>;

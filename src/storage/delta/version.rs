@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::locations::Locations;
-use crate::model::{DateTime, KeyRef};
-use crate::rows::{EncodedRow, RowRef};
+use rowkey_model::rows::{EncodedRow, RowRef};
+use rowkey_model::{DateTime, KeyRef};
 
 /// What one write made of an entity: its new content, or that it is gone.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 //! Small partitions share a file, a large one has a file of its own, one larger than a file is split by RowKey. The cutter
 //! holds the rows of the file to come, so it sees how large a partition is before it decides where to cut.
 
-use crate::model::KeyRef;
-use crate::rows::{RowRef, Rows};
-use crate::storage::manifest::RangeStart;
+use crate::manifest::RangeStart;
+use rowkey_model::KeyRef;
+use rowkey_model::rows::{RowRef, Rows};
 
 /// Bytes of one batch of held rows: memory that never has to grow, which copies what is in it.
 const BATCH_BYTES_MIN: usize = 64 << 10;
@@ -15,14 +15,14 @@ const ROW_BYTES: usize = 128;
 
 /// The rows of one file, and where its range partition begins.
 #[derive(Debug)]
-pub struct Cut {
+pub(crate) struct Cut {
     pub start: RangeStart,
     pub rows: Vec<Rows>,
 }
 
 /// Holds rows until it is clear that they make a file.
 #[derive(Debug)]
-pub struct Cutter {
+pub(crate) struct Cutter {
     /// Encoded bytes at which a file is full.
     file_bytes: usize,
     held: Vec<Rows>,
@@ -41,7 +41,7 @@ struct Position {
 }
 
 impl Cutter {
-    pub fn new(file_bytes: usize) -> Self {
+    pub(crate) fn new(file_bytes: usize) -> Self {
         Self {
             file_bytes,
             held: Vec::new(),
@@ -53,7 +53,7 @@ impl Cutter {
     }
 
     /// The first rows may go on with a partition that began before them.
-    pub fn continuing(mut self, continues: bool) -> Self {
+    pub(crate) fn continuing(mut self, continues: bool) -> Self {
         self.continues = continues;
         self
     }
@@ -64,7 +64,7 @@ impl Cutter {
     }
 
     /// Takes the next row; gives the files that are complete before it.
-    pub fn push(&mut self, row: RowRef<'_>) -> Vec<Cut> {
+    pub(crate) fn push(&mut self, row: RowRef<'_>) -> Vec<Cut> {
         let mut cuts = Vec::new();
         let same_partition = self.last().is_some_and(|last| last.partition_bytes() == row.partition_bytes());
         if !same_partition && self.held_rows > 0 {
@@ -88,7 +88,7 @@ impl Cutter {
     }
 
     /// The last files.
-    pub fn finish(&mut self) -> Vec<Cut> {
+    pub(crate) fn finish(&mut self) -> Vec<Cut> {
         let mut cuts = Vec::new();
         if self.held_rows > 0 {
             self.end_partition(&mut cuts);
@@ -101,7 +101,7 @@ impl Cutter {
     }
 
     /// Drops what is held.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Self::new(self.file_bytes);
     }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::existing::Existing;
-use crate::rows::{PropertyNames, RowRef};
-use crate::storage::catalog::Table;
-use crate::storage::error::Result;
-use crate::storage::manifest::Manifest;
-use crate::storage::run::RunFiles;
+use crate::catalog::Table;
+use crate::error::Result;
+use crate::manifest::Manifest;
+use crate::run::RunFiles;
+use rowkey_model::rows::{PropertyNames, RowRef};
 
 /// The table as it was before, read in key order beside the one that is merged into.
-pub struct Earlier {
+pub(super) struct Earlier {
     files: Arc<RunFiles>,
     names: Arc<PropertyNames>,
     manifest: Manifest,
@@ -20,7 +20,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    pub fn new(files: &Arc<RunFiles>, names: &Arc<PropertyNames>, before: &Table) -> Self {
+    pub(super) fn new(files: &Arc<RunFiles>, names: &Arc<PropertyNames>, before: &Table) -> Self {
         Self {
             files: Arc::clone(files),
             names: Arc::clone(names),
@@ -32,7 +32,7 @@ impl Earlier {
 
     /// True if the table had this version, also if the ingest brought it another time: that changed
     /// nothing, and is not told apart. Keys ascend from call to call.
-    pub fn had(&mut self, row: RowRef<'_>) -> Result<bool> {
+    pub(super) fn had(&mut self, row: RowRef<'_>) -> Result<bool> {
         let range = self.manifest.range_of(row.key());
         if self.range != Some(range) {
             self.range = Some(range);

@@ -8,15 +8,15 @@ use futures::stream::BoxStream;
 
 use arrow::record_batch::RecordBatch;
 
-use crate::rows::{CursorHeap, PropertyNames, RowRef, Rows};
-use crate::storage::error::{Error, Result};
-use crate::storage::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
+use crate::error::{Error, Result};
+use crate::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
+use rowkey_model::rows::{CursorHeap, PropertyNames, RowRef, Rows};
 
 /// Rows decoded at a time, of one file.
 const BATCH_ROWS: usize = 4096;
 
 /// A cursor over the live rows of files that may overlap, in key order. A batch of each is in memory.
-pub struct Existing {
+pub(crate) struct Existing {
     files: Vec<FileCursor>,
     /// The one with the least key is next.
     heap: CursorHeap,
@@ -26,12 +26,12 @@ pub struct Existing {
 
 impl Existing {
     /// A cursor over nothing.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { files: Vec::new(), heap: CursorHeap::default(), before: Vec::new() }
     }
 
     /// Stands before the first live row. Blocks while it reads, which local files answer at once.
-    pub fn open(files: &RunFiles, runs: &[Arc<RunFile>], names: &Arc<PropertyNames>) -> Result<Self> {
+    pub(crate) fn open(files: &RunFiles, runs: &[Arc<RunFile>], names: &Arc<PropertyNames>) -> Result<Self> {
         let files = runs.iter().map(|run| FileCursor::open(files, run, names)).collect::<Result<Vec<_>>>()?;
         let filled = (0..files.len()).filter(|&place| files[place].peek().is_some());
         let heap = CursorHeap::new(filled, |a, b| precedes(&files, a, b));
@@ -39,12 +39,12 @@ impl Existing {
     }
 
     /// The row the cursor stands on.
-    pub fn peek(&self) -> Option<RowRef<'_>> {
+    pub(crate) fn peek(&self) -> Option<RowRef<'_>> {
         self.files[self.heap.top()?].peek()
     }
 
     /// Moves to the next row.
-    pub fn advance(&mut self) -> Result<()> {
+    pub(crate) fn advance(&mut self) -> Result<()> {
         let Some(top) = self.heap.top() else { return Ok(()) };
         self.before.clear();
         if let Some(row) = self.files[top].peek() {

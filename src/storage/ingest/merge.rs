@@ -7,13 +7,13 @@ use super::cutter::Cutter;
 use super::earlier::Earlier;
 use super::existing::Existing;
 use super::writer::{RunWriterThread, WriterOptions, Written};
-use crate::model::DateTime;
-use crate::rows::{Conflict, Duplicates, EncodedRow, PropertyNames, RowRef, Rows};
-use crate::storage::catalog::{Edit, Table};
-use crate::storage::error::Result;
-use crate::storage::manifest::{Manifest, RangePartition};
-use crate::storage::run::RunFiles;
-use crate::storage::store::FileIds;
+use crate::catalog::{Edit, Table};
+use crate::error::Result;
+use crate::manifest::{Manifest, RangePartition};
+use crate::run::RunFiles;
+use crate::store::FileIds;
+use rowkey_model::DateTime;
+use rowkey_model::rows::{Conflict, Duplicates, EncodedRow, PropertyNames, RowRef, Rows};
 
 /// How an ingest works.
 #[derive(Debug, Clone)]

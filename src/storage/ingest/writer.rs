@@ -6,18 +6,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::cutter::Cut;
-use crate::files::{FileStore, paths};
-use crate::model::DateTime;
-use crate::rows::{PropertyNames, Rows};
-use crate::storage::catalog::{COLUMNS_MAX, PropertyColumn, Table};
-use crate::storage::error::{Error, Result};
-use crate::storage::manifest::{RangePartition, RangeStart};
-use crate::storage::run::{RunFile, WriteOptions, write_run};
-use crate::storage::store::FileIds;
+use crate::catalog::{COLUMNS_MAX, PropertyColumn, Table};
+use crate::error::{Error, Result};
+use crate::manifest::{RangePartition, RangeStart};
+use crate::run::{RunFile, WriteOptions, write_run};
+use crate::store::FileIds;
+use rowkey_model::DateTime;
+use rowkey_model::files::{FileStore, paths};
+use rowkey_model::rows::{PropertyNames, Rows};
 
 /// What the writer thread needs to know.
 #[derive(Debug)]
-pub struct WriterOptions {
+pub(crate) struct WriterOptions {
     pub store: Arc<dyn FileStore>,
     pub names: Arc<PropertyNames>,
     pub table: Arc<Table>,
@@ -28,7 +28,7 @@ pub struct WriterOptions {
 /// Writes cuts in the order in which they come, one at a time; the next one may wait, further ones block the sender, so that
 /// no more than two files' rows are held besides those being cut.
 #[derive(Debug)]
-pub struct RunWriterThread {
+pub(crate) struct RunWriterThread {
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<Result<Written>>>,
     store: Arc<dyn FileStore>,
@@ -42,13 +42,13 @@ struct Job {
 
 /// What was written: per slot its range partitions, and the table's columns.
 #[derive(Debug)]
-pub struct Written {
+pub(crate) struct Written {
     pub ranges: HashMap<usize, Vec<RangePartition>>,
     pub columns: Vec<PropertyColumn>,
 }
 
 impl RunWriterThread {
-    pub fn start(options: WriterOptions) -> Self {
+    pub(crate) fn start(options: WriterOptions) -> Self {
         let (jobs, queue) = sync_channel(0);
         let store = Arc::clone(&options.store);
         let thread = std::thread::spawn(move || write_all(options, queue));
@@ -56,7 +56,7 @@ impl RunWriterThread {
     }
 
     /// Hands over rows for `slot`; an error of the writer comes up here or in [`RunWriterThread::finish`].
-    pub fn write(&mut self, slot: usize, cut: Cut) -> Result<()> {
+    pub(crate) fn write(&mut self, slot: usize, cut: Cut) -> Result<()> {
         let accepted = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Job { slot, cut }).is_ok());
         if accepted {
             return Ok(());
@@ -66,7 +66,7 @@ impl RunWriterThread {
     }
 
     /// Waits until everything is written and durable.
-    pub fn finish(mut self) -> Result<Written> {
+    pub(crate) fn finish(mut self) -> Result<Written> {
         self.join()
     }
 
@@ -91,7 +91,7 @@ impl Drop for RunWriterThread {
 }
 
 /// Removes files that no manifest names. What cannot be removed now is swept when the data folder is opened.
-pub fn remove_files(store: &Arc<dyn FileStore>, ranges: impl IntoIterator<Item = RangePartition>) {
+pub(super) fn remove_files(store: &Arc<dyn FileStore>, ranges: impl IntoIterator<Item = RangePartition>) {
     for file in ranges.into_iter().flat_map(|range| range.files) {
         let _ = store.remove(&file.path);
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use super::segment::Blank;
-use crate::files::{FileStore, Result, paths};
+use rowkey_model::files::{FileStore, Result, paths};
 
 /// A segment that a thread of its own makes. Dropped, it is given up, and the thread has ended.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// Begins with one of so many bytes. None if the system gives no thread: then it is not made ahead.
-    pub fn begin(store: &Arc<dyn FileStore>, bytes: u64) -> Option<Self> {
+    pub(super) fn begin(store: &Arc<dyn FileStore>, bytes: u64) -> Option<Self> {
         let given_up = Arc::new(AtomicBool::new(false));
         let make = {
             let (store, given_up) = (Arc::clone(store), Arc::clone(&given_up));
@@ -31,12 +31,12 @@ impl Ahead {
     }
 
     /// Whether it is there, or never will be.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// The segment, if it was made. Waits for that.
-    pub fn take(mut self) -> Option<Blank> {
+    pub(super) fn take(mut self) -> Option<Blank> {
         // Whoever goes on without it meets the error that was met here, and tells it.
         self.thread.take()?.join().ok()?.ok()?
     }

@@ -10,14 +10,14 @@ use tokio::task;
 
 /// The tasks that use a store, as far as that matters: whether it is always the same one.
 #[derive(Debug, Default)]
-pub struct Callers {
+pub(crate) struct Callers {
     last: AtomicU64,
     changes: AtomicU64,
 }
 
 impl Callers {
     /// Notes that the task that runs now uses the store. Who runs outside of tasks has a thread of its own, and waits for no other.
-    pub fn note(&self) {
+    pub(crate) fn note(&self) {
         let Some(id) = task::try_id() else { return };
         let caller = BuildHasherDefault::<DefaultHasher>::default().hash_one(id);
         // One that stays the same writes nothing: processors that only read share the line.

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use super::error::{Error, Result};
 use super::record::{u32_at, u64_at};
 use super::writer::Segments;
-use crate::files::{FileStore, paths, publish};
+use rowkey_model::files::{FileStore, paths, publish};
 
 const MAGIC: &[u8; 8] = b"rowkeyck";
 /// Newest version read; what writes the content says which one it is.
@@ -37,7 +37,7 @@ const KEPT: usize = 2;
 
 /// The state after a record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// The last sequence number that the content covers.
     pub sequence: u64,
     /// Format of the content.
@@ -120,7 +120,7 @@ pub(super) async fn freed_up_to(store: &dyn FileStore) -> Result<Option<u64>> {
 }
 
 /// Reads the newest checkpoint; none if there is none, an error if it is damaged.
-pub async fn newest_checkpoint(store: &dyn FileStore) -> Result<Option<Checkpoint>> {
+pub(crate) async fn newest_checkpoint(store: &dyn FileStore) -> Result<Option<Checkpoint>> {
     match sequences(store).await?.pop() {
         Some(sequence) => read(store, sequence).await.map(Some),
         None => Ok(None),
@@ -178,7 +178,7 @@ fn decode(file: &Bytes, sequence: u64) -> Result<(u32, Bytes), (usize, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::MemoryStore;
+    use rowkey_model::files::MemoryStore;
 
     #[tokio::test]
     async fn the_newest_is_read_and_every_flip_and_cut_is_refused() {

@@ -26,7 +26,7 @@ use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Covered, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use super::writer::{Segments, Writer};
-use crate::files::{self, FileStore};
+use rowkey_model::files::{self, FileStore};
 
 /// When an append is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +50,7 @@ impl Durability {
 }
 
 /// The log of one data folder, open for writing. The caller owns the folder.
-pub struct Log {
+pub(crate) struct Log {
     store: Arc<dyn FileStore>,
     segments: Segments,
     checkpoints: Checkpoints,
@@ -67,7 +67,7 @@ impl Log {
     /// what has been applied by then is to be thrown away.
     /// New segments are as long as `segment_bytes` says, or longer where a single record needs it.
     #[cfg(test)]
-    pub async fn open(
+    pub(crate) async fn open(
         store: Arc<dyn FileStore>,
         segment_bytes: SegmentBytes,
         from: u64,
@@ -77,7 +77,7 @@ impl Log {
     }
 
     /// The same; `durability` says what appends wait for, and `callers` whether a caller has the store to itself.
-    pub async fn open_with(
+    pub(crate) async fn open_with(
         store: Arc<dyn FileStore>,
         segment_bytes: SegmentBytes,
         durability: Durability,
@@ -104,13 +104,13 @@ impl Log {
     /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence numbers in the order of
     /// these calls. `kind` is the caller's business, but not 0.
     #[cfg(test)]
-    pub fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
+    pub(crate) fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
         self.append_entry(kind, payload.into(), false, None)
     }
 
     /// The same; `on_durable` runs on the log's thread when the record is durable, before the answer, and in log order: the
     /// place to publish the new state. It should be quick and must not wait for the log.
-    pub fn append_then(
+    pub(crate) fn append_then(
         &self,
         kind: u8,
         payload: impl Into<Bytes>,
@@ -120,7 +120,7 @@ impl Log {
     }
 
     /// The same, and the record and all before it are synced whatever the log's [`Durability`].
-    pub fn append_synced(
+    pub(crate) fn append_synced(
         &self,
         kind: u8,
         payload: impl Into<Bytes>,
@@ -145,57 +145,57 @@ impl Log {
     }
 
     /// Syncs what is written; gives the highest sequence number that is durable then. Blocks.
-    pub fn sync(&self) -> Result<u64> {
+    pub(crate) fn sync(&self) -> Result<u64> {
         self.settle().wait()
     }
 
     /// The same as an answer to come: it comes when everything appended so far has been answered.
-    pub fn settle(&self) -> Appended {
+    pub(crate) fn settle(&self) -> Appended {
         let (done, answer) = oneshot::channel();
         self.queue.want_sync(done);
         Appended { lead: None, answer }
     }
 
     /// Whether appends are refused for want of a segment. The caller takes back what it has built on them, and goes on.
-    pub fn is_stalled(&self) -> bool {
+    pub(crate) fn is_stalled(&self) -> bool {
         self.queue.state().stalled.is_some()
     }
 
     /// Takes appends again after a segment could not be made; nothing may be appended until this returns.
-    pub fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         self.queue.state().stalled = None;
     }
 
     /// Bytes of the segments there are.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.segments.bytes()
     }
 
     /// Bytes of the segments with nothing but records up to this one.
-    pub fn bytes_up_to(&self, sequence: u64) -> u64 {
+    pub(crate) fn bytes_up_to(&self, sequence: u64) -> u64 {
         self.segments.bytes_up_to(sequence)
     }
 
     /// The highest sequence number that is durable.
-    pub fn durable(&self) -> u64 {
+    pub(crate) fn durable(&self) -> u64 {
         self.queue.state().durable
     }
 
     /// Waits until the next segment is there, if it is being made.
     #[cfg(test)]
-    pub fn await_next_segment(&self) {
+    pub(crate) fn await_next_segment(&self) {
         self.writing.writer().await_next();
     }
 
     /// Why the log takes no more writes, if it does not.
     #[cfg(test)]
-    pub fn poisoned(&self) -> Option<Arc<str>> {
+    pub(crate) fn poisoned(&self) -> Option<Arc<str>> {
         self.queue.state().poisoned.clone()
     }
 
     /// Makes a checkpoint of everything up to `sequence`, then frees what it replaces: segments that hold nothing above it
     /// and older checkpoints. `version` is the format of the content. Blocks for the I/O; appends go on meanwhile.
-    pub fn checkpoint(&self, sequence: u64, version: u32, content: &[u8]) -> Result<()> {
+    pub(crate) fn checkpoint(&self, sequence: u64, version: u32, content: &[u8]) -> Result<()> {
         let durable = {
             let state = self.queue.state();
             if let Some(cause) = state.poisoned.clone() {
@@ -208,7 +208,7 @@ impl Log {
 
     /// Writes what waits, attests all of it with a stamp, and stops.
     #[cfg(test)]
-    pub fn close(mut self) -> Result<()> {
+    pub(crate) fn close(mut self) -> Result<()> {
         self.stop()
     }
 
@@ -239,7 +239,7 @@ impl Drop for Log {
 
 /// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
 #[derive(Debug)]
-pub struct Appended {
+pub(crate) struct Appended {
     /// Whoever waits for the answer writes the record first.
     lead: Option<Lead>,
     answer: oneshot::Receiver<Result<u64>>,
@@ -248,12 +248,12 @@ pub struct Appended {
 impl Appended {
     /// Whether it is written by whoever waits for it.
     #[cfg(test)]
-    pub fn is_led(&self) -> bool {
+    pub(crate) fn is_led(&self) -> bool {
         self.lead.is_some()
     }
 
     /// Blocks this thread until the answer is there.
-    pub fn wait(self) -> Result<u64> {
+    pub(crate) fn wait(self) -> Result<u64> {
         let mut answer = pin!(self);
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);

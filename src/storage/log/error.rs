@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::files;
+use rowkey_model::files;
 
 /// Result of an operation on the log.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(super) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the log.
 #[derive(Debug, thiserror::Error)]

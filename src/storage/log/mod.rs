@@ -66,13 +66,14 @@ mod repair;
 mod segment;
 mod writer;
 
-pub use callers::Callers;
-pub use checkpoint::{Checkpoint, newest_checkpoint};
-pub use commit::{Appended, Durability, Log};
+pub(crate) use callers::Callers;
+pub(crate) use checkpoint::{Checkpoint, newest_checkpoint};
+pub use commit::Durability;
+pub(crate) use commit::{Appended, Log};
 pub use error::Error;
-pub use record::PAYLOAD_BYTES_MAX;
-pub use recovery::{Covered, Record, TornTail, replay};
-pub use repair::{find_faults, find_start};
+pub(crate) use record::PAYLOAD_BYTES_MAX;
+pub(crate) use recovery::{Covered, Record, TornTail, replay};
+pub(crate) use repair::{find_faults, find_start};
 pub use segment::SegmentBytes;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::callers::Callers;
 use super::error::{Error, Result};
-use crate::files;
+use rowkey_model::files;
 
 /// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets the record's sequence number.
 pub(super) type OnDurable = Box<dyn FnOnce(u64) + Send>;
@@ -27,7 +27,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub fn answer(self, answer: Result<u64>) {
+    pub(super) fn answer(self, answer: Result<u64>) {
         // The caller may have stopped listening; the record is durable or not all the same.
         let _ = self.done.send(answer);
     }
@@ -115,7 +115,7 @@ impl QueueState {
 }
 
 impl Queue {
-    pub fn new(durable: u64, callers: Arc<Callers>) -> Self {
+    pub(super) fn new(durable: u64, callers: Arc<Callers>) -> Self {
         let state = QueueState {
             waiting: VecDeque::new(),
             syncs: Vec::new(),
@@ -131,12 +131,12 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new(), callers }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, QueueState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes an append, and says who is to write it.
-    pub fn push(&self, entry: Entry) -> Turn {
+    pub(super) fn push(&self, entry: Entry) -> Turn {
         let mut state = self.state();
         let refused = match (&state.poisoned, &state.stalled) {
             (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
@@ -169,7 +169,7 @@ impl Queue {
     }
 
     /// Takes the turn from a caller that will not use it.
-    pub fn give_back(&self) {
+    pub(super) fn give_back(&self) {
         let mut state = self.state();
         if state.give_to_thread() {
             drop(state);
@@ -177,7 +177,7 @@ impl Queue {
         }
     }
 
-    pub fn want_sync(&self, done: Answer) {
+    pub(super) fn want_sync(&self, done: Answer) {
         let mut state = self.state();
         let _ = match &state.poisoned {
             Some(cause) => done.send(Err(Error::Poisoned { cause: Arc::clone(cause) })),
@@ -189,14 +189,14 @@ impl Queue {
         };
     }
 
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         self.state().closed = true;
         self.changed.notify_one();
     }
 
     /// Waits for appends and syncs and takes them all; none once the queue is closed and empty. `before` is how many were taken the last
     /// time, all of which are answered.
-    pub fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
+    pub(super) fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
         let mut state = self.state();
         if let Some(before) = before {
             state.end_group(before);
@@ -221,7 +221,7 @@ impl Queue {
     }
 
     /// Refuses a group and all that follows, until somebody goes on.
-    pub fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
+    pub(super) fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
         let cause = Arc::new(cause);
         let waiting = {
             let mut state = self.state();
@@ -234,7 +234,7 @@ impl Queue {
     }
 
     /// Refuses what waits and all that follows.
-    pub fn poison(&self, cause: &Arc<str>) {
+    pub(super) fn poison(&self, cause: &Arc<str>) {
         let (refused, syncs) = {
             let mut state = self.state();
             state.poisoned.get_or_insert_with(|| Arc::clone(cause));

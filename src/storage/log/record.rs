@@ -15,7 +15,7 @@ use bytes::Bytes;
 /// Bytes of a record around its payload.
 pub(super) const FRAME_BYTES: usize = PAYLOAD_AT + CRC_BYTES;
 /// Longest payload, so that no length read back leads to an unbounded allocation.
-pub const PAYLOAD_BYTES_MAX: usize = 256 << 20;
+pub(crate) const PAYLOAD_BYTES_MAX: usize = 256 << 20;
 /// The kind of a record that exists for its `durable` alone.
 pub(super) const STAMP: u8 = 0;
 

@@ -9,11 +9,11 @@ use super::error::{Error, Result};
 use super::record::{self, Decoded, Head, STAMP};
 use super::segment::{self, HEADER_BYTES, SegmentBytes};
 use super::writer::{End, Segments, Writer};
-use crate::files::{self, FileStore, paths};
+use rowkey_model::files::{self, FileStore, paths};
 
 /// A record read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub(crate) struct Record {
     pub sequence: u64,
     pub kind: u8,
     pub payload: Bytes,
@@ -35,7 +35,7 @@ pub struct TornTail {
 
 /// What replaying has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
+pub(crate) struct Replayed {
     /// The last sequence number in the log, stamps included; 0 for an empty one.
     pub last_sequence: u64,
     /// Records handed out.
@@ -44,11 +44,11 @@ pub struct Replayed {
 }
 
 /// Takes one record in their order; its error ends the replay.
-pub type Apply<'a> = dyn FnMut(Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + 'a;
+pub(super) type Apply<'a> = dyn FnMut(Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + 'a;
 
 /// What the newest checkpoint says of the log; the default is that there is none.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Covered {
+pub(crate) struct Covered {
     /// Records up to this one are in the checkpoint.
     pub from: u64,
     /// It knows of records up to this one, which were durable before it was made; not less.
@@ -58,7 +58,7 @@ pub struct Covered {
 impl Covered {
     /// Of a checkpoint that knows of nothing behind what it covers.
     #[cfg(test)]
-    pub fn up_to(from: u64) -> Self {
+    pub(crate) fn up_to(from: u64) -> Self {
         Self { from, known: from }
     }
 
@@ -76,7 +76,7 @@ impl Covered {
 }
 
 /// Reads all records that the newest checkpoint does not cover, changing nothing.
-pub async fn replay(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Replayed> {
+pub(crate) async fn replay(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Replayed> {
     Ok(scan(store, covered, apply).await?.replayed)
 }
 

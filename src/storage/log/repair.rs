@@ -9,14 +9,14 @@ use super::error::{Error, Result};
 use super::record::{self, Decoded, FRAME_BYTES, Head, STAMP};
 use super::recovery::{Apply, Covered, Record, missing_before, walk};
 use super::segment::{self, HEADER_BYTES, RESERVED_BYTES};
-use crate::files::{self, FileStore, paths};
+use rowkey_model::files::{self, FileStore, paths};
 
 /// Takes what a cut takes away: a file by its path, or where it stays, its content.
-pub type Keep<'a> = dyn FnMut(&str, Option<&[u8]>) -> files::Result<()> + Send + 'a;
+pub(super) type Keep<'a> = dyn FnMut(&str, Option<&[u8]>) -> files::Result<()> + Send + 'a;
 
 /// Where the log cannot be read any further.
 #[derive(Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// First sequence number of the segment, and its path as the user would find it.
     segment: u64,
     pub path: String,
@@ -32,7 +32,7 @@ pub struct Fault {
 
 /// A segment whose header or length is wrong, and whose records are all there.
 #[derive(Debug)]
-pub struct Mend {
+pub(crate) struct Mend {
     segment: u64,
     pub path: String,
     pub offset: u64,
@@ -44,7 +44,7 @@ pub struct Mend {
 
 /// What is wrong with a log.
 #[derive(Debug, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     pub mends: Vec<Mend>,
     /// Where it cannot be read any further.
     pub fault: Option<Fault>,
@@ -54,7 +54,7 @@ pub struct Faults {
 
 /// Reads the log behind what a checkpoint covers until it cannot be read or applied any further.
 /// Changes nothing.
-pub async fn find_faults(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Faults> {
+pub(crate) async fn find_faults(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) -> Result<Faults> {
     let mut mends = Vec::new();
     let mut last = covered.from;
     let fault = find_fault(store, covered, apply, &mut mends, &mut last).await?;
@@ -151,7 +151,11 @@ impl Fault {
     }
 
     /// Hands out the records behind the fault that are intact, as far as they can be found.
-    pub async fn records_behind(&self, store: &dyn FileStore, tell: &mut (dyn FnMut(Record) + Send)) -> Result<()> {
+    pub(crate) async fn records_behind(
+        &self,
+        store: &dyn FileStore,
+        tell: &mut (dyn FnMut(Record) + Send),
+    ) -> Result<()> {
         if let Some(content) = &self.content {
             intact_records(content, self.offset as usize, self.next, tell);
         }
@@ -165,7 +169,7 @@ impl Fault {
 
     /// Ends the log before the fault. `keep` gets what is taken away: whole segments by their paths, and of the segment with the fault
     /// its content. Records up to `known`, which a checkpoint knows of, are made up by ones without content.
-    pub async fn cut(
+    pub(crate) async fn cut(
         &self,
         store: &Arc<dyn FileStore>,
         known: u64,
@@ -210,7 +214,7 @@ impl Fault {
 
 impl Mend {
     /// Writes the segment anew. `keep` gets it as it was.
-    pub fn apply(&self, store: &Arc<dyn FileStore>, keep: &mut Keep<'_>) -> Result<()> {
+    pub(crate) fn apply(&self, store: &Arc<dyn FileStore>, keep: &mut Keep<'_>) -> Result<()> {
         keep(&paths::log_segment(self.segment), Some(&self.content))?;
         mend(store, self.segment, &self.content, self.end)
     }
@@ -225,7 +229,7 @@ fn mend(store: &Arc<dyn FileStore>, first: u64, content: &Bytes, end: usize) -> 
 
 /// Where a repair begins.
 #[derive(Debug, Default)]
-pub struct Start {
+pub(crate) struct Start {
     /// The newest checkpoint that is whole; none where the log is followed from its beginning.
     pub checkpoint: Option<Checkpoint>,
     /// Newer ones, which are damaged: the path in the data folder and the record of each, and what
@@ -235,7 +239,7 @@ pub struct Start {
 
 /// The newest checkpoint that is whole, if the log leads on from there. Damage to the newest is an
 /// error where it does not.
-pub async fn find_start(store: &dyn FileStore) -> Result<Start> {
+pub(crate) async fn find_start(store: &dyn FileStore) -> Result<Start> {
     let first = segments(store).await?.first().copied();
     let mut start = Start::default();
     let mut sequences = checkpoint::sequences(store).await?;

@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use super::error::{Error, Result};
 use super::record::{FRAME_BYTES, u32_at, u64_at};
-use crate::files::{self, FileStore, Publication, WriteFile, paths};
+use rowkey_model::files::{self, FileStore, Publication, WriteFile, paths};
 
 /// Where the first record lies.
 pub(super) const HEADER_BYTES: usize = 32;
@@ -42,7 +42,7 @@ pub struct SegmentBytes {
     pub max: u64,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl SegmentBytes {
     /// All have this length.
     pub fn each(bytes: u64) -> Self {
@@ -62,7 +62,7 @@ const SYNC_BYTES: u64 = 2 << 20;
 
 impl Blank {
     /// Writes one of so many bytes, under a temporary name beside this path.
-    pub fn make(store: &Arc<dyn FileStore>, path: &str, bytes: u64) -> Result<Self, files::Error> {
+    pub(super) fn make(store: &Arc<dyn FileStore>, path: &str, bytes: u64) -> Result<Self, files::Error> {
         let mut publication = Publication::start(Arc::clone(store), path)?;
         while publication.bytes() < bytes {
             append_zeros(&mut publication, bytes)?;
@@ -71,7 +71,7 @@ impl Blank {
     }
 
     /// The same, synced piece by piece; none once it is given up.
-    pub fn make_synced(
+    pub(super) fn make_synced(
         store: &Arc<dyn FileStore>,
         path: &str,
         bytes: u64,
@@ -90,13 +90,13 @@ impl Blank {
         Ok(Some(Self { store: Arc::clone(store), publication }))
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.publication.bytes()
     }
 
     /// Makes it the segment whose first record has this sequence number, durably, replacing an empty one of the same name, and opens it
     /// for its records.
-    pub fn publish(mut self, first_sequence: u64) -> Result<Box<dyn WriteFile>, files::Error> {
+    pub(super) fn publish(mut self, first_sequence: u64) -> Result<Box<dyn WriteFile>, files::Error> {
         let path = paths::log_segment(first_sequence);
         self.publication.overwrite(0, &header(first_sequence, self.publication.bytes()))?;
         self.publication.finish_as(&path)?;

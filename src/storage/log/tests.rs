@@ -14,8 +14,8 @@ use super::commit::Appended;
 use super::error::Result;
 use super::recovery::Replayed;
 use super::*;
-use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
-use crate::files::{FileStore, LocalStore, MemoryStore, paths};
+use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
+use rowkey_model::files::{FileStore, LocalStore, MemoryStore, paths};
 
 mod corruption;
 mod crash;

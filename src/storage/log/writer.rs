@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::ahead::Ahead;
 use super::record::{self, FRAME_BYTES, Head, STAMP};
 use super::segment::{Blank, HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
-use crate::files::{FileStore, Result, WriteFile, paths};
+use rowkey_model::files::{FileStore, Result, WriteFile, paths};
 
 /// First sequence numbers and lengths of the segments there are, oldest first; the last one is being written.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::storage::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
-use crate::storage::error::{Error, Result};
-use crate::storage::run::RunFile;
-use crate::storage::snapshot::Snapshot;
-use crate::storage::store::Store;
+use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
+use crate::error::{Error, Result};
+use crate::run::RunFile;
+use crate::snapshot::Snapshot;
+use crate::store::Store;
 
 impl Store {
     /// Commits the edits of a job that began with the table as `base` says, or that make the table. Columns that single writes have added since then stay;
@@ -24,9 +24,9 @@ impl Store {
 
     /// Removes files of a job that ended with this error, if nothing can name them. What cannot be removed now is swept when the data
     /// folder is opened.
-    pub(in crate::storage) fn remove_unnamed<'a>(&self, error: &Error, files: impl Iterator<Item = &'a Arc<RunFile>>) {
+    pub(crate) fn remove_unnamed<'a>(&self, error: &Error, files: impl Iterator<Item = &'a Arc<RunFile>>) {
         // The record may be durable, and then it names them after the next opening.
-        if matches!(error, Error::Log(crate::storage::log::Error::OutcomeUnknown { .. })) {
+        if matches!(error, Error::Log(crate::log::Error::OutcomeUnknown { .. })) {
             return;
         }
         for file in files {

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use super::plan::{Compaction, Rewrite, next_rewrite};
-use crate::model::DateTime;
-use crate::rows::PropertyNames;
-use crate::storage::catalog::{Edit, Table};
-use crate::storage::error::{Error, Result};
-use crate::storage::ingest::{Cutter, Existing, RunWriterThread, WriterOptions, Written};
-use crate::storage::manifest::{RangePartition, RangeStart};
-use crate::storage::store::Store;
+use crate::catalog::{Edit, Table};
+use crate::error::{Error, Result};
+use crate::ingest::{Cutter, Existing, RunWriterThread, WriterOptions, Written};
+use crate::manifest::{RangePartition, RangeStart};
+use crate::store::Store;
+use rowkey_model::DateTime;
+use rowkey_model::rows::PropertyNames;
 
 /// Encoded bytes of the entities of one run file: some tens of megabytes of Parquet.
 pub const FILE_BYTES: usize = 128 << 20;

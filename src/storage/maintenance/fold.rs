@@ -13,16 +13,16 @@ use std::thread::{self, available_parallelism};
 
 use futures::executor::block_on;
 
-use crate::files::paths;
-use crate::model::DateTime;
-use crate::rows::PropertyNames;
-use crate::storage::catalog::{Edit, Table};
-use crate::storage::delta::{Generation, Layer, Version, visible_of};
-use crate::storage::error::{Error, Result};
-use crate::storage::manifest::RangePartition;
-use crate::storage::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
-use crate::storage::snapshot::Snapshot;
-use crate::storage::store::Store;
+use crate::catalog::{Edit, Table};
+use crate::delta::{Generation, Layer, Version, visible_of};
+use crate::error::{Error, Result};
+use crate::manifest::RangePartition;
+use crate::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+use rowkey_model::DateTime;
+use rowkey_model::files::paths;
+use rowkey_model::rows::PropertyNames;
 
 /// What a fold has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

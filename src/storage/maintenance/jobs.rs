@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::model::DateTime;
-use crate::storage::error::{Error, Result};
-use crate::storage::store::Store;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use rowkey_model::DateTime;
 
 /// What a job does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ type Place = (String, String);
 
 /// Jobs under way.
 #[derive(Debug, Default)]
-pub struct Jobs {
+pub(crate) struct Jobs {
     running: Mutex<BTreeMap<Place, (Work, DateTime)>>,
     ended: Condvar,
 }
@@ -48,7 +48,7 @@ impl Jobs {
     }
 
     /// What is done to a table, and since when.
-    pub fn of(&self, account: &str, table: &str) -> Option<(Work, DateTime)> {
+    pub(crate) fn of(&self, account: &str, table: &str) -> Option<(Work, DateTime)> {
         self.running().get(&place(account, table)).copied()
     }
 }
@@ -80,7 +80,7 @@ fn place(account: &str, table: &str) -> Place {
 
 impl Store {
     /// Claims a table for a fold.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
         self.claim(account, table, Work::Fold, false)
     }

@@ -12,8 +12,9 @@ mod vacuum;
 mod worker;
 
 pub use compact::FILE_BYTES;
-pub use jobs::{Jobs, Work};
-pub use signals::{Failure, MaintenanceSignals};
+pub(crate) use jobs::Jobs;
+pub use jobs::Work;
+pub(crate) use signals::{Failure, MaintenanceSignals};
 pub use status::MaintenanceStatus;
 pub use vacuum::VacuumReport;
 pub use worker::Maintainer;

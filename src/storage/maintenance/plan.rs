@@ -12,8 +12,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::storage::manifest::{Manifest, RangePartition, RangeStart};
-use crate::storage::run::RunFile;
+use crate::manifest::{Manifest, RangePartition, RangeStart};
+use crate::run::RunFile;
 
 /// Files that are merged at least.
 const TIER_FILES_MIN: usize = 4;
@@ -46,7 +46,7 @@ pub enum Compaction {
 
 /// Files that become others.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rewrite {
+pub(super) struct Rewrite {
     /// Places of the range partitions that are replaced.
     pub ranges: Range<usize>,
     /// By range partition, the files that are written anew; others stay, and then it is one range partition.
@@ -57,14 +57,14 @@ pub struct Rewrite {
 
 impl Rewrite {
     /// All files of some range partitions.
-    pub fn whole(manifest: &Manifest, ranges: Range<usize>, cut_bytes: Option<u64>) -> Self {
+    pub(super) fn whole(manifest: &Manifest, ranges: Range<usize>, cut_bytes: Option<u64>) -> Self {
         let files = manifest.ranges()[ranges.clone()].iter().map(|range| range.files.clone()).collect();
         Self { ranges, files, cut_bytes }
     }
 }
 
 /// The next thing worth doing, if there is one; `file_bytes` is the size of a full file.
-pub fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction) -> Option<Rewrite> {
+pub(super) fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Compaction) -> Option<Rewrite> {
     let ranges = manifest.ranges();
     let waits = |range: &RangePartition| match compaction {
         Compaction::Thorough => false,

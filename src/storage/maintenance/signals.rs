@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 
 use super::plan::Compaction;
 use super::status::TableMaintenance;
-use crate::model::DateTime;
-use crate::storage::delta::TableDelta;
-use crate::storage::error::{Error, Result};
-use crate::storage::store::Store;
-use crate::storage::write::{Operation, TableHold};
+use crate::delta::TableDelta;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::write::{Operation, TableHold};
+use rowkey_model::DateTime;
 
 /// A table with this much in its delta is folded.
 const FOLD_VERSIONS: usize = 128 * 1024;
@@ -28,7 +28,7 @@ pub(super) type Outcome = std::result::Result<(), Failure>;
 
 /// Why it did not go well.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// In words.
     pub cause: Arc<str>,
     /// Whether the disk is full.
@@ -36,7 +36,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn of(error: &Error) -> Self {
+    pub(crate) fn of(error: &Error) -> Self {
         Self { cause: Arc::from(error.to_string()), no_space: error.is_no_space() }
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn compaction_beside(delta: &Arc<TableDelta>) -> Compaction {
 
 /// Who waits for what: writers for room, the maintenance thread for work.
 #[derive(Debug)]
-pub struct MaintenanceSignals {
+pub(crate) struct MaintenanceSignals {
     delta_bytes_max: u64,
     state: Mutex<State>,
     work: Condvar,
@@ -81,18 +81,18 @@ struct State {
 }
 
 impl MaintenanceSignals {
-    pub fn new(delta_bytes_max: u64) -> Self {
+    pub(crate) fn new(delta_bytes_max: u64) -> Self {
         Self { delta_bytes_max, state: Mutex::default(), work: Condvar::new(), folded: Notify::new() }
     }
 
     /// Asks for a look at a table.
-    pub fn want(&self, table: u64) {
+    pub(crate) fn want(&self, table: u64) {
         self.state().wanted.insert(table);
         self.work.notify_all();
     }
 
     /// Waits for work, at most as long as `patience`; `None` once it is over.
-    pub fn wait(&self, patience: Duration) -> Option<BTreeSet<u64>> {
+    pub(crate) fn wait(&self, patience: Duration) -> Option<BTreeSet<u64>> {
         let mut state = self.state();
         if state.wanted.is_empty() && !state.stopped {
             state = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
@@ -101,18 +101,18 @@ impl MaintenanceSignals {
     }
 
     /// Ends the maintenance: whoever waits for work gets none any more.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.state().stopped = true;
         self.work.notify_all();
         self.folded.notify_waiters();
     }
 
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.state().stopped
     }
 
     /// A fold has ended, well or not; writers that wait for room look again.
-    pub fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
+    pub(crate) fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
         {
             let mut state = self.state();
             match &outcome {
@@ -130,17 +130,17 @@ impl MaintenanceSignals {
     }
 
     /// There may be room without a fold, as after a TRUNCATE.
-    pub fn look_again(&self) {
+    pub(crate) fn look_again(&self) {
         self.folded.notify_waiters();
     }
 
     /// Whether writers wait for a fold of this delta.
-    pub fn is_full(&self, delta: &TableDelta) -> bool {
+    pub(crate) fn is_full(&self, delta: &TableDelta) -> bool {
         delta.memory_bytes() > self.delta_bytes_max
     }
 
     /// A step of a compaction has ended, well or not.
-    pub fn compacted(&self, table: u64, outcome: Outcome, now: DateTime) {
+    pub(crate) fn compacted(&self, table: u64, outcome: Outcome, now: DateTime) {
         let mut state = self.state();
         let entry = state.tables.entry(table).or_default();
         if outcome.is_ok() {
@@ -151,29 +151,29 @@ impl MaintenanceSignals {
     }
 
     /// Why the last fold of a table failed, if it did.
-    pub fn failure(&self, table: u64) -> Option<Failure> {
+    pub(crate) fn failure(&self, table: u64) -> Option<Failure> {
         self.state().unfolded.get(&table).cloned()
     }
 
     /// How it went, by table.
-    pub fn tables(&self) -> BTreeMap<u64, TableMaintenance> {
+    pub(crate) fn tables(&self) -> BTreeMap<u64, TableMaintenance> {
         self.state().tables.clone()
     }
 
     /// Forgets tables that are gone.
-    pub fn retain(&self, exists: impl Fn(u64) -> bool) {
+    pub(crate) fn retain(&self, exists: impl Fn(u64) -> bool) {
         let mut state = self.state();
         state.tables.retain(|table, _| exists(*table));
         state.unfolded.retain(|table, _| exists(*table));
     }
 
     /// A checkpoint was due; how that went.
-    pub fn checkpointed(&self, outcome: Outcome) {
+    pub(crate) fn checkpointed(&self, outcome: Outcome) {
         self.state().checkpoint_failure = outcome.err().map(|failure| failure.cause);
     }
 
     /// Why the last checkpoint failed, if it did.
-    pub fn checkpoint_failure(&self) -> Option<Arc<str>> {
+    pub(crate) fn checkpoint_failure(&self) -> Option<Arc<str>> {
         self.state().checkpoint_failure.clone()
     }
 
@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// The same for some tables.
-    pub(in crate::storage) async fn room_for_writes(
+    pub(crate) async fn room_for_writes(
         &self,
         tables: impl Iterator<Item = u64>,
         hold: Option<&TableHold>,
@@ -219,7 +219,7 @@ impl Store {
     }
 
     /// Asks for a fold of the tables that have enough to fold.
-    pub(in crate::storage) fn after_writes(&self, tables: impl Iterator<Item = u64>) {
+    pub(crate) fn after_writes(&self, tables: impl Iterator<Item = u64>) {
         let snapshot = self.snapshot();
         for table in changes_of(tables) {
             let Some(delta) = snapshot.deltas.get(&table) else { continue };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::jobs::Work;
-use crate::model::DateTime;
-use crate::storage::log::Durability;
-use crate::storage::store::Store;
+use crate::log::Durability;
+use crate::store::Store;
+use rowkey_model::DateTime;
 
 /// Of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use futures::executor::block_on;
 
-use crate::clock::ManualClock;
-use crate::files::{FileStore, MemoryStore};
-use crate::model::{DateTime, Entity, Key, KeyRange, Value};
-use crate::storage::dice::Dice;
-use crate::storage::error::Result;
-use crate::storage::maintenance::plan::Compaction;
-use crate::storage::{
+use crate::error::Result;
+use crate::maintenance::plan::Compaction;
+use crate::{
     Change, Condition, Durability, Edit, Manifest, Operation, SegmentBytes, Snapshot, Store, StoreOptions, Table, check,
 };
+use rowkey_base::clock::ManualClock;
+use rowkey_base::testing::Dice;
+use rowkey_model::files::{FileStore, MemoryStore};
+use rowkey_model::{DateTime, Entity, Key, KeyRange, Value};
 
 const ACCOUNT: &str = "acme";
 const TABLE: &str = "People";
@@ -94,7 +94,7 @@ fn operation(key: Key, change: Change<'static>) -> Operation<'static> {
     Operation { table: ID, key: Cow::Owned(key), change, condition: Condition::Any }
 }
 
-fn properties(content: &Content) -> crate::storage::Content<'static> {
+fn properties(content: &Content) -> crate::Content<'static> {
     let properties = content.iter().map(|(name, value)| (Arc::from(name.as_str()), value.clone()));
     Cow::Owned(properties.collect())
 }
@@ -110,7 +110,7 @@ fn delete(key: Key) -> Operation<'static> {
 /// What operations make of a model.
 fn apply(model: &mut Model, operations: &[Operation<'_>]) {
     for Operation { key, change, .. } in operations {
-        let content = |properties: &crate::storage::Content<'_>| -> Content {
+        let content = |properties: &crate::Content<'_>| -> Content {
             properties.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
         };
         match change {

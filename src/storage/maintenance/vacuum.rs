@@ -4,8 +4,8 @@ use super::compact::CompactReport;
 use super::fold::FoldReport;
 use super::jobs::Work;
 use super::plan::{Compaction, Rewrite};
-use crate::storage::error::Result;
-use crate::storage::store::Store;
+use crate::error::Result;
+use crate::store::Store;
 
 /// What a VACUUM has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

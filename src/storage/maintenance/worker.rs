@@ -8,9 +8,9 @@ use super::compact::FILE_BYTES;
 use super::jobs::Work;
 use super::plan::{Compaction, next_rewrite};
 use super::signals::{Failure, Outcome, compaction_beside, is_due};
-use crate::storage::delta::TableDelta;
-use crate::storage::error::{Error, Result};
-use crate::storage::store::Store;
+use crate::delta::TableDelta;
+use crate::error::{Error, Result};
+use crate::store::Store;
 
 /// How often tables are looked at that nobody asks a look for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

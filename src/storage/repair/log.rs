@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::quarantine::{keep_copy, set_aside};
-use crate::files::{FileStore, paths};
-use crate::storage::catalog::{Catalog, Edit};
-use crate::storage::error::Result;
-use crate::storage::log::{Covered, Error as LogError, Record, find_faults, find_start};
-use crate::storage::recovery::Recovery;
-use crate::storage::store::{CATALOG_EDITS, DEFINITION_EDITS};
-use crate::storage::write::{ENTITY_WRITES, payload};
+use crate::catalog::{Catalog, Edit};
+use crate::error::Result;
+use crate::log::{Covered, Error as LogError, Record, find_faults, find_start};
+use crate::recovery::Recovery;
+use crate::store::{CATALOG_EDITS, DEFINITION_EDITS};
+use crate::write::{ENTITY_WRITES, payload};
+use rowkey_model::files::{FileStore, paths};
 
 /// Bytes of a new segment.
 const SEGMENT_BYTES: u64 = 1 << 20;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::files::{self, FileStore, paths};
-use crate::storage::catalog::Edit;
-use crate::storage::check::DamagedFile;
-use crate::storage::error::{Error, Result};
-use crate::storage::manifest::RangePartition;
-use crate::storage::run::RunFile;
-use crate::storage::store::Store;
+use crate::catalog::Edit;
+use crate::check::DamagedFile;
+use crate::error::{Error, Result};
+use crate::manifest::RangePartition;
+use crate::run::RunFile;
+use crate::store::Store;
+use rowkey_model::files::{self, FileStore, paths};
 
 /// A damaged file that is dealt with.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,12 +8,12 @@ use futures::TryStreamExt;
 use futures::executor::block_on;
 
 use super::repair_log;
-use crate::clock::ManualClock;
-use crate::files::fault::{AfterCrash, FaultPlan, FaultStore};
-use crate::files::{FileStore, MemoryStore, Operation as FileOperation, paths};
-use crate::model::{DateTime, Key, KeyRange, Value};
-use crate::storage::error::{Error, Result};
-use crate::storage::{Change, Condition, Edit, LogError, Operation, SegmentBytes, Store, StoreOptions, check};
+use crate::error::{Error, Result};
+use crate::{Change, Condition, Edit, LogError, Operation, SegmentBytes, Store, StoreOptions, check};
+use rowkey_base::clock::ManualClock;
+use rowkey_model::files::fault::{AfterCrash, FaultPlan, FaultStore};
+use rowkey_model::files::{FileStore, MemoryStore, Operation as FileOperation, paths};
+use rowkey_model::{DateTime, Key, KeyRange, Value};
 
 const TABLE: u64 = 1;
 const NOW_TICKS: i64 = 17_145_504_000_000_000;

@@ -12,11 +12,11 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::files::ReadFile;
-use crate::storage::error::{Error, Result};
+use crate::error::{Error, Result};
+use rowkey_model::files::ReadFile;
 
 /// Bytes that share a checksum: a point read verifies one block of each column, a scan all of them, each once.
-pub const CHECKSUM_BLOCK_BYTES: u64 = 64 * 1024;
+pub(super) const CHECKSUM_BLOCK_BYTES: u64 = 64 * 1024;
 
 /// CRC32C of every block of a file; the last block may be shorter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Checksums {
 
 /// A file whose bytes are handed out only after their block was found as it was written. Each block is verified once.
 #[derive(Debug)]
-pub struct VerifiedFile {
+pub(super) struct VerifiedFile {
     path: String,
     file: Arc<dyn ReadFile>,
     checksums: Checksums,
@@ -69,7 +69,7 @@ pub struct VerifiedFile {
 }
 
 impl VerifiedFile {
-    pub fn new(path: &str, file: Arc<dyn ReadFile>, checksums: Checksums) -> Result<Self> {
+    pub(super) fn new(path: &str, file: Arc<dyn ReadFile>, checksums: Checksums) -> Result<Self> {
         let blocks = file.bytes().div_ceil(CHECKSUM_BLOCK_BYTES) as usize;
         if checksums.0.len() != blocks {
             return Err(Error::corrupt(path, format!("it has {blocks} blocks, the manifest {}", checksums.0.len())));
@@ -78,12 +78,12 @@ impl VerifiedFile {
         Ok(Self { path: path.to_owned(), file, checksums, verified })
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
     /// Reads exactly `range`.
-    pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
+    pub(super) async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let blocks = (range.start / CHECKSUM_BLOCK_BYTES) as usize..range.end.div_ceil(CHECKSUM_BLOCK_BYTES) as usize;
         let known =
             self.verified.get(blocks.clone()).is_some_and(|blocks| blocks.iter().all(|b| b.load(Ordering::Relaxed)));

@@ -8,8 +8,8 @@ use arrow::array::{
 };
 
 use super::layout::RunColumn;
-use crate::model::EdmType;
-use crate::rows::ValueRef;
+use rowkey_model::EdmType;
+use rowkey_model::rows::ValueRef;
 
 /// A column under construction. Rows before the next value are filled with nulls when it comes.
 #[derive(Debug)]
@@ -58,14 +58,14 @@ impl Values {
 
 impl ColumnBuilder {
     /// `room` is what a batch is expected to need.
-    pub fn new(column: &RunColumn, room: Room) -> Self {
+    pub(super) fn new(column: &RunColumn, room: Room) -> Self {
         let tick = column.tick.then(|| Int8Builder::with_capacity(room.rows));
         Self { values: Values::new(column.edm, room), tick, rows: 0 }
     }
 
     /// Sets the value of row `row`, which is not before the last one set. A value of another type is left out: the layout
     /// gives each type its column.
-    pub fn set(&mut self, row: usize, value: ValueRef<'_>) {
+    pub(super) fn set(&mut self, row: usize, value: ValueRef<'_>) {
         self.fill(row);
         match (&mut self.values, value) {
             (Values::Binary(b), ValueRef::Binary(v)) => b.append_value(v),
@@ -94,7 +94,7 @@ impl ColumnBuilder {
     }
 
     /// The arrays of `rows` rows: the value's, then the tick's.
-    pub fn finish(mut self, rows: usize) -> impl Iterator<Item = ArrayRef> {
+    pub(super) fn finish(mut self, rows: usize) -> impl Iterator<Item = ArrayRef> {
         self.fill(rows);
         let values: ArrayRef = match self.values {
             Values::Binary(mut b) => Arc::new(b.finish()),

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::model::KeyRef;
-use crate::storage::key_filter::{KeyFilter, KeyHash};
+use crate::key_filter::{KeyFilter, KeyHash};
+use rowkey_model::KeyRef;
 
 /// Spans are kept if partitions have so many rows on average: else they would take as much memory as the keys themselves.
 const PARTITION_ROWS_MIN: usize = 16;
@@ -98,10 +98,10 @@ impl PartialEq for KnownKeys {
 #[cfg(test)]
 mod tests {
     use super::KnownKeys;
-    use crate::model::{Key, KeyRef};
-    use crate::rows::key_bytes;
-    use crate::storage::dice::Dice;
-    use crate::storage::key_filter::KeyHash;
+    use crate::key_filter::KeyHash;
+    use rowkey_base::testing::Dice;
+    use rowkey_model::rows::key_bytes;
+    use rowkey_model::{Key, KeyRef};
 
     fn known(keys: &[Key]) -> KnownKeys {
         let hashes: Vec<KeyHash> = keys.iter().map(|key| KeyHash::of(&key_bytes(key.as_ref()))).collect();

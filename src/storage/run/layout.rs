@@ -5,17 +5,17 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_schema::extension::Uuid;
 
-use crate::model::EdmType;
+use rowkey_model::EdmType;
 
 pub const PARTITION_KEY: &str = "PartitionKey";
 pub const ROW_KEY: &str = "RowKey";
 pub const TIMESTAMP: &str = "Timestamp";
-pub const TIMESTAMP_TICK: &str = "Timestamp:tick";
+pub(super) const TIMESTAMP_TICK: &str = "Timestamp:tick";
 /// Properties without a column of their own, encoded together.
 pub const OTHER_COLUMN: &str = "(other)";
 
 /// PartitionKey, RowKey, Timestamp and its tick come first in every file.
-pub const KEY_COLUMNS: usize = 4;
+pub(super) const KEY_COLUMNS: usize = 4;
 
 /// One property in one type, as it lies in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -49,7 +49,7 @@ impl RunColumn {
 }
 
 /// The Arrow field of a property's values in a file: nullable, a missing property is null.
-pub fn value_field(name: &str, edm: EdmType) -> Field {
+pub(super) fn value_field(name: &str, edm: EdmType) -> Field {
     match edm {
         EdmType::Binary => Field::new(name, DataType::Binary, true),
         EdmType::Boolean => Field::new(name, DataType::Boolean, true),

@@ -19,9 +19,9 @@ use quick_cache::sync::Cache;
 use super::checksums::VerifiedFile;
 use super::layout::RunLayout;
 use super::run_file::RunFile;
-use crate::files::FileStore;
-use crate::model::{Entity, KeyRange, KeyRef};
-use crate::storage::error::{Error, Result};
+use crate::error::{Error, Result};
+use rowkey_model::files::FileStore;
+use rowkey_model::{Entity, KeyRange, KeyRef};
 
 /// A page of keys: rows of one row group whose PartitionKeys share a page, with bounds of their keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -270,13 +270,13 @@ const ASKED_MAX: u32 = 4;
 
 impl KeyBlock {
     /// An entity is about to be read: true if it is not one of the first ones.
-    pub fn asked_again(&self) -> bool {
+    pub(super) fn asked_again(&self) -> bool {
         // It wraps after four thousand millions, and then a few are read one by one again.
         self.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX
     }
 
     /// Where in the block a key is; the error is where it would be.
-    pub fn find(&self, key: KeyRef<'_>) -> Result<usize, usize> {
+    pub(super) fn find(&self, key: KeyRef<'_>) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.partitions.len());
         while low < high {
             let middle = low + (high - low) / 2;

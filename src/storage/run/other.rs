@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::model::{DateTime, EdmType, Value};
-use crate::rows::ValueRef;
+use rowkey_model::rows::ValueRef;
+use rowkey_model::{DateTime, EdmType, Value};
 
 /// Appends one property.
 pub(super) fn encode(name: &str, value: ValueRef<'_>, out: &mut Vec<u8>) {

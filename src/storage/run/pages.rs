@@ -12,8 +12,8 @@ use futures::StreamExt;
 use super::open::{OpenRun, RunFiles};
 use super::reader::Columns;
 use super::run_file::RunFile;
-use crate::model::{KeyCut, KeyRange, KeyRef};
-use crate::storage::error::{Error, Result};
+use crate::error::{Error, Result};
+use rowkey_model::{KeyCut, KeyRange, KeyRef};
 
 /// Decoded bytes of the pages of one file that are read together, by the average row of their row groups.
 const BYTES_MAX: u64 = 8 << 20;

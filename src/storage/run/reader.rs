@@ -17,8 +17,8 @@ use roaring::RoaringBitmap;
 use super::open::{Gap, KeyBlock, OpenRun, RunFiles, failed};
 use super::run_file::RunFile;
 use super::to_rows::EntityColumns;
-use crate::model::{Entity, KeyRef};
-use crate::storage::error::{Error, Result};
+use crate::error::{Error, Result};
+use rowkey_model::{Entity, KeyRef};
 
 /// Which columns to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

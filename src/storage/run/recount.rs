@@ -7,7 +7,7 @@ use roaring::RoaringBitmap;
 use super::run_file::{ColumnSummary, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use super::to_rows::EntityColumns;
-use crate::model::Key;
+use rowkey_model::Key;
 
 /// Counts and bounds of all rows of a file, masked ones included, gathered batch by batch.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::checksums::Checksums;
 use super::known_keys::KnownKeys;
 use super::layout::{RunColumn, RunLayout};
 use super::live_rows::LiveRows;
-use crate::model::{Key, KeyRef};
+use rowkey_model::{Key, KeyRef};
 
 /// Encoded bytes for one byte of a file, roughly.
 const ENCODED_PER_STORED: u64 = 3;
@@ -125,13 +125,13 @@ fn is_zero(number: &u64) -> bool {
 mod key_pair {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::model::Key;
+    use rowkey_model::Key;
 
-    pub fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
         (&key.partition, &key.row).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
         let (partition, row) = <(String, String)>::deserialize(deserializer)?;
         Ok(Key { partition, row })
     }
@@ -146,14 +146,19 @@ mod mask {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(mask: &Option<Arc<RoaringBitmap>>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        mask: &Option<Arc<RoaringBitmap>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let Some(mask) = mask else { return serializer.serialize_none() };
         let mut bytes = Vec::with_capacity(mask.serialized_size());
         mask.serialize_into(&mut bytes).map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<RoaringBitmap>>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<RoaringBitmap>>, D::Error> {
         let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
         let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
         let mask = RoaringBitmap::deserialize_from(&bytes[..]).map_err(D::Error::custom)?;

@@ -5,8 +5,8 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-use crate::model::{DateTime, EdmType, Value};
-use crate::rows::ValueRef;
+use rowkey_model::rows::ValueRef;
+use rowkey_model::{DateTime, EdmType, Value};
 
 /// The same for every file, so that equal rows make equal files.
 pub(super) type ValueHasher = FixedState;
@@ -44,7 +44,7 @@ enum Bounds {
 }
 
 impl ColumnStatistics {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             entities: 0,
             tick: false,
@@ -57,7 +57,7 @@ impl ColumnStatistics {
     }
 
     /// `hasher` is one for all columns of a file.
-    pub fn add(&mut self, value: ValueRef<'_>, hasher: &ValueHasher) {
+    pub(super) fn add(&mut self, value: ValueRef<'_>, hasher: &ValueHasher) {
         self.entities += 1;
         match value {
             ValueRef::Binary(bytes) => self.value_bytes += bytes.len() as u64,
@@ -112,17 +112,17 @@ impl ColumnStatistics {
     }
 
     /// Values repeat often enough for a dictionary to be worth its page, which every point read has to decode.
-    pub fn repeats(&self) -> bool {
+    pub(super) fn repeats(&self) -> bool {
         self.sampled > 0 && (self.sample.len() as u64) * 4 <= self.sampled && self.sample.len() <= SAMPLE_VALUES_MAX
     }
 
     /// Average bytes of a string or binary.
-    pub fn value_bytes_mean(&self) -> u64 {
+    pub(super) fn value_bytes_mean(&self) -> u64 {
         self.value_bytes / self.entities.max(1)
     }
 
     /// Least and greatest value as canonical text.
-    pub fn bounds(&self, edm: EdmType) -> Option<(String, String)> {
+    pub(super) fn bounds(&self, edm: EdmType) -> Option<(String, String)> {
         let pair = |min: Value, max: Value| Some((min.to_string(), max.to_string()));
         match &self.bounds {
             Bounds::None => None,

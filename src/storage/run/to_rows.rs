@@ -12,9 +12,9 @@ use arrow::record_batch::RecordBatch;
 use super::layout::RunLayout;
 use super::open::OpenRun;
 use super::other;
-use crate::model::{DateTime, EdmType, Entity, KeyRef, Value};
-use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use crate::storage::error::{Error, Result};
+use crate::error::{Error, Result};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Value};
 
 /// A batch with all columns of a run file, taken apart once so that rows can be read one by one.
 #[derive(Debug)]
@@ -84,6 +84,11 @@ impl<'a> EntityColumns<'a> {
 
     pub fn len(&self) -> usize {
         self.partitions.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     pub fn key(&self, i: usize) -> KeyRef<'a> {

@@ -45,16 +45,16 @@ use super::live_rows::LiveRows;
 use super::other;
 use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
-use crate::files::{self, FileStore, Publication};
-use crate::model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
-use crate::rows::{PropertyId, PropertyNames, RowRef};
-use crate::storage::catalog::Table;
-use crate::storage::error::{Error, Result};
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use rowkey_model::files::{self, FileStore, Publication};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
+use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
 
 /// Rows of a data page; see the crate's documentation for the measurements behind it.
-pub const PAGE_ROWS: usize = 1024;
+pub(super) const PAGE_ROWS: usize = 1024;
 /// Most rows of a row group.
-pub const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
+pub(super) const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
 /// A partition of this many rows begins a row group of its own.
 const LARGE_PARTITION_ROWS: usize = 16 * 1024;
 /// Rows of a batch handed to the Parquet writer.

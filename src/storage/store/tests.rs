@@ -1,10 +1,10 @@
 use super::*;
-use crate::clock::ManualClock;
-use crate::files::MemoryStore;
-use crate::model::DateTime;
-use crate::storage::CommentObject;
-use crate::storage::log::Covered;
+use crate::CommentObject;
+use crate::log::Covered;
 use futures::executor::block_on;
+use rowkey_base::clock::ManualClock;
+use rowkey_model::DateTime;
+use rowkey_model::files::MemoryStore;
 
 fn open(files: &MemoryStore, checkpoint_after_bytes: u64) -> Store {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));

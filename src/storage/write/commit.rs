@@ -12,15 +12,15 @@ use super::found::{Found, Stored};
 use super::hold::Terms;
 use super::operation::{Change, Condition, Operation, Refusal, Written};
 use super::payload::encode;
-use crate::model::{DateTime, EdmType};
-use crate::storage::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
-use crate::storage::delta::{Locations, Version};
-use crate::storage::error::{Error, Result};
-use crate::storage::log::PAYLOAD_BYTES_MAX;
-use crate::storage::store::{Head, Store};
+use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
+use crate::delta::{Locations, Version};
+use crate::error::{Error, Result};
+use crate::log::PAYLOAD_BYTES_MAX;
+use crate::store::{Head, Store};
+use rowkey_model::{DateTime, EdmType};
 
 /// Log records of this kind hold entity writes, and the catalog edits that they bring along.
-pub const ENTITY_WRITES: u8 = 3;
+pub(crate) const ENTITY_WRITES: u8 = 3;
 
 impl Store {
     /// Applies operations, all or none, as one log record; when this returns they are durable and visible. A key occurs once among
@@ -56,7 +56,7 @@ impl Store {
 }
 
 /// The record's Timestamp, and the log's answer to come.
-pub(super) type Appending = (DateTime, crate::storage::log::Appended);
+pub(super) type Appending = (DateTime, crate::log::Appended);
 
 impl Head {
     /// Checks and enters operations. `None` if what was found in run files is out of date. `definitions` are edits that the catalog has
@@ -182,7 +182,7 @@ impl Head {
 }
 
 /// Adds a type of a property to the columns of a table; beyond the greatest number of columns a new property stays without.
-pub(in crate::storage) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm: EdmType) {
+pub(crate) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm: EdmType) {
     let room = columns.len() < COLUMNS_MAX;
     match columns.iter_mut().find(|column| column.name == *name) {
         Some(column) => {

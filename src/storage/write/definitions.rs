@@ -11,12 +11,12 @@ use super::commit::Appending;
 use super::found::{Found, Stored};
 use super::hold::TableHold;
 use super::operation::{Operation, Written};
-use crate::storage::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
-use crate::storage::delta::Locations;
-use crate::storage::error::{Error, Result};
-use crate::storage::run::RunFile;
-use crate::storage::snapshot::Snapshot;
-use crate::storage::store::{Head, Store, files_gone};
+use crate::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
+use crate::delta::Locations;
+use crate::error::{Error, Result};
+use crate::run::RunFile;
+use crate::snapshot::Snapshot;
+use crate::store::{Head, Store, files_gone};
 
 /// The catalog edits of a transaction.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl Head {
     }
 
     /// Refuses edits of views and of what views read, if the other of both has changed since they were made for `base`.
-    pub(in crate::storage) fn refuse_if_read_otherwise(&self, edits: &[Edit], base: &Catalog) -> Result<()> {
+    pub(crate) fn refuse_if_read_otherwise(&self, edits: &[Edit], base: &Catalog) -> Result<()> {
         let changed = |name: &str| Err(Error::Conflict(format!("\"{name}\" or a view of it was changed")));
         for edit in edits {
             match edit {

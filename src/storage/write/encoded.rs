@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::operation::{Change, Content, Operation};
 use super::payload::{TableWriter, TableWrites};
-use crate::model::{DateTime, EdmType, Entity, KeyRef, Rejected};
-use crate::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use crate::storage::delta::{Locations, TableDelta, Version};
-use crate::storage::error::{Error, Result};
+use crate::delta::{Locations, TableDelta, Version};
+use crate::error::{Error, Result};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Rejected};
 
 /// The newest version of an entity.
 pub(super) enum Current<'a> {
@@ -21,7 +21,7 @@ pub(super) enum Current<'a> {
 }
 
 impl Current<'_> {
-    pub fn timestamp(&self) -> Option<DateTime> {
+    pub(super) fn timestamp(&self) -> Option<DateTime> {
         match self {
             Current::Absent => None,
             Current::Recent(version) => version.timestamp(),
@@ -54,7 +54,7 @@ pub(super) struct EncodedTable {
 
 impl EncodedWrites {
     /// Encodes operations that do not depend on what is there; `None` if one of them does, or its table has no delta.
-    pub fn beforehand<'d>(
+    pub(super) fn beforehand<'d>(
         operations: &[Operation<'_>],
         delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
     ) -> Option<Self> {
@@ -66,7 +66,7 @@ impl EncodedWrites {
     }
 
     /// Encodes operations, each with what is there.
-    pub fn encode<'d, 'c>(
+    pub(super) fn encode<'d, 'c>(
         operations: &[Operation<'_>],
         delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
         current: impl Fn(usize) -> Current<'c>,
@@ -94,13 +94,13 @@ impl EncodedWrites {
     }
 
     /// Whether properties are numbered as in these deltas.
-    pub fn is_of<'d>(&self, delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>) -> bool {
+    pub(super) fn is_of<'d>(&self, delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>) -> bool {
         let mut tables = self.tables.iter();
         tables.all(|(id, table)| delta(*id).is_some_and(|delta| Arc::ptr_eq(delta.names(), &table.names)))
     }
 
     /// Gives all entities their Timestamp, unless one of them breaks a rule.
-    pub fn set_timestamp(&mut self, timestamp: DateTime) -> Result<()> {
+    pub(super) fn set_timestamp(&mut self, timestamp: DateTime) -> Result<()> {
         if let Some((index, rejected)) = self.refused.take() {
             return Err(Error::RejectedAt { index, rejected });
         }
@@ -112,18 +112,21 @@ impl EncodedWrites {
     }
 
     /// The writes as they lie in the log, which nobody else needs: large ones should not be in memory twice for long.
-    pub fn take_writes(&mut self) -> Vec<TableWrites> {
+    pub(super) fn take_writes(&mut self) -> Vec<TableWrites> {
         self.tables.iter_mut().map(|(_, table)| std::mem::take(&mut table.writes)).collect()
     }
 }
 
 impl EncodedTable {
-    pub fn names(&self) -> &Arc<PropertyNames> {
+    pub(super) fn names(&self) -> &Arc<PropertyNames> {
         &self.names
     }
 
     /// The versions, each with the place of its operation; `locations` says by that where the key lies in run files.
-    pub fn versions(&self, locations: impl Fn(usize) -> Locations) -> impl Iterator<Item = (usize, Arc<Version>)> {
+    pub(super) fn versions(
+        &self,
+        locations: impl Fn(usize) -> Locations,
+    ) -> impl Iterator<Item = (usize, Arc<Version>)> {
         self.rows.to_encoded().zip(&self.operations).map(move |(row, &(place, is_deleted))| {
             let version = match is_deleted {
                 true => Version::deleted(row, locations(place)),

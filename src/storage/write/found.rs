@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::operation::Operation;
-use crate::model::Entity;
-use crate::rows::key_bytes;
-use crate::storage::delta::Locations;
-use crate::storage::error::Result;
-use crate::storage::key_filter::KeyHash;
-use crate::storage::manifest::Manifest;
-use crate::storage::snapshot::{Gaps, TableSnapshot};
-use crate::storage::store::Store;
+use crate::delta::Locations;
+use crate::error::Result;
+use crate::key_filter::KeyHash;
+use crate::manifest::Manifest;
+use crate::snapshot::{Gaps, TableSnapshot};
+use crate::store::Store;
+use rowkey_model::Entity;
+use rowkey_model::rows::key_bytes;
 
 /// The key of an operation, and what run files hold for it.
 pub(super) struct Found {

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-use crate::storage::catalog::Table;
-use crate::storage::store::Store;
+use crate::catalog::Table;
+use crate::store::Store;
 
 /// The tables that are held, or about to be.
 #[derive(Debug, Default)]
-pub struct TableHolds {
+pub(crate) struct TableHolds {
     tables: Mutex<BTreeMap<u64, Turns>>,
     /// How many tables these are: mostly none, which every write asks.
     held: AtomicUsize,
@@ -74,7 +74,7 @@ impl Store {
     }
 
     /// Returns when nobody else holds a table; at once with a turn of one's `own`.
-    pub(in crate::storage) async fn not_held(&self, table: u64, own: Option<&TableHold>) {
+    pub(crate) async fn not_held(&self, table: u64, own: Option<&TableHold>) {
         if self.holds.held.load(Ordering::Acquire) == 0 || own.is_some_and(|own| own.table == table) {
             return;
         }

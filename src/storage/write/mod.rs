@@ -8,7 +8,8 @@ mod hold;
 mod operation;
 pub(super) mod payload;
 
-pub use commit::ENTITY_WRITES;
+pub(crate) use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
-pub use hold::{TableHold, TableHolds, Terms};
+pub(crate) use hold::TableHolds;
+pub use hold::{TableHold, Terms};
 pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};

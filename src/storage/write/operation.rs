@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::model::{DateTime, Key, Value};
+use rowkey_model::{DateTime, Key, Value};
 
 /// Property names and values; no name comes twice.
 pub type Properties = Vec<(Arc<str>, Value)>;

@@ -17,10 +17,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{DateTime, EdmType, KeyRef};
-use crate::rows::{EncodedRow, PropertyId, PropertyNames, Rows, ValueRef};
-use crate::storage::catalog::Edit;
-use crate::storage::delta::{Locations, Version};
+use crate::catalog::Edit;
+use crate::delta::{Locations, Version};
+use rowkey_model::rows::{EncodedRow, PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::{DateTime, EdmType, KeyRef};
 
 const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;
@@ -30,7 +30,7 @@ const WRITE_BYTES_EXPECTED: usize = 128;
 
 /// Writes to one table as they lie in a record, ready but for their Timestamp.
 #[derive(Debug, Default)]
-pub struct TableWrites {
+pub(crate) struct TableWrites {
     /// The table and the names.
     head: Vec<u8>,
     writes: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct TableWrites {
 
 /// Writes to one table on their way into a record.
 #[derive(Debug)]
-pub struct TableWriter {
+pub(crate) struct TableWriter {
     writes: Vec<u8>,
     count: usize,
     timestamps_at: Vec<usize>,
@@ -51,7 +51,7 @@ pub struct TableWriter {
 
 impl TableWriter {
     /// For about so many writes.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self {
             writes: Vec::with_capacity(count * WRITE_BYTES_EXPECTED),
             count: 0,
@@ -61,13 +61,13 @@ impl TableWriter {
         }
     }
 
-    pub fn delete(&mut self, key: KeyRef<'_>) {
+    pub(crate) fn delete(&mut self, key: KeyRef<'_>) {
         self.begin(key);
         self.writes.push(DELETED);
     }
 
     /// Begins an entity with a Timestamp to come and so many properties, each of which follows.
-    pub fn begin_entity(&mut self, key: KeyRef<'_>, properties: usize) {
+    pub(crate) fn begin_entity(&mut self, key: KeyRef<'_>, properties: usize) {
         self.begin(key);
         self.writes.push(WRITTEN);
         self.timestamps_at.push(self.writes.len());
@@ -77,7 +77,7 @@ impl TableWriter {
     }
 
     /// Adds the `nth` property of the entity begun.
-    pub fn property(&mut self, nth: usize, id: PropertyId, value: ValueRef<'_>) {
+    pub(crate) fn property(&mut self, nth: usize, id: PropertyId, value: ValueRef<'_>) {
         // Entities of one write are mostly alike.
         let place = match self.names.get(nth) == Some(&id) {
             true => nth as u32,
@@ -97,7 +97,7 @@ impl TableWriter {
     }
 
     /// The writes to the table of this id, whose properties have these names.
-    pub fn finish(self, table: u64, names: &PropertyNames) -> TableWrites {
+    pub(crate) fn finish(self, table: u64, names: &PropertyNames) -> TableWrites {
         let mut head = Vec::with_capacity(16 + self.names.len() * 24);
         head.extend_from_slice(&table.to_le_bytes());
         put_u32(&mut head, self.names.len());
@@ -111,7 +111,7 @@ impl TableWriter {
 
 impl TableWrites {
     /// Gives all writes that delete nothing this Timestamp.
-    pub fn set_timestamps(&mut self, timestamp: DateTime) {
+    pub(crate) fn set_timestamps(&mut self, timestamp: DateTime) {
         let ticks = timestamp.ticks().to_le_bytes();
         for &at in &self.timestamps_at {
             self.writes[at..at + ticks.len()].copy_from_slice(&ticks);
@@ -124,7 +124,7 @@ impl TableWrites {
 }
 
 /// Catalog edits and writes as one payload.
-pub fn encode<'t>(
+pub(crate) fn encode<'t>(
     edits: &[Edit],
     tables: impl ExactSizeIterator<Item = &'t TableWrites> + Clone,
 ) -> Result<Vec<u8>, serde_json::Error> {
@@ -174,7 +174,7 @@ fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
 
 /// One write read back.
 #[derive(Debug)]
-pub struct Write<'a> {
+pub(crate) struct Write<'a> {
     pub key: KeyRef<'a>,
     /// Timestamp and properties, each with its place among the names; `None` if the entity is gone.
     pub content: Option<(DateTime, Vec<(u32, ValueRef<'a>)>)>,
@@ -182,7 +182,7 @@ pub struct Write<'a> {
 
 /// The writes to one table, read back.
 #[derive(Debug)]
-pub struct TableRecord<'a> {
+pub(crate) struct TableRecord<'a> {
     pub table: u64,
     pub names: Vec<&'a str>,
     pub writes: Vec<Write<'a>>,
@@ -190,7 +190,7 @@ pub struct TableRecord<'a> {
 
 impl TableRecord<'_> {
     /// The versions that these writes make, properties numbered by `names`.
-    pub fn versions(&self, names: &PropertyNames) -> Result<Vec<Arc<Version>>, String> {
+    pub(crate) fn versions(&self, names: &PropertyNames) -> Result<Vec<Arc<Version>>, String> {
         let ids: Vec<PropertyId> = self.names.iter().map(|name| names.intern(name)).collect();
         let mut rows = Rows::new();
         for Write { key, content } in &self.writes {
@@ -210,7 +210,7 @@ impl TableRecord<'_> {
 }
 
 /// Takes a payload apart: catalog edits, and writes by table. The error says what is wrong with it.
-pub fn decode(payload: &[u8]) -> Result<(Vec<Edit>, Vec<TableRecord<'_>>), String> {
+pub(crate) fn decode(payload: &[u8]) -> Result<(Vec<Edit>, Vec<TableRecord<'_>>), String> {
     let mut input = Input(payload);
     let bytes = input.u32()? as usize;
     let edits = input.take(bytes)?;

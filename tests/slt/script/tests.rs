@@ -3,7 +3,7 @@
 use super::{Answer, Script};
 
 /// All of them by name: the harness is none that finds them itself.
-pub const TESTS: [(&str, fn()); 11] = [
+pub(crate) const TESTS: [(&str, fn()); 11] = [
     ("text_stays", text_stays),
     ("statements_are_asked_in_order", statements_are_asked_in_order),
     ("what_is_expected_passes", what_is_expected_passes),

@@ -10,10 +10,10 @@ use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_schema::extension::Uuid;
 
-use crate::formats::export::{Cells, Survey};
-use crate::formats::output::WriteError;
-use crate::model::EdmType;
-use crate::rows::{RowRef, ValueRef};
+use crate::export::{Cells, Survey};
+use crate::output::WriteError;
+use rowkey_model::EdmType;
+use rowkey_model::rows::{RowRef, ValueRef};
 
 const UTC: &str = "UTC";
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::ParquetWriter;
-use crate::formats::export::Survey;
-use crate::formats::output::{Compression, PartFolder, WriteError};
-use crate::rows::Rows;
+use crate::export::Survey;
+use crate::output::{Compression, PartFolder, WriteError};
+use rowkey_model::rows::Rows;
 
 const PREFIX: &str = "PartitionKey=";
 const FILE: &str = "part-0.parquet";
@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 255;
 
 /// Folders `PartitionKey=<value>` with a file each. The files have the PartitionKey as a column all the same, so that they can be read
 /// by themselves.
-pub(in crate::formats) struct PartitionFolders {
+pub(crate) struct PartitionFolders {
     folder: PartFolder,
     survey: Survey,
     compression: Option<Compression>,
@@ -24,17 +24,17 @@ pub(in crate::formats) struct PartitionFolders {
 }
 
 impl PartitionFolders {
-    pub(in crate::formats) fn new(folder: PartFolder, survey: &Survey, compression: Option<Compression>) -> Self {
+    pub(crate) fn new(folder: PartFolder, survey: &Survey, compression: Option<Compression>) -> Self {
         Self { folder, survey: survey.clone(), compression, open: None }
     }
 
     /// Whether a file of a folder is one of an earlier export.
-    pub(in crate::formats) fn is_part(file: &Path) -> bool {
+    pub(crate) fn is_part(file: &Path) -> bool {
         let mut parts = file.iter().filter_map(|part| part.to_str());
         parts.next().is_some_and(|folder| folder.starts_with(PREFIX)) && parts.eq([FILE])
     }
 
-    pub(in crate::formats) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
+    pub(crate) fn write(&mut self, rows: &Rows) -> Result<(), WriteError> {
         let mut rows = rows.iter().peekable();
         while let Some(next) = rows.peek() {
             let partition = next.key().partition.to_owned();
@@ -61,7 +61,7 @@ impl PartitionFolders {
         Ok(&mut self.open.insert(open).1)
     }
 
-    pub(in crate::formats) fn finish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         if let Some((_, writer)) = self.open.take() {
             writer.finish()?;
         }

@@ -15,10 +15,10 @@ use parquet::basic::{Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use self::columns::Columns;
-pub(in crate::formats) use self::folders::PartitionFolders;
-use crate::formats::export::Survey;
-use crate::formats::output::{Compression, Sink, WriteError};
-use crate::rows::RowRef;
+pub(crate) use self::folders::PartitionFolders;
+use crate::export::Survey;
+use crate::output::{Compression, Sink, WriteError};
+use rowkey_model::rows::RowRef;
 
 /// Rows gathered before they are encoded.
 const BATCH_ROWS: usize = 4096;
@@ -27,24 +27,20 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
 /// Entities in one file.
-pub(in crate::formats) struct ParquetWriter {
+pub(crate) struct ParquetWriter {
     schema: SchemaRef,
     writer: BatchWriter,
     columns: Columns,
 }
 
 impl ParquetWriter {
-    pub(in crate::formats) fn new(
-        sink: Sink,
-        survey: &Survey,
-        compression: Option<Compression>,
-    ) -> Result<Self, WriteError> {
+    pub(crate) fn new(sink: Sink, survey: &Survey, compression: Option<Compression>) -> Result<Self, WriteError> {
         let columns = Columns::of(survey);
         let schema: SchemaRef = Arc::new(Schema::new(columns.fields()));
         Ok(Self { writer: BatchWriter::new(sink, Arc::clone(&schema), compression)?, schema, columns })
     }
 
-    pub(in crate::formats) fn write<'r>(&mut self, rows: impl Iterator<Item = RowRef<'r>>) -> Result<(), WriteError> {
+    pub(crate) fn write<'r>(&mut self, rows: impl Iterator<Item = RowRef<'r>>) -> Result<(), WriteError> {
         for row in rows {
             self.columns.push(&self.writer.name, row)?;
             if self.columns.rows() >= BATCH_ROWS {
@@ -60,7 +56,7 @@ impl ParquetWriter {
         self.writer.write(&batch.map_err(|error| WriteError::Parquet { name, source: error.into() })?)
     }
 
-    pub(in crate::formats) fn finish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         if self.columns.rows() > 0 {
             self.encode()?;
         }
@@ -81,17 +77,13 @@ fn properties(compression: Option<Compression>) -> WriterProperties {
 }
 
 /// Rows of any columns, in one file.
-pub(in crate::formats) struct BatchWriter {
+pub(crate) struct BatchWriter {
     name: Arc<str>,
     writer: ArrowWriter<Sink>,
 }
 
 impl BatchWriter {
-    pub(in crate::formats) fn new(
-        sink: Sink,
-        schema: SchemaRef,
-        compression: Option<Compression>,
-    ) -> Result<Self, WriteError> {
+    pub(crate) fn new(sink: Sink, schema: SchemaRef, compression: Option<Compression>) -> Result<Self, WriteError> {
         let name = Arc::clone(sink.name());
         match ArrowWriter::try_new(sink, schema, Some(properties(compression))) {
             Ok(writer) => Ok(Self { name, writer }),
@@ -99,7 +91,7 @@ impl BatchWriter {
         }
     }
 
-    pub(in crate::formats) fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         let failed = |source| WriteError::Parquet { name: Arc::clone(&self.name), source };
         self.writer.write(batch).map_err(failed)?;
         if self.writer.memory_size().max(self.writer.in_progress_size()) >= ROW_GROUP_BYTES {
@@ -108,7 +100,7 @@ impl BatchWriter {
         Ok(())
     }
 
-    pub(in crate::formats) fn finish(self) -> Result<(), WriteError> {
+    pub(crate) fn finish(self) -> Result<(), WriteError> {
         let Self { name, writer } = self;
         writer.into_inner().map_err(|source| WriteError::Parquet { name, source })?.finish()
     }

@@ -1,5 +1,5 @@
 use super::ObjectScan;
-use crate::rows::generated::Random;
+use rowkey_model::rows::generated::Random;
 
 /// The end of an object, byte by byte.
 fn end_of(text: &[u8]) -> Option<usize> {
@@ -26,7 +26,7 @@ fn end_of(text: &[u8]) -> Option<usize> {
 fn ends_are_found_in_any_pieces() {
     let mut found = 0;
     for seed in 0..30_000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let bytes = 1 + random.below(400);
         let mut text: Vec<u8> = (0..bytes)
             .map(|_| if random.chance(3) { *random.pick(b"\"\"\"\\{}[]") } else { *random.pick(b"a1:, \xc3\xa9{") })

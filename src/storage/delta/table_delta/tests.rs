@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{DateTime, KeyRef};
-use crate::rows::{EncodedRow, Rows, key_bytes};
-use crate::storage::delta::{Locations, visible_of};
-use crate::storage::dice::Dice;
+use crate::delta::{Locations, visible_of};
+use rowkey_base::testing::Dice;
+use rowkey_model::rows::{EncodedRow, Rows, key_bytes};
+use rowkey_model::{DateTime, KeyRef};
 
 fn row(delta: &TableDelta, row: &str, at: Option<i64>) -> EncodedRow {
     let mut rows = Rows::new();

@@ -146,12 +146,12 @@ fn a_missing_or_foreign_segment_is_corruption() {
             assert!(matches!(&error, Error::Corrupt { path, .. } if path.ends_with(&paths[number - 1])), "{error}");
         } else {
             let error = opened.map(|opened| opened.replayed).unwrap_err();
-            let first = crate::files::paths::parse_log_segment(&paths[number + 1]).unwrap();
+            let first = rowkey_model::files::paths::parse_log_segment(&paths[number + 1]).unwrap();
             match &error {
                 // Segments are removed only where a checkpoint covers them.
                 Error::CheckpointMissing { path, first: found, newest: 0, .. } if number == 0 => {
                     assert_eq!(*found, first);
-                    assert!(path.ends_with(&crate::files::paths::checkpoint(first - 1)), "{error}");
+                    assert!(path.ends_with(&rowkey_model::files::paths::checkpoint(first - 1)), "{error}");
                     assert!(error.to_string().ends_with("and there is no checkpoint"), "{error}");
                 }
                 Error::Corrupt { path, .. } => {
@@ -163,7 +163,7 @@ fn a_missing_or_foreign_segment_is_corruption() {
         }
         let mut renamed = files.clone();
         let content = renamed.remove(path).unwrap();
-        renamed.insert(crate::files::paths::log_segment(2), content);
+        renamed.insert(rowkey_model::files::paths::log_segment(2), content);
         let error = open(memory(renamed), 0).map(|opened| opened.replayed).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. } | Error::CheckpointMissing { .. }), "{error}");
     }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::model::Key;
-use crate::storage::run::RunFile;
+use crate::run::RunFile;
+use rowkey_model::Key;
 
 const FULL: u64 = 512_000;
 

@@ -1,9 +1,9 @@
 use super::*;
-use crate::rows::{PropertyNames, Rows};
-use crate::storage::ingest::{Ingest, IngestOptions};
-use crate::storage::maintenance::Work;
-use crate::storage::maintenance::plan::next_rewrite;
-use crate::storage::{Error, RangeStart};
+use crate::ingest::{Ingest, IngestOptions};
+use crate::maintenance::Work;
+use crate::maintenance::plan::next_rewrite;
+use crate::{Error, RangeStart};
+use rowkey_model::rows::{PropertyNames, Rows};
 
 /// A range partition has no more files than this after a compaction: sizes grow threefold from the fourth on, up to one and a half
 /// full files, from a 512th of one.
@@ -18,7 +18,7 @@ pub(super) fn expect_compact(manifest: &Manifest, what: &str) {
     }
 }
 
-fn bytes(range: &crate::storage::RangePartition) -> u64 {
+fn bytes(range: &crate::RangePartition) -> u64 {
     range.files.iter().map(|file| file.live_encoded_bytes()).sum()
 }
 
@@ -196,7 +196,7 @@ fn rows(names: &Arc<PropertyNames>, keys: impl Iterator<Item = Key>, property: &
     let mut builder = rows.builder(names);
     for key in keys {
         builder.begin();
-        builder.set(id, crate::rows::ValueRef::Int32(value));
+        builder.set(id, rowkey_model::rows::ValueRef::Int32(value));
         builder.finish(&key.partition, &key.row, None).expect("an entity");
     }
     drop(builder);
@@ -298,7 +298,7 @@ fn a_key_live_twice_is_found_and_never_compacted_away() {
     }
     let before = manifest(&store);
     let masked = before.files().find(|file| file.mask.is_some()).expect("a masked file").clone();
-    let unmasked = crate::storage::run::RunFile { mask: None, ..crate::storage::run::RunFile::clone(&masked) };
+    let unmasked = crate::run::RunFile { mask: None, ..crate::run::RunFile::clone(&masked) };
     store.commit(&[Edit::MaskRows { table: ID, file: Box::new(unmasked) }]).expect("unmasks");
     let report = block_on(check(store.files(), &store.snapshot())).expect("reads");
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);

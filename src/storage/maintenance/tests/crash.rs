@@ -2,8 +2,8 @@
 
 use super::compactions::import;
 use super::*;
-use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
-use crate::storage::{Error, LogError};
+use crate::{Error, LogError};
+use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 
 /// Files so small that the table is cut.
 const CUT_BYTES: usize = 500;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::rows::key_bytes;
-use crate::storage::KeyHash;
-use crate::storage::snapshot::Gaps;
+use crate::KeyHash;
+use crate::snapshot::Gaps;
+use rowkey_model::rows::key_bytes;
 
 #[test]
 fn keys_inserted_replaced_deleted_and_inserted_again_over_several_folds() {
@@ -98,7 +98,7 @@ fn a_table_emptied_during_a_fold_stays_empty() {
     let sequence = store.snapshot().sequence;
     store.commit(&[Edit::TruncateTable { table: ID, sequence }]).expect("truncates");
     let error = store.commit_job(&base, Vec::new()).expect_err("the table is another one");
-    assert!(matches!(error, crate::storage::Error::Conflict(_)), "{error}");
+    assert!(matches!(error, crate::Error::Conflict(_)), "{error}");
     fold(&store).expect("folds");
     expect(&store, &Model::new(), "emptied");
 }

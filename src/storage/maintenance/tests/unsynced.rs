@@ -1,7 +1,7 @@
 //! Durability of the operating system: what a crash of the machine may take, and what it may not.
 
 use super::*;
-use crate::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
+use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 
 /// States in the order in which they were acknowledged, and the place of the last that was made durable.
 struct Known {
@@ -21,7 +21,7 @@ fn workload(files: Arc<FaultStore>) -> Known {
         apply(&mut after, &operations);
         match block_on(store.write(&operations)) {
             Ok(_) => known.states.push(after),
-            Err(crate::storage::Error::Log(crate::storage::LogError::OutcomeUnknown { .. })) => {
+            Err(crate::Error::Log(crate::LogError::OutcomeUnknown { .. })) => {
                 known.perhaps = Some(after);
             }
             Err(_) => {}

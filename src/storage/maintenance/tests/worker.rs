@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::*;
-use crate::files::fault::{Fault, FaultPlan, FaultStore};
-use crate::storage::maintenance::{Maintainer, Work};
+use crate::maintenance::{Maintainer, Work};
+use rowkey_model::files::fault::{Fault, FaultPlan, FaultStore};
 
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
@@ -181,7 +181,7 @@ fn writers_wait_for_room_and_go_on_when_there_is_some() {
     expect(&store, &model, "all written");
     // Without anybody to fold there is an end.
     let error = (0..600).find_map(|row| block_on(store.write(&[put(key("q", row), &content(0))])).err());
-    assert!(matches!(error, Some(crate::storage::Error::FoldFails { .. })), "{error:?}");
+    assert!(matches!(error, Some(crate::Error::FoldFails { .. })), "{error:?}");
 }
 
 #[test]

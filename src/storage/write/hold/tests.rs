@@ -4,10 +4,10 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::executor::block_on;
 
-use crate::clock::ManualClock;
-use crate::files::MemoryStore;
-use crate::model::{DateTime, Key};
-use crate::storage::{Change, Condition, Edit, Operation, Store, StoreOptions, TableHold, Terms};
+use crate::{Change, Condition, Edit, Operation, Store, StoreOptions, TableHold, Terms};
+use rowkey_base::clock::ManualClock;
+use rowkey_model::files::MemoryStore;
+use rowkey_model::{DateTime, Key};
 
 const TABLES: [u64; 2] = [1, 2];
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Entity, Key, Value};
+use rowkey_model::{Entity, Key, Value};
 
 fn versions(names: &PropertyNames) -> Vec<Arc<Version>> {
     let values = [

@@ -1,0 +1,230 @@
+//! Points in time at the service's resolution.
+
+mod serialized;
+
+use std::fmt;
+
+use crate::{Rejected, Rule};
+
+pub use serialized::DATE_TIME_NEWTYPE;
+
+/// Ticks (100 ns) in a second.
+const TICKS_PER_SECOND: i64 = 10_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// Days from 0000-03-01 to 1970-01-01. Years are counted from 1 March, so that a leap day is the last day of its year.
+const DAYS_TO_EPOCH: i64 = 719_468;
+const DAYS_PER_400_YEARS: i64 = 146_097;
+
+/// A point in time in UTC, in ticks of 100 ns since 1970-01-01; the service keeps 1601-01-01 up to the last tick of
+/// 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DateTime(i64);
+
+impl DateTime {
+    /// 1601-01-01T00:00:00Z.
+    pub const MIN: DateTime = DateTime(-11_644_473_600 * TICKS_PER_SECOND);
+    /// 9999-12-31T23:59:59.9999999Z.
+    pub const MAX: DateTime = DateTime(253_402_300_800 * TICKS_PER_SECOND - 1);
+
+    pub fn from_ticks(ticks: i64) -> Self {
+        Self(ticks)
+    }
+
+    /// From whole microseconds and the 100 ns digit (0..=9) behind them, as they lie in a file.
+    pub fn from_micros(micros: i64, tick: i8) -> Self {
+        Self(micros.saturating_mul(10).saturating_add(i64::from(tick)))
+    }
+
+    /// 100 ns ticks since 1970-01-01T00:00:00Z.
+    pub fn ticks(self) -> i64 {
+        self.0
+    }
+
+    /// Microseconds since 1970-01-01T00:00:00Z, rounded down.
+    pub fn micros(self) -> i64 {
+        self.0.div_euclid(10)
+    }
+
+    /// The 100 ns digit below the microsecond, 0..=9.
+    pub fn tick(self) -> i8 {
+        self.0.rem_euclid(10) as i8
+    }
+
+    /// Refuses what lies outside 1601..=9999; `property` names the culprit in the message.
+    pub fn validate(self, property: &str) -> Result<(), Rejected> {
+        if (Self::MIN..=Self::MAX).contains(&self) {
+            return Ok(());
+        }
+        Err(Rejected::new(format!("property {property}"), &format!("{} ticks", self.0), Rule::DateTimeRange, RANGE))
+    }
+
+    /// Reads ISO 8601 text as exports have it: `2024-05-01T08:00:00.1234567Z`.
+    ///
+    /// A space may stand for the `T`. The fraction may be absent or have any number of digits, as long as those after
+    /// the seventh are zeros. The zone is `Z`, an offset (`+02:00`, `+0200`, `+02`) or absent, which means UTC. Dates
+    /// outside 1601..=9999 (in UTC) are refused.
+    pub fn parse(text: &str) -> Result<DateTime, Rejected> {
+        let Some((civil, rest)) = text.as_bytes().split_first_chunk::<19>() else {
+            return Err(unreadable(text, FORM));
+        };
+        let seconds = civil_seconds(civil).map_err(|reason| unreadable(text, reason))?;
+        let (fraction, zone) = fraction_ticks(rest).map_err(|reason| unreadable(text, reason))?;
+        let offset = offset_seconds(zone).map_err(|reason| unreadable(text, reason))?;
+        let at = DateTime((seconds - offset) * TICKS_PER_SECOND + fraction);
+        if (Self::MIN..=Self::MAX).contains(&at) {
+            Ok(at)
+        } else {
+            Err(Rejected::new("DateTime", text, Rule::DateTimeRange, RANGE))
+        }
+    }
+}
+
+const RANGE: &str = "a DateTime lies between 1601-01-01T00:00:00Z and 9999-12-31T23:59:59.9999999Z";
+const FORM: &str = "a DateTime is written as 2024-05-01T08:00:00.1234567Z";
+
+fn unreadable(text: &str, reason: &str) -> Rejected {
+    Rejected::new("DateTime", text, Rule::Unreadable, reason)
+}
+
+/// Two digits as a number; `u32::MAX`, above every field's limit, where one is not a digit.
+fn two_digits(tens: u8, ones: u8) -> u32 {
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+    if tens > 9 || ones > 9 { u32::MAX } else { u32::from(tens) * 10 + u32::from(ones) }
+}
+
+/// Seconds since 1970 of `2024-05-01T08:00:00`, taken as UTC.
+fn civil_seconds(text: &[u8; 19]) -> Result<i64, &'static str> {
+    let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b't' | b' ', h0, h1, b':', n0, n1, b':', s0, s1] = *text
+    else {
+        return Err(FORM);
+    };
+    let (century, year) = (two_digits(y0, y1), two_digits(y2, y3));
+    let (month, day) = (two_digits(m0, m1), two_digits(d0, d1));
+    let (hour, minute, second) = (two_digits(h0, h1), two_digits(n0, n1), two_digits(s0, s1));
+    if [century, year, month, day, hour, minute, second].contains(&u32::MAX) {
+        return Err(FORM);
+    }
+    let year = i64::from(century * 100 + year);
+    if !(1..=12).contains(&month) {
+        return Err("a month is 01 to 12");
+    }
+    if day < 1 || day > days_in_month(year, month) {
+        return Err("there is no such day in the calendar");
+    }
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err("a time of day is 00:00:00 to 23:59:59");
+    }
+    let seconds = hour * 3600 + minute * 60 + second;
+    Ok(days_from_civil(year, month, day) * SECONDS_PER_DAY + i64::from(seconds))
+}
+
+/// The ticks of a leading `.1234567`, and what follows it.
+fn fraction_ticks(rest: &[u8]) -> Result<(i64, &[u8]), &'static str> {
+    let Some((b'.', digits)) = rest.split_first() else {
+        return Ok((0, rest));
+    };
+    let (mut ticks, mut unit, mut count) = (0, TICKS_PER_SECOND, 0);
+    while let Some(digit) = digits.get(count).map(|b| b.wrapping_sub(b'0')).filter(|digit| *digit <= 9) {
+        unit /= 10;
+        if unit == 0 && digit != 0 {
+            return Err("a DateTime has a resolution of 100 ns: at most seven digits of a second");
+        }
+        ticks += i64::from(digit) * unit;
+        count += 1;
+    }
+    if count == 0 { Err(FORM) } else { Ok((ticks, &digits[count..])) }
+}
+
+/// Seconds by which a zone's clocks are ahead of UTC.
+fn offset_seconds(zone: &[u8]) -> Result<i64, &'static str> {
+    let (sign, hours, minutes) = match *zone {
+        [] | [b'Z' | b'z'] => return Ok(0),
+        [sign, h0, h1] => (sign, two_digits(h0, h1), 0),
+        [sign, h0, h1, n0, n1] | [sign, h0, h1, b':', n0, n1] => (sign, two_digits(h0, h1), two_digits(n0, n1)),
+        _ => return Err("a zone is Z or an offset such as +02:00"),
+    };
+    if hours > 23 || minutes > 59 || !matches!(sign, b'+' | b'-') {
+        return Err("a zone is Z or an offset such as +02:00");
+    }
+    let seconds = i64::from(hours * 3600 + minutes * 60);
+    Ok(if sign == b'-' { -seconds } else { seconds })
+}
+
+fn days_in_month(year: i64, month: u32) -> u32 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01 in the proleptic Gregorian calendar.
+fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    // Months from March on take 31 30 31 30 31 days, twice over: 153 days for every five.
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + i64::from(day_of_year) - DAYS_TO_EPOCH
+}
+
+/// Year, month and day of a day counted from 1970-01-01.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + DAYS_TO_EPOCH;
+    let (cycle, day) = (days.div_euclid(DAYS_PER_400_YEARS), days.rem_euclid(DAYS_PER_400_YEARS));
+    // The last day of four years, and of four centuries, is a leap day that must not begin a fifth.
+    let century = (day / 36_524).min(3);
+    let day = day - century * 36_524;
+    let (leap_cycle, day) = (day / 1_461, day % 1_461);
+    let year = (day / 365).min(3);
+    let day = day - year * 365;
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let year = cycle * 400 + century * 100 + leap_cycle * 4 + year;
+    if month < 10 { (year, month + 3, day_of_month) } else { (year + 1, month - 9, day_of_month) }
+}
+
+/// The service's text: UTC with `Z`, the fraction without trailing zeros, no point when it is zero.
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, fraction) = (self.0.div_euclid(TICKS_PER_SECOND), self.0.rem_euclid(TICKS_PER_SECOND));
+        let (days, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
+        let (year, month, day) = civil_from_days(days);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        if !(0..=9999).contains(&year) {
+            // Nothing validated comes here; ISO 8601 asks for a sign before longer years.
+            return write!(f, "{year:+06}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z");
+        }
+        let mut text = *b"0000-00-00T00:00:00.0000000Z";
+        write_digits(&mut text[0..4], year);
+        write_digits(&mut text[5..7], month);
+        write_digits(&mut text[8..10], day);
+        write_digits(&mut text[11..13], hour);
+        write_digits(&mut text[14..16], minute);
+        write_digits(&mut text[17..19], second);
+        write_digits(&mut text[20..27], fraction);
+        let mut end = 27;
+        if fraction == 0 {
+            end = 19;
+        } else {
+            while text[end - 1] == b'0' {
+                end -= 1;
+            }
+        }
+        text[end] = b'Z';
+        f.pad(std::str::from_utf8(&text[..=end]).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// Writes a number right-aligned over the zeros of `digits`.
+fn write_digits(digits: &mut [u8], mut number: i64) {
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! How a command ends.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::output;
+use super::text::visible;
+use rowkey_sql::session;
+
+/// What a command that could do its work found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Well,
+    /// It did its work, and what it has to say is no good news: the exit status is 1.
+    Found,
+    /// It did its work and left out entities that were rejected, without having been told to: the
+    /// exit status is 3.
+    Rejected,
+}
+
+impl Outcome {
+    pub(super) fn exit_code(self) -> ExitCode {
+        match self {
+            Outcome::Well => ExitCode::SUCCESS,
+            Outcome::Found => ExitCode::FAILURE,
+            Outcome::Rejected => ExitCode::from(EXIT_REJECTED),
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Engine(session::Error),
+    Input(rowkey_formats::Error),
+    /// A sentence, and what to do about it.
+    Plain {
+        message: String,
+        hint: String,
+    },
+    /// The arguments do not go together.
+    Usage {
+        message: String,
+        hint: String,
+    },
+    /// A signal came; the exit status is the one that stands for it.
+    Interrupted {
+        message: String,
+        hint: String,
+        status: u8,
+    },
+    /// A result that cannot be shown in the form asked for.
+    Shown(output::Error),
+    /// Standard output cannot be written.
+    Write(io::Error),
+}
+
+/// The exit status that shells show for a program ended by SIGPIPE.
+const EXIT_BROKEN_PIPE: u8 = 141;
+/// The exit status for arguments that make no sense, the same as clap's.
+const EXIT_USAGE: u8 = 2;
+/// The exit status of an import that left entities out.
+const EXIT_REJECTED: u8 = 3;
+
+impl Failure {
+    pub(super) fn plain(message: impl ToString, hint: impl Into<String>) -> Self {
+        Failure::Plain { message: message.to_string(), hint: hint.into() }
+    }
+
+    pub(super) fn defect(message: impl Into<String>) -> Self {
+        Failure::Plain { message: message.into(), hint: "this is a defect of rowkey; please report it".to_owned() }
+    }
+
+    pub(super) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Usage { message: message.into(), hint: hint.into() }
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Usage { .. } => ExitCode::from(EXIT_USAGE),
+            Failure::Interrupted { status, .. } => ExitCode::from(*status),
+            _ if self.is_broken_pipe() => ExitCode::from(EXIT_BROKEN_PIPE),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
+    /// Says on standard error what went wrong; nothing when the reader of standard output went away.
+    pub(super) fn tell(&self) {
+        if self.is_broken_pipe() {
+            return;
+        }
+        let (message, hint) = match self {
+            Failure::Engine(error) => (error.to_string(), error.hint()),
+            Failure::Input(error) => (error.to_string(), None),
+            Failure::Plain { message, hint }
+            | Failure::Usage { message, hint }
+            | Failure::Interrupted { message, hint, .. } => (message.clone(), Some(hint.as_str())),
+            Failure::Shown(error) => (error.to_string(), error.hint()),
+            Failure::Write(error) => (format!("cannot write to standard output: {error}"), None),
+        };
+        tell(format_args!("error: {message}"));
+        if let Some(hint) = hint {
+            tell(format_args!("hint: {hint}"));
+        }
+    }
+
+    fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<session::Error> for Failure {
+    fn from(error: session::Error) -> Self {
+        Failure::Engine(error)
+    }
+}
+
+impl From<rowkey_formats::Error> for Failure {
+    fn from(error: rowkey_formats::Error) -> Self {
+        Failure::Input(error)
+    }
+}
+
+impl From<output::Error> for Failure {
+    fn from(error: output::Error) -> Self {
+        match error {
+            output::Error::Write(error) => Failure::Write(error),
+            error => Failure::Shown(error),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Write(error)
+    }
+}
+
+/// Writes a line to standard error, in which values from input cannot change the terminal. When it is closed there is nobody
+/// left to tell.
+pub(super) fn tell(line: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_statuses() {
+        let write = |kind: io::ErrorKind| Failure::from(output::Error::Write(kind.into())).exit_code();
+        let shown = |code: ExitCode| format!("{code:?}");
+        assert_eq!(shown(write(io::ErrorKind::BrokenPipe)), shown(ExitCode::from(141)));
+        assert_eq!(shown(write(io::ErrorKind::StorageFull)), shown(ExitCode::from(1)));
+        assert_eq!(shown(Failure::usage("", "").exit_code()), shown(ExitCode::from(2)));
+        let outcomes = [Outcome::Well, Outcome::Found, Outcome::Rejected].map(Outcome::exit_code).map(shown);
+        assert_eq!(outcomes, [0, 1, 3].map(ExitCode::from).map(shown));
+        let column = output::Error::ColumnTwice { column: "a".to_owned() };
+        assert_eq!(shown(Failure::from(column).exit_code()), shown(ExitCode::from(1)));
+    }
+}

@@ -1,0 +1,95 @@
+//! The command line.
+//!
+//! Results go to standard output and everything else to standard error. The exit status is 0 only
+//! when all went well: 1 after an error, a finding of `check` or a reject under `--on-error stop`;
+//! 2 when the arguments make no sense; 3 when an import rejected entities without `--on-error`; 130
+//! and 143 when SIGINT or SIGTERM ended an export; 141 when whoever read standard output went away
+//! before the end (as for a program ended by SIGPIPE), without a message.
+
+mod arguments;
+mod check;
+mod export;
+mod failure;
+mod import;
+mod output;
+mod progress;
+mod prompt;
+mod sample;
+mod serve;
+mod sql;
+mod text;
+mod tour;
+mod unreadable;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+pub use arguments::Arguments;
+
+use arguments::{Command, DataArguments, EngineArguments};
+use failure::Failure;
+
+use rowkey_sql::engine::{Engine, Options};
+use rowkey_sql::session::ErrorKind;
+use std::sync::Arc;
+
+/// Does what the command line asks and says what went wrong, if anything did.
+pub async fn run(arguments: Arguments) -> ExitCode {
+    let outcome = match arguments.command {
+        Command::Serve(arguments) => serve::run(arguments).await,
+        Command::Sql(arguments) => sql::run(arguments).await,
+        Command::Import(arguments) => import::run(arguments).await,
+        Command::Export(arguments) => export::run(arguments).await,
+        Command::Check(arguments) => check::run(arguments).await,
+    };
+    match outcome {
+        Ok(outcome) => outcome.exit_code(),
+        Err(failure) => {
+            failure.tell();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just made.
+fn expect_folder(location: &str) -> Result<(), Failure> {
+    if location == arguments::DATA_MEMORY || location.contains("://") {
+        return Ok(());
+    }
+    match Path::new(location).try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::plain(
+            format!("there is no data folder {location}"),
+            "name the folder with --data DIR or in ROWKEY_DATA",
+        )),
+        Err(error) => Err(unreadable::not_looked_at(location, &error)),
+    }
+}
+
+/// Opens the database, with a way out when another process owns the folder.
+async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
+    open_as(location, data.applied_to(options()?)).await
+}
+
+async fn open_with(location: &str, data: &DataArguments, engine: &EngineArguments) -> Result<Arc<Engine>, Failure> {
+    open_as(location, engine.applied_to(data.applied_to(options()?))).await
+}
+
+fn options() -> Result<Options, Failure> {
+    Options::new().map_err(|error| Failure::defect(error.to_string()))
+}
+
+async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failure> {
+    let opened = Engine::open(location, options).await.map(Arc::new);
+    let database = opened.map_err(|error| match error.kind() {
+        ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
+            let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
+            Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
+        }
+        _ => Failure::Engine(error),
+    })?;
+    if let Some(mended) = database.mended() {
+        eprintln!("note: {mended}");
+    }
+    Ok(database)
+}

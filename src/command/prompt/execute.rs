@@ -1,0 +1,346 @@
+//! Statements on threads of their own, so that Ctrl-C stops them whatever they do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::local_copy::{self, LocalCopy};
+use rowkey_sql::engine::Engine;
+use rowkey_sql::session::{
+    Error, ErrorKind, Interrupt, Outcome, PortalState, Result, Rows, Session, StatementGuard, TransactionStatus,
+    parse_all,
+};
+
+/// Rows asked for at a time.
+const BATCH_ROWS_MAX: usize = 8192;
+/// Batches that wait to be printed.
+const EVENTS_WAITING_MAX: usize = 4;
+/// How long a statement has to stop before it is left alone, with its session.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+/// What a statement gives while it runs.
+pub(super) enum Event {
+    /// The columns of its rows.
+    Rows(SchemaRef),
+    Batch(RecordBatch),
+    /// It has no rows, but a tag: CREATE VIEW.
+    Done(String),
+    Notice(Error),
+}
+
+/// Whether the rest of the rows is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    More,
+    /// Nobody reads on: the statement ends, without a word.
+    Enough,
+}
+
+/// How often Ctrl-C was pressed, while no line is edited. Until this is dropped it does not end the process.
+pub(super) struct Interrupts {
+    presses: watch::Receiver<u64>,
+    listener: JoinHandle<()>,
+}
+
+impl Interrupts {
+    pub(super) fn listen(threads: &Handle) -> std::io::Result<Self> {
+        let _within = threads.enter();
+        let mut signals = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
+        let (count, presses) = watch::channel(0);
+        let listener = threads.spawn(async move {
+            while signals.recv().await.is_some() {
+                count.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Self { presses, listener })
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+/// A session, and the threads that run its statements.
+pub(super) struct Runner {
+    database: Arc<Engine>,
+    threads: Handle,
+    /// Away while a statement runs.
+    session: Option<Session>,
+    interrupts: Interrupts,
+    /// Ctrl-C cancelled a statement, and nobody asked yet.
+    interrupted: bool,
+    status: TransactionStatus,
+}
+
+impl Runner {
+    pub(super) fn new(database: Arc<Engine>, threads: Handle, interrupts: Interrupts) -> Result<Self> {
+        let session = Some(database.own_session()?);
+        Ok(Self { database, threads, session, interrupts, interrupted: false, status: TransactionStatus::Idle })
+    }
+
+    pub(super) fn status(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// Whether Ctrl-C was pressed since this was asked last, while a statement ran or after it.
+    pub(super) fn was_interrupted(&mut self) -> bool {
+        let pressed = self.interrupts.presses.has_changed().unwrap_or(false);
+        self.interrupts.presses.mark_unchanged();
+        std::mem::take(&mut self.interrupted) || pressed
+    }
+
+    /// Runs one statement and hands over what it gives, on this thread, which may block. Ctrl-C cancels it.
+    pub(super) fn run(&mut self, text: &str, take: &mut dyn FnMut(Event) -> Wanted) -> Result<()> {
+        self.run_copying(text, None, take)
+    }
+
+    /// The same for a COPY between a table and a file.
+    pub(super) fn copy(&mut self, copy: LocalCopy, take: &mut dyn FnMut(Event) -> Wanted) -> Result<()> {
+        let text = copy.statement.clone();
+        self.run_copying(&text, Some(copy), take)
+    }
+
+    fn run_copying(
+        &mut self,
+        text: &str,
+        copy: Option<LocalCopy>,
+        take: &mut dyn FnMut(Event) -> Wanted,
+    ) -> Result<()> {
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.database.own_session()?,
+        };
+        self.interrupts.presses.mark_unchanged();
+        let pid = session.registration().pid;
+        let (events, mut received) = mpsc::channel(EVENTS_WAITING_MAX);
+        let task = {
+            let _within = self.threads.enter();
+            let timeout = session.settings().limits().statement_timeout;
+            let mut guard = StatementGuard::new(session.registration(), timeout);
+            let text = text.to_owned();
+            self.threads.spawn(async move {
+                session.active(&text);
+                let done = statement(&mut session, &text, copy.as_ref(), &events, &mut guard).await;
+                let done = done.and_then(|()| session.succeeded());
+                if done.is_err() {
+                    session.failed();
+                }
+                for notice in session.take_notices() {
+                    // Who does not listen any more does not want to know.
+                    let _ = events.send(Event::Notice(notice)).await;
+                }
+                session.end_of_request();
+                session.idle();
+                (session, done)
+            })
+        };
+        let mut wanted = Wanted::More;
+        let mut stop_at = None;
+        while wanted == Wanted::More {
+            let (presses, received) = (&mut self.interrupts.presses, &mut received);
+            let next = self.threads.block_on(async {
+                tokio::select! {
+                    biased;
+                    Ok(()) = presses.changed(), if stop_at.is_none() => Next::Interrupted,
+                    event = received.recv() => Next::Event(event),
+                    () = until(stop_at) => Next::TooLate,
+                }
+            });
+            match next {
+                Next::Interrupted => {
+                    self.interrupted = true;
+                    self.database.registry().interrupt(pid, Interrupt::Cancel);
+                    stop_at = Some(tokio::time::Instant::now() + STOP_WITHIN);
+                }
+                Next::Event(Some(event)) => wanted = take(event),
+                Next::Event(None) => break,
+                Next::TooLate => return Err(self.abandon(&task)),
+            }
+        }
+        drop(received);
+        if wanted == Wanted::Enough {
+            self.database.registry().interrupt(pid, Interrupt::Cancel);
+        }
+        let mut task = task;
+        let ended = self.threads.block_on(async { tokio::time::timeout(STOP_WITHIN, &mut task).await });
+        match ended {
+            Ok(Ok((session, done))) => {
+                self.status = session.status();
+                self.session = Some(session);
+                match done {
+                    Err(error) if wanted == Wanted::Enough && error.kind() == ErrorKind::Cancelled => Ok(()),
+                    done => done,
+                }
+            }
+            Ok(Err(error)) => {
+                self.status = TransactionStatus::Idle;
+                Err(Error::new(ErrorKind::Internal, format!("the statement ended unexpectedly: {error}"))
+                    .with_hint("this is a defect of rowkey; please report it. A new session was begun"))
+            }
+            Err(_) => Err(self.abandon(&task)),
+        }
+    }
+
+    /// Leaves a statement that does not stop, and begins a new session.
+    fn abandon<T>(&mut self, task: &JoinHandle<T>) -> Error {
+        task.abort();
+        self.status = TransactionStatus::Idle;
+        Error::new(ErrorKind::Cancelled, "canceling statement due to user request")
+            .with_detail("The statement did not stop in time: a new session was begun, without its settings.")
+    }
+}
+
+enum Next {
+    Interrupted,
+    Event(Option<Event>),
+    TooLate,
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn statement(
+    session: &mut Session,
+    text: &str,
+    copy: Option<&LocalCopy>,
+    events: &mpsc::Sender<Event>,
+    guard: &mut StatementGuard,
+) -> Result<()> {
+    for statement in parse_all(text)? {
+        let prepared = Arc::new(guard.run(session.prepare(Arc::new(statement), &[])).await?);
+        if !prepared.parameters.is_empty() {
+            return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+        }
+        match guard.run(session.run(&prepared, &[])).await? {
+            Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
+            Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, guard).await?,
+            Outcome::CopyIn(rows) => {
+                let tag = local_copy::copy_in(session, *rows, copy.ok_or_else(no_file)?, guard).await?;
+                guard.run(sent(events, Event::Done(tag))).await?;
+            }
+            Outcome::CopyOut(rows) => {
+                let copy = copy.ok_or_else(no_file)?;
+                if let Some(file) = &copy.file {
+                    session.expect_outside_data(file)?;
+                }
+                let tag = local_copy::copy_out(*rows, copy, guard).await?;
+                guard.run(sent(events, Event::Done(tag))).await?;
+            }
+            Outcome::FromCursor { name, rows_max } => {
+                let mut portal = session.take_portal(&name)?;
+                let PortalState::Running(rows) = &mut portal.state else {
+                    return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+                };
+                send(events, rows, rows_max, guard).await?;
+                session.put_portal(&name, portal);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn no_file() -> Error {
+    Error::new(ErrorKind::Unsupported, "COPY with STDIN or STDOUT is not supported at the prompt")
+        .with_hint("\\copy does it with a file: \\copy TABLE FROM 'FILE' or \\copy (QUERY) TO 'FILE'")
+}
+
+async fn send(events: &mpsc::Sender<Event>, rows: &mut Rows, rows_max: u64, guard: &mut StatementGuard) -> Result<()> {
+    let fields: Vec<_> = rows.columns.iter().map(|column| Arc::clone(&column.field)).collect();
+    guard.run(sent(events, Event::Rows(Arc::new(Schema::new(fields))))).await?;
+    let mut left = rows_max;
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
+        let Some(batch) = guard.run(rows.next(most)).await? else { break };
+        left -= batch.num_rows() as u64;
+        guard.run(sent(events, Event::Batch(batch))).await?;
+    }
+    Ok(())
+}
+
+async fn sent(events: &mpsc::Sender<Event>, event: Event) -> Result<()> {
+    // The receiver goes away only when nothing more is wanted.
+    let gone = |_| Error::new(ErrorKind::Cancelled, "canceling statement due to user request");
+    events.send(event).await.map_err(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use rowkey_sql::engine::Options;
+
+    use super::*;
+
+    fn ran(runner: &mut Runner, text: &str) -> (Vec<String>, Result<()>) {
+        let mut seen = Vec::new();
+        let done = runner.run(text, &mut |event| {
+            seen.push(match event {
+                Event::Rows(schema) => format!("{} columns", schema.fields().len()),
+                Event::Batch(batch) => format!("{} rows", batch.num_rows()),
+                Event::Done(tag) => tag,
+                Event::Notice(notice) => format!("notice: {notice}"),
+            });
+            Wanted::More
+        });
+        (seen, done)
+    }
+
+    #[test]
+    fn the_session_lasts() {
+        let threads = tokio::runtime::Runtime::new().unwrap();
+        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
+        let (presses, receiver) = watch::channel(0);
+        let interrupts = Interrupts { presses: receiver, listener: threads.spawn(async {}) };
+        let mut runner = Runner::new(database, threads.handle().clone(), interrupts).unwrap();
+
+        assert_eq!(ran(&mut runner, "BEGIN").0, ["BEGIN"]);
+        assert_eq!(runner.status(), TransactionStatus::InTransaction);
+        assert_eq!(ran(&mut runner, "SELECT 1, 2").0, ["2 columns", "1 rows"]);
+        assert!(ran(&mut runner, "SELECT nonsense").1.is_err());
+        assert_eq!(runner.status(), TransactionStatus::Failed);
+        assert_eq!(ran(&mut runner, "ROLLBACK").0, ["ROLLBACK"]);
+        let (seen, done) = ran(&mut runner, "COMMIT");
+        assert_eq!(seen, ["COMMIT", "notice: there is no transaction in progress"]);
+        assert!(done.is_ok());
+
+        let pressed = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            presses.send_modify(|count| *count += 1);
+            presses
+        });
+        let long =
+            "SELECT count(*) FROM pg_proc a, pg_proc b, pg_proc c, pg_proc d WHERE a.oid + b.oid + c.oid + d.oid = 7";
+        let error = ran(&mut runner, long).1.unwrap_err();
+        assert_eq!(error.to_string(), "canceling statement due to user request");
+        assert_eq!(error.detail(), None, "it stopped in time");
+        assert!(runner.was_interrupted() && !runner.was_interrupted());
+        drop(pressed.join().unwrap());
+        assert_eq!(ran(&mut runner, "SHOW timezone").0, ["1 columns", "1 rows"]);
+    }
+
+    #[test]
+    fn rows_that_nobody_wants_end_the_statement() {
+        let threads = tokio::runtime::Runtime::new().unwrap();
+        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
+        let interrupts = Interrupts { presses: watch::channel(0).1, listener: threads.spawn(async {}) };
+        let mut runner = Runner::new(database, threads.handle().clone(), interrupts).unwrap();
+        let done =
+            runner.run("SELECT a.oid FROM pg_operator a, pg_operator b, pg_operator c, pg_operator d", &mut |event| {
+                match event {
+                    Event::Batch(_) => Wanted::Enough,
+                    _ => Wanted::More,
+                }
+            });
+        assert!(done.is_ok(), "{done:?}");
+        assert_eq!(ran(&mut runner, "SELECT 1").0, ["1 columns", "1 rows"]);
+    }
+}

@@ -1,0 +1,387 @@
+//! The loop: a line is read, and what is complete is done.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustyline::error::ReadlineError;
+use tokio::runtime::Handle;
+
+use super::completion::Completion;
+use super::describe::{self, Told};
+use super::display::{self, Display};
+use super::editor::{self, LineEditor};
+use super::execute::{Event, Interrupts, Runner, Wanted};
+use super::history::Kept;
+use super::local_copy::LocalCopy;
+use super::meta::{self, Expanded, Meta, Switch};
+use super::pager::{Screen, pager_of_environment};
+use super::statements::{Lines, Open, Piece, prompt};
+use super::variables::Variables;
+use super::{edit, help, trouble};
+use crate::failure::{Failure, tell};
+use crate::sql::read_file;
+use crate::text::{counted, visible};
+use rowkey_sql::engine::Engine;
+use std::sync::Arc;
+
+/// How long each question behind a Tab may take.
+const COMPLETION_PATIENCE: Duration = Duration::from_millis(600);
+/// Files that run files.
+const INCLUDES_MAX: usize = 16;
+
+/// Whether the prompt goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Line,
+    Leave,
+}
+
+pub(super) struct Shell {
+    database: Arc<Engine>,
+    location: String,
+    editor: LineEditor,
+    kept: Kept,
+    runner: Runner,
+    display: Display,
+    lines: Lines,
+    /// The statement that ran last, for `\e` and `\g`.
+    last: String,
+    /// How many files are being run, each by the one before.
+    includes: usize,
+    variables: Variables,
+}
+
+impl Shell {
+    pub(super) fn new(database: Arc<Engine>, location: String, threads: Handle) -> Result<Self, Failure> {
+        let completion = Completion::new(database.clone(), threads.clone(), COMPLETION_PATIENCE)?;
+        let mut editor = editor::new(completion).map_err(terminal)?;
+        let interrupts = Interrupts::listen(&threads)
+            .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;
+        let runner = Runner::new(database.clone(), threads, interrupts)?;
+        let kept = Kept::load(&mut editor, &database);
+        let display = Display::new(pager_of_environment());
+        let (lines, last) = (Lines::default(), String::new());
+        Ok(Self {
+            database,
+            location,
+            editor,
+            kept,
+            runner,
+            display,
+            lines,
+            last,
+            includes: 0,
+            variables: Variables::default(),
+        })
+    }
+
+    /// Reads lines until the user leaves.
+    pub(super) fn run(mut self) -> Result<(), Failure> {
+        let tables = counted(self.database.table_names().len() as u64, "table", "tables");
+        let place = self.place();
+        println!("rowkey {}, {place}, {tables}. \\? for help, \\q to leave.", env!("CARGO_PKG_VERSION"));
+        loop {
+            if let Some(assistant) = self.editor.helper_mut() {
+                self.lines.pending().clone_into(&mut assistant.before);
+            }
+            let prompt = prompt(self.lines.open(), self.runner.status());
+            match self.editor.readline(&prompt) {
+                Ok(line) => {
+                    let word = line.trim().trim_end_matches(';').trim_end();
+                    let is_farewell = word.eq_ignore_ascii_case("quit") || word.eq_ignore_ascii_case("exit");
+                    if is_farewell && self.lines.open() == Open::Nothing {
+                        break;
+                    }
+                    if self.line(&line, true)? == Next::Leave {
+                        break;
+                    }
+                }
+                Err(ReadlineError::Interrupted) => self.lines.clear(),
+                Err(ReadlineError::Eof) => {
+                    println!();
+                    break;
+                }
+                Err(error) => return Err(terminal(error)),
+            }
+        }
+        self.display.send_to(None).map_err(Failure::Write)
+    }
+
+    /// Takes a line (or several, pasted), and does what is complete with it.
+    fn line(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
+        self.lines.push(line);
+        while let Some(piece) = self.lines.next() {
+            let next = match piece {
+                Piece::Statement(text) => {
+                    if typed {
+                        self.kept.add(&mut self.editor, &format!("{text};"));
+                    }
+                    self.statement(&text, false)?;
+                    Next::Line
+                }
+                Piece::Meta(line) => {
+                    if typed {
+                        self.kept.add(&mut self.editor, &line);
+                    }
+                    self.meta(&line, typed)?
+                }
+            };
+            if next == Next::Leave {
+                return Ok(Next::Leave);
+            }
+        }
+        Ok(Next::Line)
+    }
+
+    /// Runs a statement and shows what it gives; `expanded` whatever is set.
+    fn statement(&mut self, text: &str, expanded: bool) -> Result<(), Failure> {
+        text.clone_into(&mut self.last);
+        let text = self.variables.filled(text);
+        self.ran(&text, expanded, |runner, take| runner.run(&text, take))
+    }
+
+    fn copy(&mut self, copy: LocalCopy) -> Result<(), Failure> {
+        let text = copy.statement.clone();
+        self.ran(&text, false, |runner, take| runner.copy(copy, take))
+    }
+
+    fn ran(
+        &mut self,
+        text: &str,
+        expanded: bool,
+        run: impl FnOnce(&mut Runner, &mut dyn FnMut(Event) -> Wanted) -> rowkey_sql::session::Result<()>,
+    ) -> Result<(), Failure> {
+        let screen = self.screen();
+        let began = Instant::now();
+        let mut showing = self.display.begin(screen, expanded);
+        let done = run(&mut self.runner, &mut |event| showing.take(event));
+        let took = began.elapsed();
+        let shown = showing.finish(done.is_ok());
+        if let Err(error) = done {
+            eprint!("{}", trouble::error(&error, text));
+        }
+        self.tell_output(shown.map_err(Told::Output))?;
+        if self.display.timing {
+            println!("{}", display::time(took));
+        }
+        Ok(())
+    }
+
+    fn meta(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
+        // What `\copy` names is not looked into.
+        let filled =
+            if line.trim_start().starts_with("\\copy") { line.to_owned() } else { self.variables.filled(line) };
+        let meta = match meta::parse(&filled) {
+            Ok(meta) => meta,
+            Err(message) => {
+                tell(message);
+                return Ok(Next::Line);
+            }
+        };
+        match meta {
+            Meta::Quit => return Ok(Next::Leave),
+            Meta::Describe(pattern) => self.shown(|runner, out| describe::describe(runner, &pattern, out))?,
+            Meta::List(listing, pattern) => {
+                self.shown(|runner, out| describe::list(runner, listing, pattern.as_deref(), out))?;
+            }
+            Meta::Help => self.shown(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
+            Meta::SqlHelp(topic) => match help::statements(topic.as_deref()) {
+                Ok(text) => self.shown(|_, out| Ok(out.write_all(text.as_bytes())?))?,
+                Err(message) => tell(message),
+            },
+            Meta::Expanded(expanded) => self.expand(expanded),
+            Meta::Timing(switch) => {
+                self.display.timing = match switch {
+                    Switch::On => true,
+                    Switch::Off => false,
+                    Switch::Toggle => !self.display.timing,
+                };
+                println!("Timing is {}.", if self.display.timing { "on" } else { "off" });
+            }
+            Meta::Null(None) => println!("Null display is \"{}\".", visible(&self.display.null)),
+            Meta::Null(Some(text)) => {
+                println!("Null display is \"{}\".", visible(&text));
+                self.display.null = text;
+            }
+            Meta::Echo(text) => self.shown(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
+            Meta::Set(None) => print!("{}", visible(&self.variables.listed())),
+            Meta::Set(Some((name, value))) => {
+                if let Err(message) = self.variables.set(&name, &value) {
+                    tell(message);
+                }
+            }
+            Meta::Unset(name) => self.variables.unset(&name),
+            Meta::Connect(Some(database)) if database != self.database.account().as_str() => {
+                tell(format_args!("\\c: database \"{}\" does not exist: there is one", visible(&database)));
+            }
+            Meta::Connect(_) => self.shown(|runner, out| describe::connection(runner, out))?,
+            Meta::Copy(copy) => self.copy(copy)?,
+            Meta::ConnectionInfo => {
+                let (account, place) = (self.database.account().as_str(), self.place());
+                println!(
+                    "Database \"{account}\", {place}, opened by this process (rowkey {}).",
+                    env!("CARGO_PKG_VERSION")
+                );
+            }
+            Meta::Print => match self.lines.pending().trim() {
+                "" if self.last.is_empty() => println!("Nothing is written yet."),
+                "" => println!("{}", visible(&self.last)),
+                pending => println!("{}", visible(pending)),
+            },
+            Meta::Reset => {
+                self.lines.clear();
+                println!("What was written is forgotten.");
+            }
+            Meta::Go { expanded } => {
+                let text = match self.lines.take_pending() {
+                    Some(text) => {
+                        if typed {
+                            self.kept.add(&mut self.editor, &format!("{text};"));
+                        }
+                        text
+                    }
+                    None => self.last.clone(),
+                };
+                if text.is_empty() {
+                    println!("Nothing is written yet.");
+                } else {
+                    self.statement(&text, expanded)?;
+                }
+            }
+            Meta::Edit => return self.edit(),
+            Meta::Include(file) => return self.include(&file),
+            Meta::Output(file) => {
+                if let Some(Err(error)) = file.as_deref().map(|file| self.database.expect_outside(file)) {
+                    tell(format_args!("\\o: {error}"));
+                } else if let Err(error) = self.display.send_to(file.as_deref()) {
+                    tell(format_args!("\\o: {}: {error}", file.unwrap_or_default().display()));
+                }
+            }
+        }
+        Ok(Next::Line)
+    }
+
+    fn expand(&mut self, expanded: Expanded) {
+        self.display.expanded = match expanded {
+            Expanded::Toggle if self.display.expanded == Expanded::Off => Expanded::On,
+            Expanded::Toggle => Expanded::Off,
+            set => set,
+        };
+        println!(
+            "Expanded display is {}.",
+            match self.display.expanded {
+                Expanded::On => "on",
+                Expanded::Auto => "used automatically",
+                Expanded::Off | Expanded::Toggle => "off",
+            }
+        );
+    }
+
+    /// Opens the statement, or the last one, in an editor and takes what comes back as if it were typed.
+    fn edit(&mut self) -> Result<Next, Failure> {
+        let text = self.lines.take_pending().unwrap_or_else(|| match self.last.as_str() {
+            "" => String::new(),
+            last => format!("{last};"),
+        });
+        match edit::edit(&text) {
+            Ok(edited) => {
+                println!("{}", visible(edited.trim_end()));
+                self.line(edited.trim_end(), true)
+            }
+            Err(message) => {
+                tell(message);
+                Ok(Next::Line)
+            }
+        }
+    }
+
+    /// Runs the lines of a file. Ctrl-C ends it.
+    fn include(&mut self, file: &Path) -> Result<Next, Failure> {
+        if self.includes >= INCLUDES_MAX {
+            tell(format_args!("\\i: {}: more than {INCLUDES_MAX} files run each other", file.display()));
+            return Ok(Next::Line);
+        }
+        let text = match read_file(file) {
+            Ok(text) => text,
+            Err(failure) => {
+                failure.tell();
+                return Ok(Next::Line);
+            }
+        };
+        let outside = std::mem::take(&mut self.lines);
+        // What was cancelled before does not concern the file.
+        self.runner.was_interrupted();
+        self.includes += 1;
+        let ran = self.included(&text);
+        self.includes -= 1;
+        self.lines = outside;
+        ran
+    }
+
+    fn included(&mut self, text: &str) -> Result<Next, Failure> {
+        for line in text.lines() {
+            if self.line(line, false)? == Next::Leave {
+                return Ok(Next::Leave);
+            }
+            if self.runner.was_interrupted() {
+                self.lines.clear();
+                return Ok(Next::Line);
+            }
+        }
+        match self.lines.take_pending() {
+            Some(last) => self.statement(&last, false).map(|()| Next::Line),
+            None => Ok(Next::Line),
+        }
+    }
+
+    /// Shows what something other than a statement writes.
+    fn shown(&mut self, write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), Told>) -> Result<(), Failure> {
+        let screen = self.screen();
+        let mut showing = self.display.begin(screen, false);
+        let written = write(&mut self.runner, showing.out());
+        let finished = showing.finish(true);
+        self.tell_output(written)?;
+        self.tell_output(finished.map_err(Told::Output))
+    }
+
+    /// Says what could not be shown. Only a terminal that is gone ends the prompt.
+    fn tell_output(&mut self, done: Result<(), Told>) -> Result<(), Failure> {
+        match done {
+            Ok(()) => Ok(()),
+            Err(Told::Statement(error)) => {
+                eprint!("{}", trouble::error(&error, ""));
+                Ok(())
+            }
+            Err(Told::Output(error)) => match Failure::from(error) {
+                Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                Failure::Write(error) if self.display.output().is_none() => Err(Failure::Write(error)),
+                Failure::Write(error) => {
+                    let file = self.display.output().unwrap_or(Path::new("")).display();
+                    tell(format_args!("error: {file}: {error}"));
+                    Ok(())
+                }
+                failure => {
+                    failure.tell();
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn screen(&mut self) -> Option<Screen> {
+        let (columns, rows) = self.editor.dimensions()?;
+        (columns > 0 && rows > 0).then_some(Screen { columns: usize::from(columns), rows: usize::from(rows) })
+    }
+
+    fn place(&self) -> String {
+        match self.location.as_str() {
+            ":memory:" => "in memory, nothing is kept".to_owned(),
+            location => format!("data folder {}", visible(location)),
+        }
+    }
+}
+
+fn terminal(error: ReadlineError) -> Failure {
+    Failure::plain(format!("the terminal cannot be used: {error}"), "rowkey sql < FILE reads statements without one")
+}

@@ -1,0 +1,130 @@
+//! `rowkey serve`: the PostgreSQL wire server.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::arguments::{DATA_MEMORY, ServeArguments};
+use super::failure::{Failure, Outcome};
+use rowkey_sql::engine::Engine;
+use rowkey_storage::expect_outside;
+use rowkey_wire::{Server, ServerOptions};
+use std::sync::Arc;
+
+/// Deep plans and expressions are walked by recursion, and an overflow would end the process, with everybody's sessions. Pages
+/// that are not used take no memory.
+pub(super) const COMPUTE_STACK_BYTES: usize = 64 << 20;
+
+/// More threads than processors: a step that computes for long then shares a processor with the others' short ones, as the
+/// system divides it, instead of keeping it.
+const COMPUTE_THREADS_EACH: usize = 4;
+const COMPUTE_THREADS_MIN: usize = 16;
+
+/// Worth trying on the sample data.
+const TRY: [(&str, &str); 4] = [
+    (
+        "group and order, names without quotes",
+        "select partitionkey, max(salary), count(*) from employees where rowkey not like 'email%' group by 1 order by 2 desc;",
+    ),
+    (
+        "a join, which the service cannot do",
+        "select d.rowkey, d.region, avg(e.age) from employees e join departments d on e.partitionkey = d.rowkey group by 1, 2;",
+    ),
+    (
+        "newest first without a sort: the log tail",
+        "select at, client, ip from logins where partitionkey = 'ada.abe@accounting.contoso.com' order by partitionkey, rowkey limit 5;",
+    ),
+    (
+        "what a query reads, before it reads it",
+        "explain select * from events where partitionkey = 'device-0421' and rowkey like '2024-02-20%';",
+    ),
+];
+
+pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
+    let address = resolve(&arguments.pg)?;
+    if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
+        let message = format!("--copy-dir {}: there is no such folder", folder.display());
+        return Err(Failure::usage(message, "make it first"));
+    }
+    let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
+    if let Some(folder) = &arguments.copy_dir
+        && location != DATA_MEMORY
+        && !location.contains("://")
+    {
+        // Before opening makes the data folder.
+        expect_outside(Path::new(&location), folder).map_err(|error| {
+            Failure::usage(format!("--copy-dir: {error}"), "name a folder beside the data folder, for copies alone")
+        })?;
+    }
+    let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
+    if arguments.sample {
+        super::sql::fill_sample(&database).await?;
+    }
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let compute = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((threads * COMPUTE_THREADS_EACH).max(COMPUTE_THREADS_MIN))
+        .thread_name("query")
+        .thread_stack_size(COMPUTE_STACK_BYTES)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::plain(format!("cannot start the threads that run queries: {error}"), "allow more threads")
+        })?;
+    let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
+    let served = serve(database, &options, &compute, arguments.sample).await;
+    compute.shutdown_background();
+    served
+}
+
+async fn serve(
+    database: Arc<Engine>,
+    options: &ServerOptions,
+    compute: &tokio::runtime::Runtime,
+    is_sample: bool,
+) -> Result<Outcome, Failure> {
+    let server = Server::bind(database.clone(), options, compute.handle().clone()).await?;
+    announce(&server.address()?, database.account().as_str(), is_sample)?;
+    let (stop, stopped) = watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate())
+        .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "start it again"))?;
+    let server = tokio::spawn(server.serve(stopped));
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    eprintln!("stopping: statements that run are cancelled");
+    stop.send_replace(true);
+    if let Err(error) = server.await {
+        return Err(Failure::defect(format!("the server ended unexpectedly: {error}")));
+    }
+    Ok(Outcome::Well)
+}
+
+fn resolve(text: &str) -> Result<SocketAddr, Failure> {
+    // A port alone is one of this machine's.
+    let with_host = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.to_owned() };
+    let found = with_host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| {
+        Failure::usage(format!("--pg {text} is no address to listen on"), "for example --pg 127.0.0.1:5433")
+    })
+}
+
+fn announce(address: &SocketAddr, database: &str, is_sample: bool) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let (host, port) = (address.ip(), address.port());
+    writeln!(out, "Rowkey listens on {address}. Connect with")?;
+    writeln!(out, "    psql -h {host} -p {port} -U rowkey {database}")?;
+    writeln!(out, "    postgresql://rowkey@{address}/{database}")?;
+    if is_sample {
+        writeln!(out, "and try")?;
+        for (what, query) in TRY {
+            writeln!(out, "    -- {what}\n    {query}")?;
+        }
+    }
+    writeln!(out, "Ctrl-C stops it.")?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Types that aggregates and window functions are fed with, and those they give.
+
+use arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
+use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
+
+use super::error::{ErrorKind, fail};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::resolution::Resolver;
+
+/// Digits behind the point of averages.
+const AVERAGE_SCALE: i8 = 16;
+/// Digits behind the point that the engine adds to an average.
+const AVERAGE_SCALE_ADDED: i8 = 4;
+/// Digits of the numbers averaged, from which on sums need more than 128 bits.
+const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
+
+/// Aggregates whose constants are values like others; those of all the rest are counts, offsets and star.
+const OF_VALUES: [&str; 10] =
+    ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
+
+/// Window functions of a value, which keeps its type; their other arguments are offsets.
+const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
+
+/// Arguments as the engine's aggregate `name` has to get them.
+pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
+    if !OF_VALUES.contains(&name) {
+        let values = usize::from(OF_A_VALUE_AND_OFFSETS.contains(&name));
+        let args = args.into_iter().enumerate();
+        return Ok(args.map(|(at, arg)| if at < values { arg } else { widened(arg) }).collect());
+    }
+    let Some((first, rest)) = args.split_first() else { return Ok(args) };
+    let Ok(data_type) = first.get_type(resolver.schema) else { return Ok(args) };
+    let kind = Kind::of(&data_type);
+    if name == "string_agg" && kind == Kind::Bytea {
+        return fail(ErrorKind::Unsupported, "string_agg of bytea is not supported");
+    }
+    let wanted = match name {
+        // The engine's sum wraps around.
+        "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),
+        "avg" if kind.is_integer() || kind == Kind::Numeric => averaged(&data_type),
+        _ => return Ok(args),
+    };
+    let first = resolver.to(first.clone(), &data_type, &wanted)?;
+    Ok(std::iter::once(first).chain(rest.iter().cloned()).collect())
+}
+
+/// Wide enough for the digits of the average, and for the sum.
+fn averaged(data_type: &DataType) -> DataType {
+    let (precision, scale) = decimal_of(data_type).unwrap_or((NUMERIC_DIGITS_MAX, 0));
+    let whole = i16::from(precision) - i16::from(scale);
+    let scale = scale.max(AVERAGE_SCALE);
+    if whole <= AVERAGE_NARROW_DIGITS_MAX && scale == AVERAGE_SCALE {
+        DataType::Decimal128((whole + i16::from(scale)) as u8, scale)
+    } else {
+        DataType::Decimal256((whole + i16::from(scale)).clamp(1, 60) as u8, scale)
+    }
+}
+
+/// An integer literal as wide as it was read.
+fn widened(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(ScalarValue::Int32(Some(value)), metadata) => {
+            Expr::Literal(ScalarValue::Int64(Some(i64::from(value))), metadata)
+        }
+        expr => expr,
+    }
+}
+
+/// The type that PostgreSQL gives the result, where the engine's is another.
+pub(super) fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>> {
+    let (name, args) = match expr {
+        Expr::Alias(alias) => return output(&alias.expr, inputs),
+        Expr::AggregateFunction(AggregateFunction { func, params }) => (func.name(), &params.args),
+        Expr::WindowFunction(window) => {
+            let WindowFunction { fun, params } = window.as_ref();
+            let name = match fun {
+                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
+                WindowFunctionDefinition::WindowUDF(function) => function.name(),
+            };
+            (name, &params.args)
+        }
+        _ => return Ok(None),
+    };
+    let argument = match args.first() {
+        Some(first) => first.get_type(inputs)?,
+        None => DataType::Null,
+    };
+    Ok(match (name, &argument) {
+        ("sum", DataType::Float32) => Some(DataType::Float32),
+        ("sum", DataType::Decimal128(_, scale)) => Some(DataType::Decimal128(NUMERIC_DIGITS_MAX, *scale)),
+        ("avg", DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale)) => {
+            Some(DataType::Decimal128(NUMERIC_DIGITS_MAX, (*scale).min(NUMERIC_DIGITS_MAX as i8 - AVERAGE_SCALE_ADDED)))
+        }
+        ("ntile", _) => Some(DataType::Int32),
+        _ => match expr.get_type(inputs)? {
+            DataType::UInt64 => Some(DataType::Int64),
+            DataType::LargeUtf8 => Some(DataType::Utf8View),
+            _ => None,
+        },
+    })
+}

@@ -1,0 +1,393 @@
+//! The rule that gives plans PostgreSQL's types, before the query engine coerces what is left.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery, Union,
+    Values, WindowFunctionDefinition,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::aggregates;
+use super::cast::PostgresCast;
+use super::keys;
+use super::kind::{Kind, unknown_text};
+use super::resolution::{Resolver, common_type};
+use super::zone::Zone;
+use crate::types::POSTGRES_TYPE;
+
+/// Window functions whose result has the type of their first argument, which needs one.
+const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth_value"];
+
+/// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds both.
+///
+/// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums and averages exact. Names of
+/// columns stay.
+#[derive(Debug)]
+pub(super) struct PostgresTypes {
+    pub names: ObjectNames,
+}
+
+/// Casts of types that hold names of objects, which only the catalog can tell, by the type's name in `pg_type`: `regclass`, ...
+#[derive(Debug, Default)]
+pub struct ObjectNames {
+    /// From text.
+    pub from_text: HashMap<String, Arc<ScalarUDF>>,
+    /// And back.
+    pub to_text: HashMap<String, Arc<ScalarUDF>>,
+}
+
+impl PostgresTypes {
+    /// A cast that needs the catalog.
+    fn named_cast(&self, expr: Expr, resolver: &Resolver) -> Result<Expr> {
+        let Expr::Cast(cast) = expr else { return Ok(expr) };
+        let Ok((_, source)) = cast.expr.to_field(resolver.schema) else { return Ok(Expr::Cast(cast)) };
+        let name = |field: &Field| field.metadata().get(POSTGRES_TYPE).cloned().unwrap_or_default();
+        let function = match (Kind::of(source.data_type()), Kind::of(cast.field.data_type())) {
+            (Kind::Text, Kind::Oid) => self.names.from_text.get(&name(&cast.field)),
+            (Kind::Oid, Kind::Text) => self.names.to_text.get(&name(&source)),
+            _ => None,
+        };
+        Ok(match function {
+            Some(function) => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![*cast.expr])),
+            None => Expr::Cast(cast),
+        })
+    }
+
+    fn node(&self, plan: LogicalPlan, zone: &Zone) -> Result<LogicalPlan> {
+        if matches!(plan, LogicalPlan::Limit(_)) {
+            return Ok(plan);
+        }
+        let plan = match plan {
+            LogicalPlan::Values(values) => LogicalPlan::Values(without_coercion(values)?),
+            plan => plan,
+        };
+        let mut schema = merge_schema(&plan.inputs());
+        if let LogicalPlan::TableScan(scan) = &plan {
+            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
+        }
+        let resolver = Resolver { schema: &schema, zone: Some(zone) };
+        let names = NamePreserver::new(&plan);
+        let resolved = |expr| resolve(self.named_cast(expr, &resolver)?, &resolver).map(Transformed::yes);
+        let plan = plan
+            .map_expressions(|expr| {
+                let name = names.save(&expr);
+                Ok(expr.transform_up(resolved)?.update_data(|expr| name.restore(expr)))
+            })
+            .data()?;
+        let plan = keys::of_node(plan)?;
+        match plan {
+            LogicalPlan::Union(union) => self::union(union, zone),
+            LogicalPlan::Values(values) => self::values(values, &resolver),
+            LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
+            LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
+            plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
+        }
+    }
+}
+
+impl AnalyzerRule for PostgresTypes {
+    fn name(&self) -> &str {
+        "postgres_types"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        let zone = Zone::of(options)?;
+        plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()
+    }
+}
+
+fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
+    match expr {
+        Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
+            params.args = aggregates::arguments(func.name(), params.args, resolver)?;
+            Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
+        }
+        Expr::WindowFunction(window) => {
+            let WindowFunction { fun, mut params } = *window;
+            let name = match &fun {
+                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
+                WindowFunctionDefinition::WindowUDF(function) => function.name(),
+            };
+            let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
+            if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
+                let message = "could not determine polymorphic type because input has type unknown";
+                return super::error::fail(super::error::ErrorKind::DatatypeMismatch, message);
+            }
+            params.args = aggregates::arguments(name, params.args, resolver)?;
+            params.partition_by =
+                params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
+            params.order_by = keys::sorted(params.order_by, resolver.schema);
+            Ok(Expr::from(WindowFunction { fun, params }))
+        }
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            let column = subquery.subquery.schema().field(0).data_type().clone();
+            let from = expr.get_type(resolver.schema)?;
+            let (kind, wanted) = (Kind::of(&from), Kind::of(&column));
+            let expr = match kind.common(wanted) {
+                Some(common) if kind.is_day() && wanted.is_day() && common == wanted => {
+                    Box::new(resolver.to(*expr, &from, &column)?)
+                }
+                None if unknown_text(&expr).is_some() => Box::new(resolver.to(*expr, &from, &column)?),
+                _ => expr,
+            };
+            let expr = Box::new(keys::key(*expr, resolver.schema));
+            let subquery = Subquery { subquery: keys::of_columns(subquery.subquery, keys::key)?, ..subquery };
+            Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
+        }
+        Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
+            // A constant whose cast waited for the session's zone.
+            Some(target) => resolver.recast(function, target),
+            None => counted(resolver.resolve(Expr::ScalarFunction(function))?, resolver),
+        },
+        expr => resolver.resolve(expr),
+    }
+}
+
+/// What the query engine counts in unsigned numbers is an integer to PostgreSQL.
+fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
+    let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
+    let Ok(DataType::UInt64) = expr.get_type(resolver.schema) else { return Ok(expr) };
+    let wanted = match function.func.name() {
+        "array_length" | "array_ndims" | "cardinality" | "array_position" => DataType::Int32,
+        _ => DataType::Int64,
+    };
+    expr.cast_to(&wanted, resolver.schema)
+}
+
+/// Aggregates and window functions keep the engine's types inside their node; a projection above it brings them to PostgreSQL's.
+fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> Result<LogicalPlan> {
+    let (first, exprs) = match &plan {
+        LogicalPlan::Aggregate(aggregate) => {
+            (plan.schema().fields().len() - aggregate.aggr_expr.len(), aggregate.aggr_expr.clone())
+        }
+        LogicalPlan::Window(window) => {
+            (plan.schema().fields().len() - window.window_expr.len(), window.window_expr.clone())
+        }
+        _ => return Ok(plan),
+    };
+    let wanted: Vec<Option<DataType>> =
+        exprs.iter().map(|expr| aggregates::output(expr, inputs)).collect::<Result<_>>()?;
+    let schema = Arc::clone(plan.schema());
+    let differs = wanted
+        .iter()
+        .enumerate()
+        .any(|(place, wanted)| wanted.as_ref().is_some_and(|wanted| wanted != schema.field(first + place).data_type()));
+    if !differs {
+        return Ok(plan);
+    }
+    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    let columns = schema.iter().enumerate().map(|(place, (qualifier, field))| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let wanted = place.checked_sub(first).and_then(|place| wanted.get(place)).and_then(Option::as_ref);
+        match wanted {
+            Some(wanted) if wanted != field.data_type() => {
+                let cast = resolver.to(column, field.data_type(), wanted)?;
+                Ok(cast.alias_qualified(qualifier.cloned(), field.name()))
+            }
+            _ => Ok(column),
+        }
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// Inputs of UNION in one type a column, as PostgreSQL finds it.
+fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
+    let width = union.schema.fields().len();
+    if union.inputs.iter().any(|input| input.schema().fields().len() != width) {
+        return Ok(LogicalPlan::Union(union));
+    }
+    let mut wanted = Vec::with_capacity(width);
+    for place in 0..width {
+        let types: Vec<DataType> =
+            union.inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
+        let unknown: Vec<bool> = union.inputs.iter().map(|input| is_unknown_column(input, place)).collect();
+        match common_type(&types, &unknown) {
+            Ok(wanted_type) => wanted.push(wanted_type),
+            Err((left, right)) => {
+                let message = format!("UNION types {} and {} cannot be matched", left.name(), right.name());
+                return super::error::fail(super::error::ErrorKind::DatatypeMismatch, message);
+            }
+        }
+    }
+    let inputs = union
+        .inputs
+        .into_iter()
+        .map(|input| projected(Arc::unwrap_or_clone(input), &wanted, zone).map(Arc::new))
+        .collect::<Result<Vec<_>>>()?;
+    let schema = union.schema;
+    let retyped = Union::try_new_with_loose_types(inputs)?;
+    let retyped_inputs = &retyped.inputs;
+    // Names stay those of the union as it was planned.
+    let fields: Vec<_> = schema
+        .iter()
+        .zip(retyped.schema.fields())
+        .enumerate()
+        .map(|(place, ((qualifier, field), retyped))| {
+            let mut field = retyped.as_ref().clone().with_name(field.name());
+            // A type that not all of them have is not the column's.
+            let name = |input: &Arc<LogicalPlan>| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
+            let first = retyped_inputs.first().and_then(name);
+            if retyped_inputs.iter().any(|input| name(input) != first) {
+                field.metadata_mut().remove(POSTGRES_TYPE);
+            }
+            (qualifier.cloned(), Arc::new(field))
+        })
+        .collect();
+    let schema = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
+    Ok(LogicalPlan::Union(Union { inputs: retyped.inputs, schema: Arc::new(schema) }))
+}
+
+/// A text literal in the select list.
+fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            projection.expr.get(place).is_some_and(|expr| unknown_text(expr).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// The plan with columns cast to the types wanted.
+fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Result<LogicalPlan> {
+    let differs = |place: usize| {
+        let have = plan.schema().field(place).data_type();
+        wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have && *have != DataType::Null)
+    };
+    if !(0..plan.schema().fields().len()).any(differs) {
+        return Ok(plan);
+    }
+    // Literals are cast where they stand, so that a text becomes what it is read as.
+    if let LogicalPlan::Projection(projection) = plan {
+        let schema = Arc::clone(projection.input.schema());
+        let resolver = Resolver { schema: &schema, zone: Some(zone) };
+        let exprs = cast_all(projection.expr, wanted, &projection.schema, &resolver)?;
+        return Ok(LogicalPlan::Projection(Projection::try_new(exprs, projection.input)?));
+    }
+    let schema = Arc::clone(plan.schema());
+    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    let columns = schema.iter().map(|(qualifier, field)| Expr::Column(Column::new(qualifier.cloned(), field.name())));
+    let exprs = cast_all(columns.collect(), wanted, &schema, &resolver)?;
+    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
+}
+
+fn cast_all(
+    exprs: Vec<Expr>,
+    wanted: &[Option<DataType>],
+    schema: &DFSchema,
+    resolver: &Resolver,
+) -> Result<Vec<Expr>> {
+    exprs
+        .into_iter()
+        .enumerate()
+        .map(|(place, expr)| {
+            let (qualifier, field) = schema.qualified_field(place);
+            match wanted.get(place).and_then(Option::as_ref) {
+                Some(wanted) if wanted != field.data_type() && *field.data_type() != DataType::Null => {
+                    let cast = resolver.to(expr.unalias(), field.data_type(), wanted)?;
+                    Ok(cast.alias_qualified(qualifier.cloned(), field.name()))
+                }
+                _ => Ok(expr),
+            }
+        })
+        .collect()
+}
+
+/// The engine has brought the rows of VALUES to types of its own when it planned them: moments to nanoseconds, doubles beside
+/// numerics to numerics, NULLs to whatever. Those casts are taken off again.
+fn without_coercion(mut values: Values) -> Result<Values> {
+    let none = DFSchema::empty();
+    // A NULL has been given the column's type, which was found before literals had theirs.
+    for expr in values.values.iter_mut().flatten() {
+        if matches!(expr, Expr::Literal(value, _) if value.is_null()) {
+            *expr = null();
+        }
+    }
+    for place in 0..values.schema.fields().len() {
+        let column = values.schema.field(place).data_type().clone();
+        let coerced = |expr: &Expr| match expr {
+            Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => {
+                match (&column, cast.expr.get_type(&none).map(|from| Kind::of(&from))) {
+                    (DataType::Timestamp(TimeUnit::Nanosecond, _), _) => true,
+                    (DataType::Decimal128(..) | DataType::Decimal256(..), Ok(from)) => from.is_float(),
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        if !values.values.iter().any(|row| row.get(place).is_some_and(coerced)) {
+            continue;
+        }
+        for expr in values.values.iter_mut().filter_map(|row| row.get_mut(place)) {
+            let taken = std::mem::replace(expr, null());
+            *expr = match taken {
+                Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => *cast.expr,
+                other => other,
+            };
+        }
+    }
+    Ok(values)
+}
+
+fn values(values: Values, resolver: &Resolver) -> Result<LogicalPlan> {
+    let width = values.schema.fields().len();
+    let mut rows = values.values;
+    for place in 0..width {
+        let column: Vec<Expr> = rows.iter_mut().map(|row| std::mem::replace(&mut row[place], null())).collect();
+        let column = resolver.alike(column, "VALUES")?;
+        for (row, expr) in rows.iter_mut().zip(column) {
+            row[place] = expr;
+        }
+    }
+    LogicalPlanBuilder::values(rows)?.build()
+}
+
+fn null() -> Expr {
+    Expr::Literal(ScalarValue::Null, None)
+}
+
+/// Keys of both sides in one type.
+fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
+    let mut both = join.left.schema().as_ref().clone();
+    both.merge(join.right.schema());
+    let resolver = Resolver { schema: &both, zone: Some(zone) };
+    let keys = std::mem::take(&mut join.on);
+    join.on = keys
+        .into_iter()
+        .map(|(left, right)| {
+            let (left, right) = resolver.pair(left, right, &|| "=".to_owned())?;
+            Ok((keys::key(left, &both), keys::key(right, &both)))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Join(join))
+}
+
+/// Both terms in the types of the table that the second one reads.
+fn recursive(query: RecursiveQuery, zone: &Zone) -> Result<LogicalPlan> {
+    let mut types = None;
+    query.recursive_term.apply(|plan| {
+        if let LogicalPlan::TableScan(scan) = plan
+            && scan.table_name.table() == query.name
+        {
+            types = Some(
+                scan.source.schema().fields().iter().map(|field| Some(field.data_type().clone())).collect::<Vec<_>>(),
+            );
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let Some(types) = types else { return LogicalPlan::RecursiveQuery(query).recompute_schema() };
+    let RecursiveQuery { name, static_term, recursive_term, is_distinct, .. } = query;
+    let static_term = Arc::new(projected(Arc::unwrap_or_clone(static_term), &types, zone)?);
+    let recursive_term = Arc::new(projected(Arc::unwrap_or_clone(recursive_term), &types, zone)?);
+    Ok(LogicalPlan::RecursiveQuery(RecursiveQuery::try_new(name, static_term, recursive_term, is_distinct)?))
+}

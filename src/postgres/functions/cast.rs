@@ -1,0 +1,567 @@
+//! Casts as PostgreSQL makes them.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray,
+    PrimitiveArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
+};
+use arrow::compute::kernels::cast::cast as arrow_cast;
+use arrow::datatypes::{
+    DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, UInt32Type,
+};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::decimal::{Decimal, rescaled};
+use super::error::{Error, ErrorKind, fail, out_of_range};
+use super::interval_math::NANOS_PER_MICRO;
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
+use super::type_names::{ANY_NUMERIC, TYPE_LENGTH};
+use super::zone::Zone;
+use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
+
+/// Whether PostgreSQL casts one to the other.
+pub(super) fn exists(from: Kind, to: Kind) -> bool {
+    use Kind::{Array, Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Null, Numeric, Oid, Other, Text};
+    use Kind::{Time, Timestamp, TimestampTz};
+    if from == to || matches!(from, Null | Text | Other) || matches!(to, Text | Other) {
+        return true;
+    }
+    matches!(
+        (from, to),
+        (Int2 | Int4 | Int8 | Numeric | Float4 | Float8, Int2 | Int4 | Int8 | Numeric | Float4 | Float8)
+            | (Bool, Int4)
+            | (Int4, Bool)
+            | (Int2 | Int4 | Int8, Oid)
+            | (Oid, Int4 | Int8)
+            | (Date | Timestamp | TimestampTz, Date | Timestamp | TimestampTz)
+            | (Timestamp | TimestampTz | Interval, Time)
+            | (Time, Interval)
+            | (Array, Array)
+            | (Bytea, Bytea)
+    )
+}
+
+/// A value in another type.
+pub(super) fn cast_value(value: &ScalarValue, field: &Field, zone: &Zone) -> Result<ScalarValue> {
+    let array = cast_to_field(&value.to_array()?, field, zone)?;
+    ScalarValue::try_from_array(&array, 0)
+}
+
+/// A column in another type.
+pub fn cast_array(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    cast_to_field(array, &Field::new("", wanted.clone(), true), zone)
+}
+
+/// A column in the type of a field, which may bear PostgreSQL's name and length of it.
+pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
+    let wanted = field.data_type();
+    if array.data_type() == &DataType::Null {
+        return Ok(new_null_array(wanted, array.len()));
+    }
+    let (from, to) = (Kind::of(array.data_type()), Kind::of(wanted));
+    let cast: Result<ArrayRef> = match (from, to) {
+        (Kind::Text, Kind::Text) => Ok(arrow_cast(array, wanted)?),
+        (_, Kind::Text) => Ok(arrow_cast(&to_text(array, zone)?, wanted)?),
+        (Kind::Text, Kind::Numeric) => text_to_numeric(array, wanted, zone),
+        (Kind::Text, _) => from_text(array, field, zone),
+        (from, to) if from.is_number() && to.is_integer() => to_integer(array, from, to),
+        (from, Kind::Numeric) if from.is_number() => to_numeric(array, from, wanted),
+        (Kind::Numeric, to) if to.is_float() => {
+            let floats: Float64Array = decimals(array)?.into_iter().map(|value| value.map(Decimal::to_f64)).collect();
+            Ok(arrow_cast(&floats, wanted)?)
+        }
+        (Kind::Float8, Kind::Float4) => to_float4(array),
+        (from, to) if from.is_number() && to.is_float() => Ok(arrow_cast(array, wanted)?),
+        (Kind::Bool, Kind::Int4) => Ok(arrow_cast(array, wanted)?),
+        (Kind::Int4, Kind::Bool) => {
+            let values = arrow_cast(array, &DataType::Int32)?;
+            let truths: BooleanArray =
+                values.as_primitive::<Int32Type>().iter().map(|value| value.map(|value| value != 0)).collect();
+            Ok(Arc::new(truths))
+        }
+        (from, Kind::Oid) if from.is_integer() => to_oid(array),
+        (Kind::Oid, to) if to.is_integer() => to_integer(&arrow_cast(array, &DataType::Int64)?, Kind::Int8, to),
+        (from, to) if from.is_day() || from == Kind::Interval || from == Kind::Time => {
+            days_and_times(array, from, to, wanted, zone)
+        }
+        (Kind::Array, Kind::Array) => lists(array, wanted, zone),
+        (Kind::Bytea, Kind::Bytea) | (Kind::Other, _) | (_, Kind::Other) => Ok(arrow_cast(array, wanted)?),
+        (from, to) if from == to => Ok(arrow_cast(array, wanted)?),
+        (from, to) => cannot(from, to),
+    };
+    let cast = cast?;
+    if let (Kind::Text, Some("json" | "jsonb")) = (from, field.metadata().get(POSTGRES_TYPE).map(String::as_str)) {
+        for text in texts(&cast)?.iter().flatten() {
+            super::system::Json::read(text)?;
+        }
+    }
+    match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
+        Some(length) => shortened(&cast, length),
+        None => Ok(cast),
+    }
+}
+
+fn cannot<T>(from: Kind, to: Kind) -> Result<T> {
+    fail(ErrorKind::CannotCoerce, format!("cannot cast type {} to {}", from.name(), to.name()))
+}
+
+impl From<types::Error> for Error {
+    fn from(error: types::Error) -> Self {
+        use types::ErrorKind as Kind;
+        let kind = match error.kind {
+            Kind::InvalidText | Kind::InvalidBinary | Kind::InvalidEncoding => ErrorKind::InvalidText,
+            Kind::InvalidDateTime => ErrorKind::InvalidDateTime,
+            Kind::DateTimeOverflow | Kind::ZoneDisplacement => ErrorKind::DateTimeOutOfRange,
+            Kind::OutOfRange => ErrorKind::OutOfRange,
+            Kind::InvalidParameter => ErrorKind::InvalidParameter,
+            Kind::IntervalOverflow => ErrorKind::IntervalOverflow,
+            Kind::Unsupported | Kind::Internal => ErrorKind::Unsupported,
+        };
+        Error { kind, message: error.message }
+    }
+}
+
+/// The text form of every value; truth values as words, as a cast writes them.
+pub(super) fn to_text(array: &ArrayRef, zone: &Zone) -> Result<ArrayRef> {
+    if let Some(truths) = array.as_boolean_opt() {
+        let mut texts = StringViewBuilder::with_capacity(array.len());
+        truths.iter().for_each(|truth| texts.append_option(truth.map(|truth| if truth { "true" } else { "false" })));
+        return Ok(Arc::new(texts.finish()));
+    }
+    let field = Field::new("", array.data_type().clone(), true);
+    let encoder = ColumnEncoder::new(&field, array, Format::Text, zone.style()).map_err(Error::from)?;
+    let mut texts = StringViewBuilder::with_capacity(array.len());
+    let mut buffer = bytes::BytesMut::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            texts.append_null();
+            continue;
+        }
+        buffer.clear();
+        encoder.write(row, &mut buffer).map_err(Error::from)?;
+        match std::str::from_utf8(&buffer) {
+            Ok(text) => texts.append_value(text),
+            Err(_) => return fail(ErrorKind::InvalidText, "the text form of a value is not UTF-8"),
+        }
+    }
+    Ok(Arc::new(texts.finish()))
+}
+
+fn texts(array: &ArrayRef) -> Result<arrow::array::StringViewArray> {
+    Ok(arrow_cast(array, &DataType::Utf8View)?.as_string_view().clone())
+}
+
+fn type_of(field: &Field) -> Result<&'static PostgresType> {
+    match types::type_of(field) {
+        Some(found) => Ok(found),
+        None => fail(ErrorKind::CannotCoerce, format!("cannot cast type text to {}", field.data_type())),
+    }
+}
+
+fn from_text(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
+    let wanted = type_of(field)?;
+    let values = texts(array)?
+        .iter()
+        .map(|text| match text {
+            Some(text) => parse_text(wanted, text, zone.style()).map_err(Error::from),
+            None => Ok(SqlValue::Null),
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let parsed = array_of(wanted, &values).map_err(Error::from)?;
+    if parsed.data_type() == field.data_type() { Ok(parsed) } else { Ok(arrow_cast(&parsed, field.data_type())?) }
+}
+
+fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
+    let (precision, scale) = target(wanted)?;
+    let numeric = types::type_by_oid(types::oid::NUMERIC);
+    let mut built = Decimal128Array::builder(array.len());
+    for text in texts(array)?.iter() {
+        let Some(text) = text else {
+            built.append_null();
+            continue;
+        };
+        match Decimal::parse(text) {
+            Some(number) => built.append_value(fitted(number, precision, scale)?),
+            None => {
+                // It says what is wrong with the text, if it is none of ours.
+                if let Some(numeric) = numeric {
+                    parse_text(numeric, text, zone.style()).map_err(Error::from)?;
+                }
+                return fail(ErrorKind::OutOfRange, format!("numeric \"{text}\" has more than 38 digits"));
+            }
+        }
+    }
+    Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+}
+
+fn target(wanted: &DataType) -> Result<(u8, i8)> {
+    match wanted {
+        DataType::Decimal128(precision, scale) => Ok((*precision, *scale)),
+        other => fail(ErrorKind::Unsupported, format!("numbers as {other} are not supported")),
+    }
+}
+
+fn fitted(number: Decimal, precision: u8, scale: i8) -> Result<i128> {
+    number.unscaled(precision, scale).or_else(|_| fail(ErrorKind::OutOfRange, "numeric field overflow"))
+}
+
+/// Decimals of any width, one by one.
+fn decimals(array: &ArrayRef) -> Result<Vec<Option<Decimal>>> {
+    let scale = match array.data_type() {
+        DataType::Decimal128(_, scale)
+        | DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal256(_, scale) => *scale,
+        _ => 0,
+    };
+    let array = arrow_cast(array, &DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))?;
+    Ok(array
+        .as_primitive::<Decimal128Type>()
+        .iter()
+        .map(|value| value.map(|value| Decimal::new(value, scale)))
+        .collect())
+}
+
+/// Doubles are rounded half to even, numerics half away from zero.
+fn to_integer(array: &ArrayRef, from: Kind, to: Kind) -> Result<ArrayRef> {
+    let name = to.name();
+    let wide: Int64Array = match from {
+        Kind::Numeric => decimals(array)?
+            .into_iter()
+            .map(|value| match value {
+                Some(value) => {
+                    let whole = value.round(0)?.value();
+                    i64::try_from(whole).map(Some).map_err(|_| out_of_range(name))
+                }
+                None => Ok(None),
+            })
+            .collect::<Result<_>>()?,
+        from if from.is_float() => {
+            let floats = arrow_cast(array, &DataType::Float64)?;
+            floats
+                .as_primitive::<Float64Type>()
+                .iter()
+                .map(|value| match value {
+                    Some(value) => {
+                        let rounded = value.round_ties_even();
+                        // 2^63 itself is no bigint.
+                        if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded) {
+                            Ok(Some(rounded as i64))
+                        } else {
+                            Err(out_of_range(name))
+                        }
+                    }
+                    None => Ok(None),
+                })
+                .collect::<Result<_>>()?
+        }
+        _ => arrow_cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().clone(),
+    };
+    match to {
+        Kind::Int2 => narrowed::<Int16Type>(&wide, name),
+        Kind::Int4 => narrowed::<Int32Type>(&wide, name),
+        _ => Ok(Arc::new(wide)),
+    }
+}
+
+fn narrowed<T: ArrowPrimitiveType>(wide: &Int64Array, name: &str) -> Result<ArrayRef>
+where
+    T::Native: TryFrom<i64>,
+{
+    let narrow: PrimitiveArray<T> = wide
+        .iter()
+        .map(|value| match value {
+            Some(value) => T::Native::try_from(value).map(Some).map_err(|_| out_of_range(name)),
+            None => Ok(None),
+        })
+        .collect::<Result<_>>()?;
+    Ok(Arc::new(narrow))
+}
+
+fn to_oid(array: &ArrayRef) -> Result<ArrayRef> {
+    let wide = arrow_cast(array, &DataType::Int64)?;
+    let oids: PrimitiveArray<UInt32Type> = wide
+        .as_primitive::<Int64Type>()
+        .iter()
+        .map(|value| match value {
+            // Negative integers are oids beyond the middle.
+            Some(value) if (i64::from(i32::MIN)..0).contains(&value) => Ok(Some(value as i32 as u32)),
+            Some(value) => u32::try_from(value).map(Some).map_err(|_| out_of_range("OID")),
+            None => Ok(None),
+        })
+        .collect::<Result<_>>()?;
+    Ok(Arc::new(oids))
+}
+
+fn to_float4(array: &ArrayRef) -> Result<ArrayRef> {
+    let narrow: PrimitiveArray<Float32Type> = array
+        .as_primitive::<Float64Type>()
+        .iter()
+        .map(|value| match value {
+            Some(value) if value.is_finite() && (value as f32).is_infinite() => {
+                fail(ErrorKind::OutOfRange, "value out of range: overflow")
+            }
+            Some(value) if value != 0.0 && value as f32 == 0.0 => {
+                fail(ErrorKind::OutOfRange, "value out of range: underflow")
+            }
+            value => Ok(value.map(|value| value as f32)),
+        })
+        .collect::<Result<_>>()?;
+    Ok(Arc::new(narrow))
+}
+
+fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRef> {
+    let (precision, scale) = match wanted {
+        DataType::Decimal128(precision, scale) => (*precision, *scale),
+        _ => return Ok(arrow_cast(array, wanted)?),
+    };
+    let mut built = Decimal128Array::builder(array.len());
+    if from.is_float() {
+        let single = from == Kind::Float4;
+        let floats = arrow_cast(array, &DataType::Float64)?;
+        for value in floats.as_primitive::<Float64Type>() {
+            let Some(value) = value else {
+                built.append_null();
+                continue;
+            };
+            let digits = if single { float4_digits(value as f32) } else { float8_digits(value) };
+            match Decimal::parse(&digits) {
+                Some(number) => built.append_value(fitted(number, precision, scale)?),
+                // Too small for 38 digits behind the point.
+                None if value.abs() < 1.0 => built.append_value(0),
+                None => return fail(ErrorKind::OutOfRange, format!("cannot convert {value} to numeric")),
+            }
+        }
+        return Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?));
+    }
+    if from == Kind::Numeric && matches!(array.data_type(), DataType::Decimal128(..)) {
+        let rounded = rescaled(array, precision, scale);
+        return match rounded {
+            Ok(rounded) => Ok(Arc::new(rounded)),
+            Err(_) => fail(ErrorKind::OutOfRange, "numeric field overflow"),
+        };
+    }
+    if from == Kind::Numeric {
+        return Ok(arrow_cast(array, wanted)?);
+    }
+    for value in arrow_cast(array, &DataType::Int64)?.as_primitive::<Int64Type>() {
+        match value {
+            Some(value) => built.append_value(fitted(Decimal::new(i128::from(value), 0), precision, scale)?),
+            None => built.append_null(),
+        }
+    }
+    Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+}
+
+/// The 15 digits that PostgreSQL takes of a double for a numeric.
+pub(super) fn float8_digits(value: f64) -> String {
+    significant(format!("{value:.14e}"))
+}
+
+fn float4_digits(value: f32) -> String {
+    significant(format!("{value:.5e}"))
+}
+
+fn significant(scientific: String) -> String {
+    match scientific.split_once('e') {
+        Some((mantissa, exponent)) if mantissa.contains('.') => {
+            format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => scientific,
+    }
+}
+
+fn days_and_times(array: &ArrayRef, from: Kind, to: Kind, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
+    if from == Kind::Interval && to == Kind::Time {
+        let spans = array.as_primitive::<IntervalMonthDayNanoType>();
+        let times: Int64Array = spans
+            .iter()
+            .map(|span| span.map(|span| (span.nanoseconds / NANOS_PER_MICRO).rem_euclid(MICROS_PER_DAY)))
+            .collect();
+        return Ok(arrow_cast(&times, wanted)?);
+    }
+    if from == Kind::Time && to == Kind::Interval {
+        let times = arrow_cast(
+            &arrow_cast(array, &DataType::Time64(arrow::datatypes::TimeUnit::Microsecond))?,
+            &DataType::Int64,
+        )?;
+        let spans: PrimitiveArray<IntervalMonthDayNanoType> = times
+            .as_primitive::<Int64Type>()
+            .iter()
+            .map(|time| time.map(|time| arrow::datatypes::IntervalMonthDayNano::new(0, 0, time * NANOS_PER_MICRO)))
+            .collect();
+        return Ok(Arc::new(spans));
+    }
+    if from == to {
+        return Ok(arrow_cast(array, wanted)?);
+    }
+    if !exists(from, to) {
+        return cannot(from, to);
+    }
+    // Microseconds of what clocks show.
+    let local: Int64Array = match from {
+        Kind::Date => {
+            let days = arrow_cast(&arrow_cast(array, &DataType::Date32)?, &DataType::Int32)?;
+            let days = days.as_primitive::<Int32Type>().iter();
+            days.map(|days| days.map(|days| i64::from(days) * MICROS_PER_DAY)).collect()
+        }
+        Kind::TimestampTz => {
+            let moments = arrow_cast(&arrow_cast(array, &timestamptz())?, &DataType::Int64)?;
+            moments.as_primitive::<Int64Type>().iter().map(|at| at.map(|at| zone.local(at))).collect()
+        }
+        _ => arrow_cast(&arrow_cast(array, &timestamp())?, &DataType::Int64)?.as_primitive::<Int64Type>().clone(),
+    };
+    let cast: ArrayRef = match to {
+        Kind::Date => {
+            let days = local.iter().map(|at| at.and_then(|at| i32::try_from(at.div_euclid(MICROS_PER_DAY)).ok()));
+            Arc::new(days.collect::<arrow::array::Date32Array>())
+        }
+        Kind::Time => {
+            let times = local.iter().map(|at| at.map(|at| at.rem_euclid(MICROS_PER_DAY)));
+            Arc::new(times.collect::<arrow::array::Time64MicrosecondArray>())
+        }
+        Kind::TimestampTz => {
+            let moments = local.iter().map(|at| at.map(|at| zone.moment(at)));
+            Arc::new(moments.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
+        }
+        _ => Arc::new(local.iter().collect::<TimestampMicrosecondArray>()),
+    };
+    if cast.data_type() == wanted { Ok(cast) } else { Ok(arrow_cast(&cast, wanted)?) }
+}
+
+fn lists(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
+    let (Some(list), DataType::List(item)) = (array.as_list_opt::<i32>(), wanted) else {
+        return Ok(arrow_cast(array, wanted)?);
+    };
+    let values = cast_to_field(list.values(), item, zone)?;
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned())?))
+}
+
+/// Texts of at most `length` characters, moments with at most `length` digits of a second.
+fn shortened(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
+    if let Some(texts) = array.as_string_view_opt() {
+        let mut short = StringViewBuilder::with_capacity(texts.len());
+        for text in texts {
+            short.append_option(text.map(|text| match text.char_indices().nth(length) {
+                Some((end, _)) => &text[..end],
+                None => text,
+            }));
+        }
+        return Ok(Arc::new(short.finish()));
+    }
+    let digits = u32::try_from(length.min(6)).unwrap_or(6);
+    let unit = MICROS_PER_SECOND / 10_i64.pow(digits);
+    if unit <= 1 || !Kind::of(array.data_type()).is_temporal() || Kind::of(array.data_type()) == Kind::Interval {
+        return Ok(Arc::clone(array));
+    }
+    let micros = arrow_cast(array, &DataType::Int64)?;
+    let rounded: Int64Array = micros
+        .as_primitive::<Int64Type>()
+        .iter()
+        .map(|at| at.map(|at| at.saturating_add(unit / 2).div_euclid(unit) * unit))
+        .collect();
+    Ok(arrow_cast(&rounded, array.data_type())?)
+}
+
+/// A constant of just this type: a bare literal is taken for one of the statement's text, as narrow
+/// as its value.
+pub fn typed_constant(value: ScalarValue) -> Expr {
+    match value {
+        ScalarValue::Int64(Some(_)) => {
+            let target = Arc::new(Field::new("", DataType::Int64, true));
+            Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(target), vec![Expr::Literal(value, None)]))
+        }
+        value => Expr::Literal(value, None),
+    }
+}
+
+/// The cast to one type, as a function.
+#[derive(Debug)]
+pub(super) struct PostgresCast {
+    /// With PostgreSQL's name and length of the type, if it has them.
+    target: FieldRef,
+    signature: Signature,
+}
+
+impl PostgresCast {
+    pub(super) fn udf(target: FieldRef) -> Arc<ScalarUDF> {
+        Arc::new(ScalarUDF::new_from_impl(Self { target, signature: Signature::any(1, Volatility::Immutable) }))
+    }
+
+    /// The type that a call of a cast gives.
+    pub(super) fn target_of(function: &ScalarFunction) -> Option<FieldRef> {
+        function.func.inner().downcast_ref::<Self>().map(|cast| Arc::clone(&cast.target))
+    }
+
+    fn shown(&self, argument: &str) -> String {
+        let name = self.target.metadata().get(POSTGRES_TYPE).map(String::as_str);
+        format!("{argument}::{}", name.unwrap_or_else(|| Kind::of(self.target.data_type()).name()))
+    }
+}
+
+impl PartialEq for PostgresCast {
+    fn eq(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+}
+
+impl Eq for PostgresCast {}
+
+impl Hash for PostgresCast {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.target.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for PostgresCast {
+    fn name(&self) -> &str {
+        "postgres_cast"
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(self.shown(&args.first().map(ToString::to_string).unwrap_or_default()))
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        // Two numerics of different digits are two casts.
+        let argument = args.first().map(|arg| arg.schema_name().to_string()).unwrap_or_default();
+        Ok(format!("{} {}", self.shown(&argument), self.target.data_type()))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.target.data_type().clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        let mut metadata = self.target.metadata().clone();
+        metadata.remove(TYPE_LENGTH);
+        metadata.retain(|key, value| key != POSTGRES_TYPE || value != ANY_NUMERIC);
+        let field = Field::new(self.name(), self.target.data_type().clone(), nullable);
+        Ok(Arc::new(field.with_metadata(metadata)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let zone = Zone::of(&args.config_options)?;
+        match args.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => Ok(ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?)),
+            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?)),
+            _ => fail(ErrorKind::UndefinedFunction, "a cast takes one value"),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `greatest` and `least`, which compare as PostgreSQL's operators do, and counts of NULLs.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, DynComparator, Int32Array, make_comparator};
+use arrow::compute::{SortOptions, interleave};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::keys;
+use super::kind::Kind;
+use super::resolution::common_type;
+use super::scalar::{Arguments, Call, Function};
+
+pub(super) static FUNCTIONS: [Function; 4] = [
+    function("greatest", returns_common, |call| chosen(call, Ordering::Greater)),
+    function("least", returns_common, |call| chosen(call, Ordering::Less)),
+    function("num_nulls", |_| Ok(DataType::Int32), |call| counted(call, true)),
+    function("num_nonnulls", |_| Ok(DataType::Int32), |call| counted(call, false)),
+];
+
+const fn function(
+    name: &'static str,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity: 1..=usize::MAX, volatility: Volatility::Immutable, returns, run }
+}
+
+/// They are brought to one type when types are settled; until then it is the one that they will have.
+fn returns_common(arguments: &Arguments) -> Result<DataType> {
+    let types: Vec<DataType> = arguments.types.iter().map(|data_type| (*data_type).clone()).collect();
+    let unknown: Vec<bool> = (0..types.len()).map(|place| arguments.is_unknown(place)).collect();
+    match common_type(&types, &unknown) {
+        Ok(Some(common)) => Ok(common),
+        _ => Ok(types.iter().find(|data_type| **data_type != DataType::Null).cloned().unwrap_or(DataType::Utf8View)),
+    }
+}
+
+/// For each row the value that is before (or behind) all others in order, the first of several alike.
+fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
+    let values = (0..call.len()).map(|place| call.as_type(place, call.returns)).collect::<Result<Vec<_>>>()?;
+    let compared = values.iter().map(keys::of_array).collect::<Result<Vec<_>>>()?;
+    // Only values are compared: where NULLs go is never asked.
+    let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, SortOptions::default());
+    let mut comparators: Vec<Vec<DynComparator>> = Vec::with_capacity(compared.len());
+    for (place, right) in compared.iter().enumerate() {
+        let with = compared[..place].iter().map(|left| order(right, left));
+        comparators.push(with.collect::<Result<Vec<_>, _>>()?);
+    }
+    let mut picked = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let mut best: Option<usize> = None;
+        for (place, array) in compared.iter().enumerate() {
+            if array.is_null(row) {
+                continue;
+            }
+            let better = match best {
+                None => true,
+                Some(best) => comparators[place][best](row, row) == wanted,
+            };
+            if better {
+                best = Some(place);
+            }
+        }
+        picked.push((best.unwrap_or(0), row));
+    }
+    let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    Ok(interleave(&arrays, &picked)?)
+}
+
+/// How many arguments are NULL, or are not.
+fn counted(call: &Call, nulls: bool) -> Result<ArrayRef> {
+    let is_null = |place: usize, array: &ArrayRef, row| call.kind(place) == Kind::Null || array.is_null(row);
+    let counts = (0..call.rows).map(|row| {
+        let places = call.args.iter().enumerate();
+        i32::try_from(places.filter(|(place, array)| is_null(*place, array, row) == nulls).count()).unwrap_or(i32::MAX)
+    });
+    Ok(Arc::new(counts.collect::<Int32Array>()))
+}

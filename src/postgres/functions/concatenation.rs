@@ -1,0 +1,59 @@
+//! `concat` and `concat_ws`: any values in PostgreSQL's output form.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::cast::to_text;
+use super::kind::Kind;
+use super::scalar::{Call, Function};
+
+pub(super) static FUNCTIONS: [Function; 2] = [
+    Function {
+        name: "concat",
+        arity: 1..=usize::MAX,
+        volatility: Volatility::Stable,
+        returns: |_| Ok(DataType::Utf8View),
+        run: |call| joined(call, None),
+    },
+    Function {
+        name: "concat_ws",
+        arity: 2..=usize::MAX,
+        volatility: Volatility::Stable,
+        returns: |_| Ok(DataType::Utf8View),
+        run: |call| joined(call, Some(call.text(0)?)),
+    },
+];
+
+/// Values one after another, NULLs left out; between them the separator, without which there is nothing.
+fn joined(call: &Call, separators: Option<StringViewArray>) -> Result<ArrayRef> {
+    let first = usize::from(separators.is_some());
+    let values = (first..call.len()).map(|place| written(call, place)).collect::<Result<Vec<_>>>()?;
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if separators.as_ref().is_some_and(|separators| separators.is_null(row)) {
+            built.append_null();
+            continue;
+        }
+        let separator = separators.as_ref().map_or("", |separators| separators.value(row));
+        let present: Vec<&str> =
+            values.iter().filter(|values| values.is_valid(row)).map(|values| values.value(row)).collect();
+        built.append_value(present.join(separator));
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+/// Truth values are a letter here, where a cast writes a word.
+fn written(call: &Call, place: usize) -> Result<StringViewArray> {
+    let array = call.arg(place)?;
+    if let Some(truths) = array.as_boolean_opt() {
+        return Ok(truths.iter().map(|truth| truth.map(|truth| if truth { "t" } else { "f" })).collect());
+    }
+    match call.kind(place) {
+        Kind::Text | Kind::Null => call.text(place),
+        _ => Ok(to_text(array, &call.zone)?.as_string_view().clone()),
+    }
+}

@@ -1,0 +1,267 @@
+//! `date_trunc`, `date_bin`, `age`, `timezone`.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Int64Array, IntervalMonthDayNanoArray};
+use arrow::datatypes::{DataType, IntervalMonthDayNano};
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::calendar::{
+    Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_of_civil, iso_weekday,
+};
+use super::datetime_fields::{Field, no_field};
+use super::error::{ErrorKind, fail};
+use super::interval_math::{NANOS_PER_MICRO, age, date_range, intervals, micros_array};
+use super::kind::{Kind, interval, timestamp, timestamptz};
+use super::scalar::{Arguments, Call, Function};
+use super::zone::Zone;
+
+pub(super) static FUNCTIONS: [Function; 4] = [
+    Function {
+        name: "date_trunc",
+        arity: 2..=3,
+        volatility: Volatility::Immutable,
+        returns: returns_trunc,
+        run: run_trunc,
+    },
+    Function { name: "date_bin", arity: 3..=3, volatility: Volatility::Immutable, returns: returns_bin, run: run_bin },
+    Function { name: "age", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_age, run: run_age },
+    Function {
+        name: "timezone",
+        arity: 1..=2,
+        volatility: Volatility::Immutable,
+        returns: returns_zone,
+        run: run_zone,
+    },
+];
+
+fn returns_trunc(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(1) {
+        Kind::Interval if arguments.types.len() == 2 => Ok(interval()),
+        Kind::Timestamp if arguments.types.len() == 2 => Ok(timestamp()),
+        Kind::Date | Kind::TimestampTz | Kind::Text | Kind::Null => Ok(timestamptz()),
+        // With a zone a timestamp is read as one of the session.
+        Kind::Timestamp => Ok(timestamptz()),
+        _ => arguments.undefined(),
+    }
+}
+
+fn run_trunc(call: &Call) -> Result<ArrayRef> {
+    let fields = call.text(0)?;
+    if let DataType::Interval(_) = call.returns {
+        let spans = intervals(call, 1)?;
+        let mut built = IntervalMonthDayNanoArray::builder(spans.len());
+        for row in 0..call.rows {
+            if spans.is_null(row) || fields.is_null(row) {
+                built.append_null();
+                continue;
+            }
+            match Field::parse(fields.value(row)).and_then(|field| truncated_span(field, spans.value(row))) {
+                Some(span) => built.append_value(span),
+                None => return no_field(fields.value(row), Kind::Interval),
+            }
+        }
+        return Ok(Arc::new(built.finish()));
+    }
+    let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
+    let moments = call.micros(1, kind)?;
+    let zones = if call.len() == 3 { Some(call.text(2)?) } else { None };
+    let mut named: Option<(String, Zone)> = None;
+    let mut truncated = Int64Array::builder(call.rows);
+    for row in 0..call.rows {
+        if moments.is_null(row) || fields.is_null(row) || zones.as_ref().is_some_and(|zones| zones.is_null(row)) {
+            truncated.append_null();
+            continue;
+        }
+        let zone = match &zones {
+            Some(zones) => zone_named(&mut named, zones.value(row))?,
+            None => call.zone.clone(),
+        };
+        let Some(field) = Field::parse(fields.value(row)) else { return no_field(fields.value(row), kind) };
+        let at = moments.value(row);
+        let truncated_at =
+            if kind == Kind::Timestamp { truncated_local(field, at) } else { truncated_moment(field, at, &zone) };
+        match truncated_at {
+            Some(at) => truncated.append_value(at),
+            None => return no_field(fields.value(row), kind),
+        }
+    }
+    micros_array(&truncated.finish(), call.returns)
+}
+
+/// A zone by its name, looked up once for a run of equal names.
+fn zone_named(last: &mut Option<(String, Zone)>, name: &str) -> Result<Zone> {
+    match last {
+        Some((known, zone)) if known == name => Ok(zone.clone()),
+        _ => {
+            let zone = Zone::named(name)?;
+            *last = Some((name.to_owned(), zone.clone()));
+            Ok(zone)
+        }
+    }
+}
+
+fn truncated_moment(field: Field, at: i64, zone: &Zone) -> Option<i64> {
+    let local = zone.local(at);
+    let truncated = truncated_local(field, local)?;
+    // Within a day clocks may be set back between the two: what is shorter than a day is taken off the moment itself.
+    match field {
+        Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour => {
+            Some(at - (local - truncated))
+        }
+        _ => Some(zone.moment(truncated)),
+    }
+}
+
+fn truncated_local(field: Field, local: i64) -> Option<i64> {
+    let civil = Civil::of(local);
+    let to = |unit: i64| local - local.rem_euclid(unit);
+    let date = |year: i64, month: i64| days_of_civil(year, month, 1).checked_mul(MICROS_PER_DAY);
+    match field {
+        Field::Microseconds => Some(local),
+        Field::Milliseconds => Some(to(1000)),
+        Field::Second => Some(to(MICROS_PER_SECOND)),
+        Field::Minute => Some(to(MICROS_PER_MINUTE)),
+        Field::Hour => Some(to(MICROS_PER_HOUR)),
+        Field::Day => Some(to(MICROS_PER_DAY)),
+        Field::Week => Some((civil.days() - iso_weekday(civil.days()) + 1) * MICROS_PER_DAY),
+        Field::Month => date(civil.year, civil.month),
+        Field::Quarter => date(civil.year, (civil.month - 1) / 3 * 3 + 1),
+        Field::Year => date(civil.year, 1),
+        Field::Decade => date(civil.year.div_euclid(10) * 10, 1),
+        Field::Century => date((civil.year - 1).div_euclid(100) * 100 + 1, 1),
+        Field::Millennium => date((civil.year - 1).div_euclid(1000) * 1000 + 1, 1),
+        _ => None,
+    }
+}
+
+fn truncated_span(field: Field, span: IntervalMonthDayNano) -> Option<IntervalMonthDayNano> {
+    let micros = span.nanoseconds / NANOS_PER_MICRO;
+    let months = |unit: i32| Some(IntervalMonthDayNano::new(span.months / unit * unit, 0, 0));
+    let time =
+        |unit: i64| Some(IntervalMonthDayNano::new(span.months, span.days, (micros - micros % unit) * NANOS_PER_MICRO));
+    match field {
+        Field::Microseconds => time(1),
+        Field::Milliseconds => time(1000),
+        Field::Second => time(MICROS_PER_SECOND),
+        Field::Minute => time(MICROS_PER_MINUTE),
+        Field::Hour => time(MICROS_PER_HOUR),
+        Field::Day => Some(IntervalMonthDayNano::new(span.months, span.days, 0)),
+        Field::Month => months(1),
+        Field::Quarter => months(3),
+        Field::Year => months(12),
+        Field::Decade => months(120),
+        Field::Century => months(1200),
+        Field::Millennium => months(12_000),
+        _ => None,
+    }
+}
+
+fn returns_bin(arguments: &Arguments) -> Result<DataType> {
+    match (arguments.kind(1), arguments.kind(2)) {
+        (Kind::Timestamp | Kind::Date, Kind::Timestamp | Kind::Date | Kind::Text) | (Kind::Text, Kind::Timestamp) => {
+            Ok(timestamp())
+        }
+        (left, right) if [left, right].iter().all(|kind| kind.is_day() || matches!(kind, Kind::Text | Kind::Null)) => {
+            Ok(timestamptz())
+        }
+        _ => arguments.undefined(),
+    }
+}
+
+fn run_bin(call: &Call) -> Result<ArrayRef> {
+    let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
+    let (strides, moments, origins) = (intervals(call, 0)?, call.micros(1, kind)?, call.micros(2, kind)?);
+    let mut binned = Int64Array::builder(call.rows);
+    for row in 0..call.rows {
+        if strides.is_null(row) || moments.is_null(row) || origins.is_null(row) {
+            binned.append_null();
+            continue;
+        }
+        let stride = strides.value(row);
+        if stride.months != 0 {
+            return fail(
+                ErrorKind::Unsupported,
+                "timestamps cannot be binned into intervals containing months or years",
+            );
+        }
+        let width = i64::from(stride.days) * MICROS_PER_DAY + stride.nanoseconds / NANOS_PER_MICRO;
+        if width <= 0 {
+            return fail(ErrorKind::DateTimeOutOfRange, "stride must be greater than zero");
+        }
+        let (at, origin) = (moments.value(row), origins.value(row));
+        let Some(distance) = at.checked_sub(origin) else { return Err(date_range("timestamp")) };
+        binned.append_value(at - distance.rem_euclid(width));
+    }
+    micros_array(&binned.finish(), call.returns)
+}
+
+fn returns_age(arguments: &Arguments) -> Result<DataType> {
+    let days = (0..arguments.types.len()).all(|place| {
+        let kind = arguments.kind(place);
+        kind.is_day() || matches!(kind, Kind::Text | Kind::Null)
+    });
+    if days { Ok(interval()) } else { arguments.undefined() }
+}
+
+fn run_age(call: &Call) -> Result<ArrayRef> {
+    let zoned = (0..call.len()).any(|place| matches!(call.kind(place), Kind::TimestampTz | Kind::Text));
+    let locals = |place: usize| -> Result<Int64Array> {
+        if !zoned {
+            return call.micros(place, Kind::Timestamp);
+        }
+        let moments = call.micros(place, Kind::TimestampTz)?;
+        Ok(moments.iter().map(|at| at.map(|at| call.zone.local(at))).collect())
+    };
+    let (first, last) = (locals(0)?, locals(1)?);
+    let mut built = IntervalMonthDayNanoArray::builder(call.rows);
+    for (first, last) in first.iter().zip(last.iter()) {
+        match first.zip(last) {
+            Some((first, last)) => built.append_value(age(first, last)?),
+            None => built.append_null(),
+        }
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+/// `timezone(zone, timestamptz)` is a timestamp, and the other way round: AT TIME ZONE.
+fn returns_zone(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(arguments.types.len() - 1) {
+        Kind::Timestamp => Ok(timestamptz()),
+        Kind::TimestampTz | Kind::Date | Kind::Text | Kind::Null => Ok(timestamp()),
+        _ => arguments.undefined(),
+    }
+}
+
+fn run_zone(call: &Call) -> Result<ArrayRef> {
+    let to_moment = call.returns == &timestamptz();
+    let kind = if to_moment { Kind::Timestamp } else { Kind::TimestampTz };
+    let times = call.micros(call.len() - 1, kind)?;
+    let zones = if call.len() == 2 && call.kind(0) != Kind::Interval { Some(call.text(0)?) } else { None };
+    let spans = if call.len() == 2 && call.kind(0) == Kind::Interval { Some(intervals(call, 0)?) } else { None };
+    let mut named: Option<(String, Zone)> = None;
+    let mut shifted = Int64Array::builder(call.rows);
+    for row in 0..call.rows {
+        let zone = match (&zones, &spans) {
+            (Some(zones), _) if zones.is_valid(row) => Some(zone_named(&mut named, zones.value(row))?),
+            (_, Some(spans)) if spans.is_valid(row) => {
+                let span = spans.value(row);
+                if span.months != 0 || span.days != 0 {
+                    return fail(ErrorKind::InvalidParameter, "interval time zone must not include months or days");
+                }
+                Some(Zone::fixed((span.nanoseconds / NANOS_PER_MICRO / MICROS_PER_SECOND) as i32))
+            }
+            (None, None) => Some(call.zone.clone()),
+            _ => None,
+        };
+        match zone {
+            Some(zone) if times.is_valid(row) => {
+                let at = times.value(row);
+                shifted.append_value(if to_moment { zone.moment(at) } else { zone.local(at) });
+            }
+            _ => shifted.append_null(),
+        }
+    }
+    micros_array(&shifted.finish(), call.returns)
+}

@@ -1,0 +1,138 @@
+//! `min` and `max` of doubles by group, and of intervals. The engine's begin with the largest finite doubles, so they never find an
+//! infinity, and forget what came before a NaN; their accumulators of a single group do neither. Intervals it compares by months first.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};
+use datafusion::common::{Result, ScalarValue, not_impl_err};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
+    StatisticsArgs,
+};
+
+use super::keys::length;
+
+/// One of the engine's two, with an accumulator for each group of doubles.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Extreme {
+    inner: Arc<AggregateUDF>,
+}
+
+impl Extreme {
+    pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
+        AggregateUDF::new_from_impl(Self { inner })
+    }
+}
+
+impl AggregateUDFImpl for Extreme {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if matches!(args.return_field.data_type(), DataType::Interval(_)) {
+            return Ok(Box::new(ExtremeInterval { greatest: self.name() == "max", found: None }));
+        }
+        self.inner.accumulator(args)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<arrow::datatypes::FieldRef>> {
+        self.inner.state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        let engine_compares = match args.return_field.data_type() {
+            DataType::Interval(_) => false,
+            data_type => !data_type.is_floating(),
+        };
+        engine_compares && self.inner.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.create_groups_accumulator(args)
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if matches!(args.return_field.data_type(), DataType::Interval(_)) {
+            return not_impl_err!("{} of intervals over a moving frame is not supported", self.name());
+        }
+        self.inner.create_sliding_accumulator(args)
+    }
+
+    fn is_descending(&self) -> Option<bool> {
+        self.inner.is_descending()
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.inner.order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn value_from_stats(&self, statistics: &StatisticsArgs) -> Option<ScalarValue> {
+        self.inner.value_from_stats(statistics)
+    }
+
+    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
+        self.inner.inner().set_monotonicity(data_type)
+    }
+}
+
+/// The longest or shortest interval; the last of several alike.
+#[derive(Debug)]
+struct ExtremeInterval {
+    greatest: bool,
+    found: Option<IntervalMonthDayNano>,
+}
+
+impl Accumulator for ExtremeInterval {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let Some(spans) = values.first().and_then(|values| values.as_primitive_opt::<IntervalMonthDayNanoType>())
+        else {
+            return Ok(());
+        };
+        for span in spans.iter().flatten() {
+            let beaten = self.found.is_some_and(|found| match self.greatest {
+                true => length(found) > length(span),
+                false => length(found) < length(span),
+            });
+            if !beaten {
+                self.found = Some(span);
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.update_batch(states)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        Ok(ScalarValue::IntervalMonthDayNano(self.found))
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>()
+    }
+}

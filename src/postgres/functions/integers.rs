@@ -1,0 +1,157 @@
+//! Divisors, multiples, factorials, the digits of numerics, and buckets.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array};
+use arrow::datatypes::{DataType, Float64Type};
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::cast::cast_array;
+use super::decimal::decimals;
+use super::error::{ErrorKind, fail, out_of_range};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::scalar::{Arguments, Call, Function};
+
+/// The largest whose factorial has no more digits than a numeric.
+const FACTORIAL_MAX: i64 = 33;
+
+pub(super) static FUNCTIONS: [Function; 5] = [
+    function("gcd", 2, returns_common, |call| whole(call, divisor)),
+    function("lcm", 2, returns_common, |call| whole(call, multiple)),
+    function("factorial", 1, returns_factorial, run_factorial),
+    function("scale", 1, returns_digits, |call| digits(call, false)),
+    function("min_scale", 1, returns_digits, |call| digits(call, true)),
+];
+
+const fn function(
+    name: &'static str,
+    arguments: usize,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns, run }
+}
+
+fn returns_common(arguments: &Arguments) -> Result<DataType> {
+    let kind = |place: usize| match arguments.kind(place) {
+        Kind::Text if arguments.is_unknown(place) => Kind::Null,
+        kind => kind,
+    };
+    match kind(0).common(kind(1)) {
+        Some(Kind::Numeric) => {
+            let scale = |place: usize| arguments.types.get(place).and_then(|data_type| decimal_of(data_type));
+            let scale = scale(0).into_iter().chain(scale(1)).map(|(_, scale)| scale).max().unwrap_or(0);
+            Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))
+        }
+        Some(Kind::Int2) => Ok(DataType::Int32),
+        Some(kind) if kind.is_integer() => Ok(kind.arrow().unwrap_or(DataType::Int64)),
+        Some(Kind::Null) => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+/// Of whole numbers; numerics as the whole numbers of their last digit.
+fn whole(call: &Call, of: fn(i128, i128) -> Option<i128>) -> Result<ArrayRef> {
+    let scale = match call.returns {
+        DataType::Decimal128(_, scale) => *scale,
+        _ => 0,
+    };
+    let wide = DataType::Decimal128(NUMERIC_DIGITS_MAX, scale);
+    let (left, right) = (call.as_type(0, &wide)?, call.as_type(1, &wide)?);
+    let (left, right) = (
+        left.as_primitive::<arrow::datatypes::Decimal128Type>(),
+        right.as_primitive::<arrow::datatypes::Decimal128Type>(),
+    );
+    let name = Kind::of(call.returns).name();
+    let results = left.iter().zip(right.iter()).map(|(left, right)| match left.zip(right) {
+        Some((left, right)) => of(left, right).map(Some).ok_or_else(|| out_of_range(name)),
+        None => Ok(None),
+    });
+    let results = results.collect::<Result<Decimal128Array>>()?.with_precision_and_scale(NUMERIC_DIGITS_MAX, scale)?;
+    cast_array(&(Arc::new(results) as ArrayRef), call.returns, &call.zone)
+}
+
+fn divisor(left: i128, right: i128) -> Option<i128> {
+    let (mut a, mut b) = (left.checked_abs()?, right.checked_abs()?);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    Some(a)
+}
+
+fn multiple(left: i128, right: i128) -> Option<i128> {
+    match divisor(left, right)? {
+        0 => Some(0),
+        divisor => (left / divisor).checked_mul(right)?.checked_abs(),
+    }
+}
+
+fn returns_factorial(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        kind if kind.is_integer() || kind == Kind::Null => Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0)),
+        Kind::Text if arguments.is_unknown(0) => Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0)),
+        _ => arguments.undefined(),
+    }
+}
+
+fn run_factorial(call: &Call) -> Result<ArrayRef> {
+    let factorials = call.int8(0)?;
+    let factorials = factorials.iter().map(|number| match number {
+        Some(..0) => fail(ErrorKind::OutOfRange, "factorial of a negative number is undefined"),
+        Some(number) if number > FACTORIAL_MAX => fail(ErrorKind::OutOfRange, "value overflows numeric format"),
+        Some(number) => Ok(Some((1..=i128::from(number)).product())),
+        None => Ok(None),
+    });
+    let factorials = factorials.collect::<Result<Decimal128Array>>()?;
+    Ok(Arc::new(factorials.with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
+}
+
+fn returns_digits(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        kind if kind.is_integer() || matches!(kind, Kind::Numeric | Kind::Null) => Ok(DataType::Int32),
+        Kind::Text if arguments.is_unknown(0) => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+/// Digits behind the point: those of the column, or those that the number needs.
+fn digits(call: &Call, needed: bool) -> Result<ArrayRef> {
+    let numbers = decimals(call, 0)?;
+    let scale = numbers.scale();
+    let least = |number: i128| {
+        let (mut number, mut scale) = (number, scale);
+        while scale > 0 && number % 10 == 0 {
+            (number, scale) = (number / 10, scale - 1);
+        }
+        scale
+    };
+    let digits =
+        numbers.iter().map(|number| number.map(|number| i32::from(if needed { least(number) } else { scale })));
+    Ok(Arc::new(digits.collect::<Int32Array>()))
+}
+
+/// `width_bucket(value, thresholds)`: how many of the thresholds, which ascend, are not above the value.
+pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
+    let (values, lists) = (call.float8(0)?, call.arg(1)?);
+    let Some(lists) = lists.as_list_opt::<i32>() else {
+        return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type()));
+    };
+    let mut built = Int32Array::builder(call.rows);
+    for row in 0..call.rows {
+        if values.is_null(row) || lists.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let thresholds = cast_array(&lists.value(row), &DataType::Float64, &call.zone)?;
+        let thresholds = thresholds.as_primitive::<Float64Type>();
+        if thresholds.null_count() > 0 {
+            return fail(ErrorKind::NullNotAllowed, "thresholds array must not contain NULLs");
+        }
+        let below = thresholds.values().partition_point(|threshold| {
+            values.value(row).is_nan() || (!threshold.is_nan() && *threshold <= values.value(row))
+        });
+        built.append_value(i32::try_from(below).unwrap_or(i32::MAX));
+    }
+    Ok(Arc::new(built.finish()))
+}

@@ -1,0 +1,228 @@
+//! Doubles and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a month is as long as 30 days; the
+//! query engine groups, joins, sorts and compares by bits and by fields. Expressions that it does so with are brought to one zero and
+//! one NaN, and intervals to their length.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Decimal128Array};
+use arrow::datatypes::{
+    DataType, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
+};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr, Volatility,
+};
+
+use super::calendar::MICROS_PER_DAY;
+use super::interval_math::{NANOS_PER_MICRO, intervals};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX};
+use super::resolution::{call, is_comparison};
+use super::scalar::{Call, Function};
+
+/// A month's length where intervals are compared.
+const DAYS_PER_MONTH: i128 = 30;
+
+static KEY: Function = Function {
+    name: "float_key",
+    arity: 1..=1,
+    volatility: Volatility::Immutable,
+    returns: |arguments| match arguments.types.first() {
+        Some(data_type) if data_type.is_floating() => Ok((*data_type).clone()),
+        _ => arguments.undefined(),
+    },
+    run,
+};
+
+static LENGTH: Function = Function {
+    name: "interval_length",
+    arity: 1..=1,
+    volatility: Volatility::Immutable,
+    returns: |arguments| match arguments.kind(0) {
+        Kind::Interval => Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0)),
+        _ => arguments.undefined(),
+    },
+    run: |call| {
+        let spans: ArrayRef = Arc::new(intervals(call, 0)?);
+        of_array(&spans)
+    },
+};
+
+/// The microseconds by which intervals are compared.
+pub(super) fn length(span: IntervalMonthDayNano) -> i128 {
+    let days = i128::from(span.months) * DAYS_PER_MONTH + i128::from(span.days);
+    days * i128::from(MICROS_PER_DAY) + i128::from(span.nanoseconds / NANOS_PER_MICRO)
+}
+
+fn run(call: &Call) -> Result<ArrayRef> {
+    of_array(call.arg(0)?)
+}
+
+/// Values as what they are compared by.
+pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match values.data_type() {
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let spans = values.as_primitive::<IntervalMonthDayNanoType>();
+            let lengths: Decimal128Array = spans.iter().map(|span| span.map(length)).collect();
+            Arc::new(lengths.with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?)
+        }
+        DataType::Float32 => Arc::new(
+            values
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value + 0.0 }),
+        ),
+        DataType::Float64 => Arc::new(
+            values
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value + 0.0 }),
+        ),
+        _ => Arc::clone(values),
+    })
+}
+
+/// The expression as a key by which rows are sorted and joined, if it is one of doubles or intervals.
+pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
+    match expr.get_type(schema) {
+        Ok(DataType::Interval(_)) if !is_key(&expr) => call(&LENGTH, vec![expr]),
+        _ => group_key(expr, schema),
+    }
+}
+
+/// The expression as a key by which rows are grouped, whose value is shown, if it is one of doubles.
+fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
+    match expr.get_type(schema) {
+        Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
+        _ => expr,
+    }
+}
+
+/// A comparison of doubles or of intervals.
+///
+/// A column beside a literal stays as it is, for the statistics of files: the literal becomes the one of the two zeros that gives the
+/// answer.
+pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
+    let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
+    let of_keys = [&left, &right].into_iter().any(|side| {
+        side.get_type(schema).is_ok_and(|data_type| data_type.is_floating() || Kind::of(&data_type) == Kind::Interval)
+    });
+    if !of_keys || !is_comparison(op) {
+        return binary(left, op, right);
+    }
+    let (left, op, right) = match (&left, op.swap(), &right) {
+        (Expr::Literal(..), Some(swapped), Expr::Column(_)) => (right, swapped, left),
+        _ => (left, op, right),
+    };
+    if let (Expr::Column(_), Expr::Literal(value, _)) = (&left, &right) {
+        match zeros(value) {
+            None if value.is_null() || value.data_type().is_floating() => return binary(left, op, right),
+            None => {}
+            Some((below, above)) => match op {
+                Operator::Lt | Operator::GtEq => return binary(left, op, below),
+                Operator::Gt | Operator::LtEq => return binary(left, op, above),
+                Operator::Eq => return left.clone().gt_eq(below).and(left.lt_eq(above)),
+                Operator::NotEq => return left.clone().lt(below).or(left.gt(above)),
+                _ => {}
+            },
+        }
+    }
+    binary(key(left, schema), op, key(right, schema))
+}
+
+/// Both zeros, the negative one first, of a zero.
+fn zeros(value: &ScalarValue) -> Option<(Expr, Expr)> {
+    let literal = |value| Expr::Literal(value, None);
+    match value {
+        ScalarValue::Float64(Some(zero)) if *zero == 0.0 => {
+            Some((literal(ScalarValue::Float64(Some(-0.0))), literal(ScalarValue::Float64(Some(0.0)))))
+        }
+        ScalarValue::Float32(Some(zero)) if *zero == 0.0 => {
+            Some((literal(ScalarValue::Float32(Some(-0.0))), literal(ScalarValue::Float32(Some(0.0)))))
+        }
+        _ => None,
+    }
+}
+
+/// A literal whose bits are those of its key.
+fn is_nonzero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if zeros(value).is_none())
+}
+
+fn is_key(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_key(&alias.expr),
+        Expr::ScalarFunction(function) => [KEY.name, LENGTH.name].contains(&function.func.name()),
+        _ => false,
+    }
+}
+
+fn named(expr: Expr, schema: &DFSchema, key: fn(Expr, &DFSchema) -> Expr) -> Result<Expr> {
+    let keyed = key(expr.clone(), schema);
+    if keyed == expr {
+        return Ok(expr);
+    }
+    let (relation, field) = expr.to_field(schema)?;
+    Ok(keyed.alias_qualified(relation, field.name()))
+}
+
+pub(super) fn sorted(order: Vec<SortExpr>, schema: &DFSchema) -> Vec<SortExpr> {
+    order.into_iter().map(|by| SortExpr { expr: key(by.expr, schema), ..by }).collect()
+}
+
+/// What the node groups, sorts or tells apart by.
+pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
+    match plan {
+        LogicalPlan::Sort(Sort { expr, input, fetch }) => {
+            let expr = sorted(expr, input.schema());
+            Ok(LogicalPlan::Sort(Sort { expr, input, fetch }))
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let schema = Arc::clone(aggregate.input.schema());
+            let group = aggregate.group_expr.clone().into_iter().map(|expr| named(expr, &schema, group_key));
+            let group = group.collect::<Result<Vec<_>>>()?;
+            let distinct = aggregate.aggr_expr.clone().into_iter().map(|expr| counted(expr, &schema));
+            let distinct = distinct.collect::<Result<Vec<_>>>()?;
+            if group == aggregate.group_expr && distinct == aggregate.aggr_expr {
+                return Ok(LogicalPlan::Aggregate(aggregate));
+            }
+            Ok(LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, group, distinct)?))
+        }
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            Ok(LogicalPlan::Distinct(Distinct::All(of_columns(input, group_key)?)))
+        }
+        plan => Ok(plan),
+    }
+}
+
+/// The plan with its columns as keys.
+pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
+    let schema = Arc::clone(plan.schema());
+    let has_key = |data_type: &DataType| data_type.is_floating() || Kind::of(data_type) == Kind::Interval;
+    if !schema.fields().iter().any(|field| has_key(field.data_type())) {
+        return Ok(plan);
+    }
+    let columns = schema.columns().into_iter().map(|column| named(Expr::Column(column), &schema, key));
+    let keys = Projection::try_new(columns.collect::<Result<_>>()?, plan)?;
+    Ok(Arc::new(LogicalPlan::Projection(keys)))
+}
+
+/// `count(DISTINCT x)` and its like.
+fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    match expr {
+        Expr::Alias(mut alias) => {
+            *alias.expr = counted(*alias.expr, schema)?;
+            Ok(Expr::Alias(alias))
+        }
+        Expr::AggregateFunction(AggregateFunction { func, mut params }) if params.distinct => {
+            let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
+            let keyed = |arg| if func.name() == "count" { key(arg, schema) } else { group_key(arg, schema) };
+            params.args = params.args.into_iter().map(keyed).collect();
+            let after = Expr::AggregateFunction(AggregateFunction { func, params });
+            if after == before {
+                return Ok(before);
+            }
+            let name = before.schema_name().to_string();
+            Ok(after.alias(name))
+        }
+        expr => Ok(expr),
+    }
+}

@@ -1,0 +1,379 @@
+//! Functions of numbers.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array};
+use arrow::datatypes::{DataType, Decimal128Type};
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::decimal::{Decimal, decimals};
+use super::error::{ErrorKind, fail, out_of_range};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::scalar::{Arguments, Call, Function};
+
+pub(super) static FUNCTIONS: [Function; 20] = [
+    number("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
+    number("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
+    number("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    number("ceiling", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    number("floor", 1..=1, returns_rounded, |call| rounded(call, f64::floor, Rounding::Down)),
+    number("abs", 1..=1, returns_same, run_abs),
+    number("sign", 1..=1, returns_rounded, run_sign),
+    number("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
+    number("div", 2..=2, returns_div, run_div),
+    number("power", 2..=2, returns_float, run_power),
+    number("pow", 2..=2, returns_float, run_power),
+    number("sqrt", 1..=1, returns_float, run_sqrt),
+    number("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
+    number("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
+    number("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
+    number("log", 1..=2, returns_log, run_log),
+    number("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
+    number("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
+    number("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
+    number("width_bucket", 2..=4, returns_bucket, run_width_bucket),
+];
+
+const fn number(
+    name: &'static str,
+    arity: std::ops::RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Immutable, returns, run }
+}
+
+#[derive(Clone, Copy)]
+enum Rounding {
+    Nearest,
+    TowardsZero,
+    Up,
+    Down,
+}
+
+fn is_exact(kind: Kind) -> bool {
+    kind.is_integer() || kind == Kind::Numeric
+}
+
+/// Integers are rounded as doubles by one argument, as numerics by two, as PostgreSQL finds its functions.
+fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
+    let kind = arguments.kind(0);
+    if arguments.types.len() == 2 {
+        // PostgreSQL has none for doubles. Averages are still doubles while a statement is planned.
+        if kind.is_float() {
+            return Ok(DataType::Float64);
+        }
+        let (precision, scale) =
+            arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 16));
+        let digits = match arguments.constants.get(1).copied().flatten().and_then(Decimal::of_scalar) {
+            Some(digits) => i8::try_from(digits.value().clamp(0, i128::from(NUMERIC_DIGITS_MAX) - 1)).unwrap_or(0),
+            None => scale,
+        };
+        let whole = i16::from(precision) - i16::from(scale) + 1;
+        let precision = (whole + i16::from(digits)).clamp(1, i16::from(NUMERIC_DIGITS_MAX)) as u8;
+        return Ok(DataType::Decimal128(precision.max(digits as u8), digits));
+    }
+    match kind {
+        Kind::Numeric => {
+            let (precision, scale) =
+                arguments.types.first().and_then(|data_type| decimal_of(data_type)).unwrap_or((38, 0));
+            let precision = (i16::from(precision) - i16::from(scale) + 1).clamp(1, i16::from(NUMERIC_DIGITS_MAX));
+            Ok(DataType::Decimal128(precision as u8, 0))
+        }
+        Kind::Null | Kind::Text => Ok(DataType::Float64),
+        kind if kind.is_number() => Ok(DataType::Float64),
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_same(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Null | Kind::Text => Ok(DataType::Float64),
+        kind if kind.is_number() => {
+            Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone()))
+        }
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_float(arguments: &Arguments) -> Result<DataType> {
+    let numbers = (0..arguments.types.len()).all(|place| {
+        let kind = arguments.kind(place);
+        kind.is_number() || matches!(kind, Kind::Null | Kind::Text)
+    });
+    if !numbers {
+        return arguments.undefined();
+    }
+    // A numeric among them makes the result one.
+    let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
+        && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
+    Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
+}
+
+/// With a base it is one of numerics, as PostgreSQL finds it for integers.
+fn returns_log(arguments: &Arguments) -> Result<DataType> {
+    let found = returns_float(arguments)?;
+    let exact = (0..arguments.types.len()).all(|place| is_exact(arguments.kind(place)));
+    if arguments.types.len() == 2 && exact { Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 16)) } else { Ok(found) }
+}
+
+fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
+    match arguments.types.len() {
+        3 => arguments.undefined(),
+        2 if arguments.kind(1) != Kind::Array => arguments.undefined(),
+        _ => Ok(DataType::Int32),
+    }
+}
+
+fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<ArrayRef> {
+    if let DataType::Float64 = call.returns {
+        let values = call.float8(0)?;
+        if call.len() == 2 {
+            let digits = call.int8(1)?;
+            let rounded = values.iter().zip(digits.iter()).map(|(value, digits)| {
+                let unit = 10_f64.powi(i32::try_from(digits?.clamp(-308, 308)).ok()?);
+                let scaled = value? * unit;
+                Some(if scaled.is_finite() { float(scaled) / unit } else { value? })
+            });
+            return Ok(Arc::new(rounded.collect::<Float64Array>()));
+        }
+        let rounded: Float64Array = values.iter().map(|value| value.map(float)).collect();
+        return Ok(Arc::new(rounded));
+    }
+    let DataType::Decimal128(precision, scale) = *call.returns else { return call.done(Arc::clone(call.arg(0)?)) };
+    let values = decimals(call, 0)?;
+    let digits = if call.len() == 2 { call.int8(1)? } else { Int64Array::from(vec![0; call.rows]) };
+    let mut built = Decimal128Array::builder(call.rows);
+    for row in 0..call.rows {
+        if values.is_null(row) || digits.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let places = digits.value(row).clamp(-38, i64::from(scale)) as i8;
+        let value = round_at(values.value(row), values.scale(), places, rounding)?;
+        built.append_value(value.unscaled(precision, scale)?);
+    }
+    Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+}
+
+/// At `places` digits behind the point, or before it if negative.
+fn round_at(value: i128, scale: i8, places: i8, rounding: Rounding) -> Result<Decimal> {
+    if places >= scale {
+        return Ok(Decimal::new(value, scale));
+    }
+    let drop = u32::try_from(i32::from(scale) - i32::from(places)).unwrap_or(0);
+    let Some(unit) = 10_i128.checked_pow(drop) else { return Ok(Decimal::new(0, 0)) };
+    let floor = value.div_euclid(unit);
+    let rest = value.rem_euclid(unit);
+    let kept = match rounding {
+        Rounding::Down => floor,
+        Rounding::Up => floor + i128::from(rest > 0),
+        Rounding::TowardsZero => value / unit,
+        // Half away from zero.
+        Rounding::Nearest if value < 0 => floor + i128::from(rest > unit - rest),
+        Rounding::Nearest => floor + i128::from(rest >= unit - rest),
+    };
+    if places >= 0 {
+        return Ok(Decimal::new(kept, places));
+    }
+    let up = 10_i128.checked_pow(u32::from(places.unsigned_abs())).and_then(|up| kept.checked_mul(up));
+    up.map(|value| Decimal::new(value, 0)).ok_or_else(|| out_of_range("numeric"))
+}
+
+fn run_abs(call: &Call) -> Result<ArrayRef> {
+    let array = call.arg(0)?;
+    macro_rules! absolute {
+        ($type:ty) => {{
+            let values = array.as_primitive::<$type>().iter().map(|value| match value {
+                Some(value) => value.checked_abs().map(Some).ok_or_else(|| out_of_range(call.kind(0).name())),
+                None => Ok(None),
+            });
+            Ok(Arc::new(values.collect::<Result<arrow::array::PrimitiveArray<$type>>>()?))
+        }};
+    }
+    match array.data_type() {
+        DataType::Int16 => absolute!(arrow::datatypes::Int16Type),
+        DataType::Int32 => absolute!(arrow::datatypes::Int32Type),
+        DataType::Int64 => absolute!(arrow::datatypes::Int64Type),
+        DataType::Decimal128(precision, scale) => {
+            let values: Decimal128Array =
+                array.as_primitive::<Decimal128Type>().iter().map(|value| value.map(i128::abs)).collect();
+            Ok(Arc::new(values.with_precision_and_scale(*precision, *scale)?))
+        }
+        _ => {
+            let values: Float64Array = call.float8(0)?.iter().map(|value| value.map(f64::abs)).collect();
+            call.done(Arc::new(values))
+        }
+    }
+}
+
+fn run_sign(call: &Call) -> Result<ArrayRef> {
+    let values = call.float8(0)?;
+    let signs: Float64Array = values
+        .iter()
+        .map(|value| value.map(|value| if value == 0.0 || value.is_nan() { 0.0 } else { value.signum() }))
+        .collect();
+    super::cast::cast_array(&(Arc::new(signs) as ArrayRef), call.returns, &call.zone)
+}
+
+fn operator(arguments: &Arguments, name: &'static str) -> Result<DataType> {
+    match super::arithmetic::FUNCTIONS.iter().find(|function| function.name == name) {
+        Some(function) => (function.returns)(arguments),
+        None => arguments.undefined(),
+    }
+}
+
+fn run_operator(call: &Call, name: &'static str) -> Result<ArrayRef> {
+    match super::arithmetic::FUNCTIONS.iter().find(|function| function.name == name) {
+        Some(function) => (function.run)(call),
+        None => fail(ErrorKind::UndefinedFunction, format!("operator {name} does not exist")),
+    }
+}
+
+fn returns_div(arguments: &Arguments) -> Result<DataType> {
+    if !is_exact(arguments.kind(0)) || !is_exact(arguments.kind(1)) {
+        return arguments.undefined();
+    }
+    Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0))
+}
+
+fn run_div(call: &Call) -> Result<ArrayRef> {
+    let (left, right) = (decimals(call, 0)?, decimals(call, 1)?);
+    let mut built = Decimal128Array::builder(call.rows);
+    for row in 0..call.rows {
+        if left.is_null(row) || right.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let (left, right) =
+            (Decimal::new(left.value(row), left.scale()), Decimal::new(right.value(row), right.scale()));
+        let widest = left.scale().max(right.scale());
+        let rest = left.modulo(right, widest)?;
+        built.append_value(left.subtract(rest, widest)?.divide(right, 0)?.value());
+    }
+    Ok(Arc::new(built.finish().with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
+}
+
+fn run_power(call: &Call) -> Result<ArrayRef> {
+    let (bases, exponents) = (call.float8(0)?, call.float8(1)?);
+    let exact = matches!(call.returns, DataType::Decimal128(..));
+    let powers = bases.iter().zip(exponents.iter()).map(|(base, exponent)| match base.zip(exponent) {
+        Some((base, exponent)) => {
+            if base == 0.0 && exponent < 0.0 {
+                return fail(ErrorKind::InvalidPower, "zero raised to a negative power is undefined");
+            }
+            if base < 0.0 && exponent.fract() != 0.0 {
+                let message = "a negative number raised to a non-integer power yields a complex result";
+                return fail(ErrorKind::InvalidPower, message);
+            }
+            let power = base.powf(exponent);
+            if power.is_infinite() && base.is_finite() && exponent.is_finite() {
+                let message = if exact { "value overflows numeric format" } else { "value out of range: overflow" };
+                return fail(ErrorKind::OutOfRange, message);
+            }
+            if power == 0.0 && base != 0.0 && !exact && base.is_finite() && exponent.is_finite() {
+                return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+            }
+            Ok(Some(power))
+        }
+        None => Ok(None),
+    });
+    let powers: ArrayRef = Arc::new(powers.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&powers, call.returns, &call.zone)
+}
+
+/// A function of doubles, brought to the type of the result.
+fn doubles(call: &Call, of: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
+    let values = call.float8(0)?;
+    let values = values.iter().map(|value| value.map(of).transpose());
+    let values: ArrayRef = Arc::new(values.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&values, call.returns, &call.zone)
+}
+
+fn exponential(value: f64) -> Result<f64> {
+    let power = value.exp();
+    if power.is_infinite() && value.is_finite() {
+        return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+    }
+    if power == 0.0 && value.is_finite() {
+        return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+    }
+    Ok(power)
+}
+
+fn above_zero(value: f64) -> Result<f64> {
+    if value == 0.0 {
+        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of zero");
+    }
+    if value < 0.0 {
+        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of a negative number");
+    }
+    Ok(value)
+}
+
+fn within_one(value: f64) -> Result<f64> {
+    if value.abs() > 1.0 {
+        return fail(ErrorKind::OutOfRange, "input is out of range");
+    }
+    Ok(value)
+}
+
+/// To base 10, or to the base that comes first.
+fn run_log(call: &Call) -> Result<ArrayRef> {
+    if call.len() == 1 {
+        return doubles(call, |value| Ok(above_zero(value)?.log10()));
+    }
+    let (bases, values) = (call.float8(0)?, call.float8(1)?);
+    let logarithms = bases.iter().zip(values.iter()).map(|(base, value)| match base.zip(value) {
+        Some((base, value)) => {
+            let base = above_zero(base)?.ln();
+            let value = above_zero(value)?.ln();
+            if base == 0.0 { Err(super::error::division_by_zero()) } else { Ok(Some(value / base)) }
+        }
+        None => Ok(None),
+    });
+    let logarithms: ArrayRef = Arc::new(logarithms.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&logarithms, call.returns, &call.zone)
+}
+
+fn run_sqrt(call: &Call) -> Result<ArrayRef> {
+    let values = call.float8(0)?;
+    let roots = values.iter().map(|value| match value {
+        Some(value) if value < 0.0 => fail(ErrorKind::InvalidPower, "cannot take square root of a negative number"),
+        value => Ok(value.map(f64::sqrt)),
+    });
+    let roots: ArrayRef = Arc::new(roots.collect::<Result<Float64Array>>()?);
+    super::cast::cast_array(&roots, call.returns, &call.zone)
+}
+
+fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
+    if call.len() == 2 {
+        return super::integers::bucket_of_thresholds(call);
+    }
+    let (values, lows, highs, counts) = (call.float8(0)?, call.float8(1)?, call.float8(2)?, call.int8(3)?);
+    let mut buckets = Int64Array::builder(call.rows);
+    for row in 0..call.rows {
+        if values.is_null(row) || lows.is_null(row) || highs.is_null(row) || counts.is_null(row) {
+            buckets.append_null();
+            continue;
+        }
+        let (value, low, high, count) = (values.value(row), lows.value(row), highs.value(row), counts.value(row));
+        if count <= 0 {
+            return fail(ErrorKind::InvalidParameter, "count must be greater than zero");
+        }
+        if low == high {
+            return fail(ErrorKind::InvalidParameter, "lower bound cannot equal upper bound");
+        }
+        let share = (value - low) / (high - low);
+        buckets.append_value(if share < 0.0 {
+            0
+        } else if share >= 1.0 {
+            count + 1
+        } else {
+            (share * count as f64).floor() as i64 + 1
+        });
+    }
+    let buckets: ArrayRef = Arc::new(buckets.finish());
+    super::cast::cast_array(&buckets, call.returns, &call.zone)
+}

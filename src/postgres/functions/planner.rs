@@ -1,0 +1,90 @@
+//! Operators and special forms of SQL, planned with PostgreSQL's types.
+
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+use super::kind::Kind;
+use super::resolution::{Resolver, call, is_comparison, literal};
+use super::scalar::Scalar;
+use super::{datetime_fields, text};
+
+/// The types of literals are not settled while a statement is planned, nor is the zone asked for: what is planned here is resolved again
+/// by [`super::PostgresTypes`]. It makes sure that operands go together, which the query engine checks at once.
+#[derive(Debug)]
+pub(super) struct PostgresOperators;
+
+impl ExprPlanner for PostgresOperators {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let RawBinaryExpr { op, left, right } = expr;
+        let operator = match op {
+            BinaryOperator::Eq => Operator::Eq,
+            BinaryOperator::NotEq => Operator::NotEq,
+            BinaryOperator::Lt => Operator::Lt,
+            BinaryOperator::LtEq => Operator::LtEq,
+            BinaryOperator::Gt => Operator::Gt,
+            BinaryOperator::GtEq => Operator::GtEq,
+            BinaryOperator::Plus => Operator::Plus,
+            BinaryOperator::Minus => Operator::Minus,
+            BinaryOperator::Multiply => Operator::Multiply,
+            BinaryOperator::Divide => Operator::Divide,
+            BinaryOperator::Modulo => Operator::Modulo,
+            BinaryOperator::StringConcat => Operator::StringConcat,
+            BinaryOperator::PGExp => {
+                let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
+                return Ok(match power {
+                    Some(power) => PlannerResult::Planned(call(power, vec![left, right])),
+                    None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
+                });
+            }
+            _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
+        };
+        // The engine infers the types of parameters from the operator they stand beside.
+        if has_parameter(&left) || has_parameter(&right) {
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
+        let resolver = Resolver { schema, zone: None };
+        // Arrays are joined by functions of the engine, which it puts there itself.
+        let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
+        if operator == Operator::StringConcat && (array(&left) || array(&right)) {
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
+        // Numbers are compared by their final types, which an average does not have yet.
+        let number = |expr: &Expr| resolver.kind(expr).is_some_and(Kind::is_number);
+        if is_comparison(operator) && number(&left) && number(&right) {
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
+        let binary = BinaryExpr::new(Box::new(typed(left)), operator, Box::new(typed(right)));
+        Ok(PlannerResult::Planned(resolver.resolve(Expr::BinaryExpr(binary))?))
+    }
+
+    fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        Ok(match datetime_fields::FUNCTIONS.iter().find(|function| function.name == "extract") {
+            Some(function) => PlannerResult::Planned(call(function, args)),
+            None => PlannerResult::Original(args),
+        })
+    }
+
+    fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "substring") {
+            Some(function) => {
+                PlannerResult::Planned(Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args)))
+            }
+            None => PlannerResult::Original(args),
+        })
+    }
+}
+
+/// A literal with its type, which the other operand may take.
+fn typed(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(value, metadata) => Expr::Literal(literal(value), metadata),
+        other => other,
+    }
+}
+
+fn has_parameter(expr: &Expr) -> bool {
+    matches!(expr, Expr::Placeholder(_))
+}

@@ -1,0 +1,101 @@
+//! Everything here, put into a session.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::prelude::SessionConfig;
+
+use super::analyzer::{ObjectNames, PostgresTypes};
+use super::extremes::Extreme;
+use super::ordered_set::OrderedSet;
+use super::planner::PostgresOperators;
+use super::scalar::Scalar;
+use super::type_names::TypeNames;
+use super::{
+    angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
+    integers, justify, letter_case, math, now, overlaps, series, strings, text,
+};
+use rowkey_base::clock::Clock;
+
+/// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
+const REMOVED: [&str; 16] = [
+    // Its other names are functions of ours, which would give way to it.
+    "character_length",
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
+    "from_unixtime",
+    "to_local_time",
+    "to_unixtime",
+    "date_format",
+    "datepart",
+    "datetrunc",
+    "to_time",
+    "make_time",
+    "today",
+    "to_date",
+    "to_timestamp",
+];
+
+/// Settings of the query engine that PostgreSQL's types need.
+pub fn configure(config: SessionConfig) -> SessionConfig {
+    config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
+}
+
+/// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a state that has the engine's defaults.
+pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
+    let mut analyzer = state.analyzer().rules.clone();
+    let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
+    analyzer.insert(place, Arc::new(PostgresTypes { names }));
+    let mut operators = state.expr_planners().to_vec();
+    operators.insert(0, Arc::new(PostgresOperators));
+    let mut state = SessionStateBuilder::new_from_existing(state)
+        .with_analyzer_rules(analyzer)
+        .with_expr_planners(operators)
+        .with_type_planner(Arc::new(TypeNames))
+        .build();
+    for name in REMOVED {
+        state.deregister_udf(name)?;
+    }
+    for function in functions(clock) {
+        state.register_udf(function)?;
+    }
+    for name in ["min", "max"] {
+        let inner = FunctionRegistry::udaf(&state, name)?;
+        state.register_udaf(Arc::new(Extreme::over(inner)))?;
+    }
+    for function in OrderedSet::all() {
+        state.register_udaf(Arc::new(function))?;
+    }
+    state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
+    Ok(state)
+}
+
+fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
+    let tables = [
+        angles::FUNCTIONS.as_slice(),
+        arithmetic::FUNCTIONS.as_slice(),
+        choice::FUNCTIONS.as_slice(),
+        concatenation::FUNCTIONS.as_slice(),
+        datetime_fields::FUNCTIONS.as_slice(),
+        datetime_make::FUNCTIONS.as_slice(),
+        datetime_trunc::FUNCTIONS.as_slice(),
+        encodings::FUNCTIONS.as_slice(),
+        hashes::FUNCTIONS.as_slice(),
+        integers::FUNCTIONS.as_slice(),
+        justify::FUNCTIONS.as_slice(),
+        letter_case::FUNCTIONS.as_slice(),
+        math::FUNCTIONS.as_slice(),
+        overlaps::FUNCTIONS.as_slice(),
+        strings::FUNCTIONS.as_slice(),
+        text::FUNCTIONS.as_slice(),
+    ];
+    let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
+    functions.extend(now::functions(clock));
+    functions
+}

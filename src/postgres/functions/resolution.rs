@@ -1,0 +1,553 @@
+//! Which types expressions have, and what they are brought to: PostgreSQL's rules, before the query engine applies its own.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{InList, ScalarFunction};
+use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
+
+use super::arithmetic;
+use super::cast::{self, PostgresCast};
+use super::decimal::Decimal;
+use super::error::{ErrorKind, fail};
+use super::keys;
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::scalar::Scalar;
+use super::stored_types;
+use super::strings;
+use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
+use super::zone::Zone;
+use crate::types::POSTGRES_TYPE;
+
+/// Functions whose arguments all have one type, which is the result's.
+const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
+
+/// Longer constant texts are not made while a statement is planned.
+const CONSTANT_BYTES_MAX: usize = 1 << 20;
+
+/// Resolves expressions over the columns of `schema`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resolver<'a> {
+    pub schema: &'a DFSchema,
+    /// `None`: not known yet, and constants that depend on it are left.
+    pub zone: Option<&'a Zone>,
+}
+
+impl Resolver<'_> {
+    /// One expression whose operands are resolved.
+    pub(super) fn resolve(&self, expr: Expr) -> Result<Expr> {
+        match expr {
+            Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
+            Expr::Negative(inner) if matches!(inner.as_ref(), Expr::Literal(value, _) if value.is_null()) => Ok(*inner),
+            Expr::Negative(inner) if is_float_literal(&inner) => match *inner {
+                Expr::Literal(value, metadata) => Ok(Expr::Literal(value.arithmetic_negate()?, metadata)),
+                inner => Ok(Expr::Negative(Box::new(inner))),
+            },
+            Expr::Negative(inner) if self.kind(&inner).is_some_and(Kind::is_integer) => {
+                Ok(match arithmetic::FUNCTIONS.iter().find(|function| function.name == "negative") {
+                    Some(function) => call(function, vec![*inner]),
+                    None => Expr::Negative(inner),
+                })
+            }
+            Expr::BinaryExpr(binary) => self.binary(binary),
+            Expr::Between(Between { expr, negated, low, high }) => self.between(*expr, negated, *low, *high),
+            Expr::InList(list) => self.in_list(list),
+            Expr::Case(case) => self.case(case),
+            Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
+            // Nothing is evaluated beside a constant NULL.
+            Expr::ScalarFunction(function)
+                if self.zone.is_some()
+                    && Scalar::is_strict(&function.func)
+                    && function.args.iter().any(|arg| matches!(arg, Expr::Literal(value, _) if value.is_null())) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                match call.get_type(self.schema) {
+                    Ok(data_type) => Ok(Expr::Literal(ScalarValue::try_from(&data_type)?, None)),
+                    Err(_) => Ok(call),
+                }
+            }
+            Expr::ScalarFunction(function)
+                if matches!(function.func.name(), "repeat" | "lpad" | "rpad")
+                    && !Scalar::is_deferred(&function.func) =>
+            {
+                let call = Expr::ScalarFunction(function);
+                let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;
+                Ok(match call {
+                    Expr::ScalarFunction(function) if large => match Scalar::deferred(&function.func) {
+                        Some(deferred) => Expr::ScalarFunction(ScalarFunction::new_udf(deferred, function.args)),
+                        None => Expr::ScalarFunction(function),
+                    },
+                    call => call,
+                })
+            }
+            Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
+                let args = self.alike(function.args, function.func.name())?;
+                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
+            }
+            expr => Ok(expr),
+        }
+    }
+
+    pub(super) fn kind(&self, expr: &Expr) -> Option<Kind> {
+        expr.get_type(self.schema).ok().map(|data_type| Kind::of(&data_type))
+    }
+
+    fn binary(&self, BinaryExpr { left, op, right }: BinaryExpr) -> Result<Expr> {
+        if let Some(function) = arithmetic::of_operator(op) {
+            let (Some(left_kind), Some(right_kind)) = (self.kind(&left), self.kind(&right)) else {
+                return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
+            };
+            if left_kind == Kind::Other || right_kind == Kind::Other {
+                return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
+            }
+            return Ok(call(function, vec![*left, *right]));
+        }
+        if op == Operator::StringConcat {
+            return self.concatenation(*left, *right);
+        }
+        if !is_comparison(op) {
+            return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
+        }
+        self.comparison(*left, op, *right)
+    }
+
+    /// Both sides of a comparison in one type.
+    pub(super) fn comparison(&self, left: Expr, op: Operator, right: Expr) -> Result<Expr> {
+        if let Some(exact) = stored_types::exact(&left, op, &right, self.schema)? {
+            return Ok(exact);
+        }
+        let (left, right) = self.pair(left, right, &|| op.to_string())?;
+        Ok(self.compared(left, op, right))
+    }
+
+    /// A comparison of values of one type. Which literals are zeros is known when they have their types.
+    fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
+        match self.zone {
+            Some(_) => keys::comparison(left, op, right, self.schema),
+            None => Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))),
+        }
+    }
+
+    /// Two expressions that are compared.
+    pub(super) fn pair(&self, left: Expr, right: Expr, operator: &dyn Fn() -> String) -> Result<(Expr, Expr)> {
+        let (Ok(left_type), Ok(right_type)) = (left.get_type(self.schema), right.get_type(self.schema)) else {
+            return Ok((left, right));
+        };
+        let (left_kind, right_kind) = (Kind::of(&left_type), Kind::of(&right_type));
+        if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
+            return Ok((left, right));
+        }
+        if left_kind == Kind::Text && right_kind == Kind::Text {
+            return Ok((left, right));
+        }
+        if right_kind == Kind::Text && unknown_text(&right).is_some() {
+            let right = self.to(right, &right_type, &left_type)?;
+            return Ok((left, right));
+        }
+        if left_kind == Kind::Text && unknown_text(&left).is_some() {
+            let left = self.to(left, &left_type, &right_type)?;
+            return Ok((left, right));
+        }
+        match left_kind.common(right_kind) {
+            Some(kind) => {
+                let (left_to, right_to) = self.common_types(kind, &left_type, &right_type);
+                Ok((self.to(left, &left_type, &left_to)?, self.to(right, &right_type, &right_to)?))
+            }
+            None if left_kind == Kind::Other || right_kind == Kind::Other => Ok((left, right)),
+            None => {
+                // A number in a comparison with a text column is better told how to be written.
+                if let (Expr::Column(column), Expr::Literal(value, _)) | (Expr::Literal(value, _), Expr::Column(column)) =
+                    (&left, &right)
+                    && value.data_type().is_numeric()
+                    && (left_kind == Kind::Text || right_kind == Kind::Text)
+                {
+                    let message = format!(
+                        "\"{}\" is text and {value} a number: write the number in quotes, '{value}'",
+                        column.name
+                    );
+                    return fail(ErrorKind::UndefinedFunction, message);
+                }
+                let message =
+                    format!("operator does not exist: {} {} {}", left_kind.name(), operator(), right_kind.name());
+                fail(ErrorKind::UndefinedFunction, message)
+            }
+        }
+    }
+
+    /// The types of Arrow in which values of both are compared as `kind`.
+    fn common_types(&self, kind: Kind, left: &DataType, right: &DataType) -> (DataType, DataType) {
+        match kind.arrow() {
+            // Int32 with UInt32, and whatever the engine counts in.
+            Some(common) => (common.clone(), common),
+            // Numerics are compared with integers in their own digits.
+            None => {
+                let exact = |data_type: &DataType| match Kind::of(data_type) {
+                    Kind::Numeric => data_type.clone(),
+                    _ => match decimal_of(data_type) {
+                        Some((precision, scale)) => DataType::Decimal128(precision, scale),
+                        None => data_type.clone(),
+                    },
+                };
+                (exact(left), exact(right))
+            }
+        }
+    }
+
+    fn between(&self, expr: Expr, negated: bool, low: Expr, high: Expr) -> Result<Expr> {
+        let exact_low = stored_types::exact(&expr, Operator::GtEq, &low, self.schema)?;
+        let exact_high = stored_types::exact(&expr, Operator::LtEq, &high, self.schema)?;
+        let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
+        let (high_expr, high) = self.pair(expr.clone(), high, &|| "<=".to_owned())?;
+        // Each bound may need another zero.
+        let keyed = self.kind(&low_expr).is_some_and(|kind| kind.is_float() || kind == Kind::Interval);
+        if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed {
+            return Ok(Expr::Between(Between::new(Box::new(low_expr), negated, Box::new(low), Box::new(high))));
+        }
+        let low = exact_low.unwrap_or_else(|| self.compared(low_expr, Operator::GtEq, low));
+        let high = exact_high.unwrap_or_else(|| self.compared(high_expr, Operator::LtEq, high));
+        let both = low.and(high);
+        Ok(if negated { Expr::Not(Box::new(both)) } else { both })
+    }
+
+    fn in_list(&self, InList { expr, list, negated }: InList) -> Result<Expr> {
+        let mut plain = Vec::with_capacity(list.len());
+        let mut apart = Vec::new();
+        let mut shared: Option<Expr> = None;
+        let mut holds_null = false;
+        for item in list {
+            // The engine joins lists with each other as if they held no NULL.
+            if matches!(&item, Expr::Literal(value, _) if value.is_null()) {
+                holds_null = true;
+                continue;
+            }
+            if let Some(exact) = stored_types::exact(&expr, Operator::Eq, &item, self.schema)? {
+                apart.push(exact);
+                continue;
+            }
+            let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
+            match &shared {
+                Some(shared) if *shared != compared => {
+                    apart.push(self.compared(compared, Operator::Eq, item));
+                }
+                _ if self.kind(&compared) == Some(Kind::Interval) => {
+                    apart.push(self.compared(compared, Operator::Eq, item));
+                }
+                // What is no constant may be NULL.
+                _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
+                    shared.get_or_insert_with(|| compared.clone());
+                    apart.push(self.comparison(compared, Operator::Eq, item)?);
+                }
+                _ => {
+                    shared = Some(compared);
+                    plain.push(item);
+                }
+            }
+        }
+        let shared = shared.unwrap_or(*expr);
+        // Lists are searched by the bits of doubles, to which the two zeros differ.
+        let mut shared = shared;
+        if self.kind(&shared).is_some_and(Kind::is_float) {
+            if !matches!(shared, Expr::Column(_)) {
+                shared = keys::key(shared, self.schema);
+            }
+            plain = plain.into_iter().flat_map(with_both_zeros).collect();
+        }
+        let in_list = (!plain.is_empty()).then(|| Expr::InList(InList::new(Box::new(shared), plain, false)));
+        let unknown = holds_null.then(|| Expr::Literal(ScalarValue::Boolean(None), None));
+        let any = in_list.into_iter().chain(apart).chain(unknown).reduce(Expr::or);
+        Ok(match any {
+            Some(Expr::InList(list)) => Expr::InList(InList { negated, ..list }),
+            Some(any) if negated => Expr::Not(Box::new(any)),
+            Some(any) => any,
+            None => Expr::Literal(ScalarValue::Boolean(Some(negated)), None),
+        })
+    }
+
+    fn case(&self, Case { expr, when_then_expr, else_expr }: Case) -> Result<Expr> {
+        let mut conditions = Vec::with_capacity(when_then_expr.len());
+        let mut results = Vec::with_capacity(when_then_expr.len() + 1);
+        // Beside an operand the conditions are compared with it.
+        let mut operand = expr.map(|expr| *expr);
+        for (when, then) in when_then_expr {
+            let when = match operand.take() {
+                Some(compared) => {
+                    let (compared, when) = self.pair(compared, *when, &|| "=".to_owned())?;
+                    operand = Some(compared);
+                    when
+                }
+                None => {
+                    let kind = self.kind(&when).filter(|_| unknown_text(&when).is_none());
+                    if let Some(kind) = kind.filter(|kind| !matches!(kind, Kind::Bool | Kind::Null | Kind::Other)) {
+                        let message = format!("argument of CASE/WHEN must be type boolean, not type {}", kind.name());
+                        return fail(ErrorKind::DatatypeMismatch, message);
+                    }
+                    *when
+                }
+            };
+            conditions.push(when);
+            results.push(*then);
+        }
+        // The engine would compare by bits and by fields.
+        let keyed = |kind: Kind| kind.is_float() || kind == Kind::Interval;
+        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(keyed)) {
+            let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
+            conditions = conditions.into_iter().map(condition).collect();
+        }
+        let has_else = else_expr.is_some();
+        results.extend(else_expr.map(|otherwise| *otherwise));
+        let mut results = self.alike(results, "CASE")?;
+        let otherwise = if has_else { results.pop().map(Box::new) } else { None };
+        let branches =
+            conditions.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
+        Ok(Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise }))
+    }
+
+    /// Expressions of one type, as the branches of CASE have.
+    pub(super) fn alike(&self, exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>> {
+        let types = match exprs.iter().map(|expr| expr.get_type(self.schema)).collect::<Result<Vec<_>>>() {
+            Ok(types) => types,
+            Err(_) => return Ok(exprs),
+        };
+        let unknown: Vec<bool> = exprs.iter().map(|expr| unknown_text(expr).is_some()).collect();
+        let wanted = match common_type(&types, &unknown) {
+            Ok(Some(wanted)) => wanted,
+            Ok(None) => return Ok(exprs),
+            Err((left, right)) => {
+                let place = place.to_uppercase();
+                let message = format!("{place} types {} and {} cannot be matched", left.name(), right.name());
+                return fail(ErrorKind::DatatypeMismatch, message);
+            }
+        };
+        exprs
+            .into_iter()
+            .zip(types)
+            .map(
+                |(expr, data_type)| {
+                    if Kind::of(&data_type) == Kind::Null { Ok(expr) } else { self.to(expr, &data_type, &wanted) }
+                },
+            )
+            .collect()
+    }
+
+    /// `||`: of arrays and texts as the engine has it; beside a text anything becomes text.
+    fn concatenation(&self, left: Expr, right: Expr) -> Result<Expr> {
+        let as_text = |expr: Expr, other: Option<Kind>| -> Result<Expr> {
+            match self.kind(&expr) {
+                Some(Kind::Text | Kind::Null | Kind::Array | Kind::Other) | None => Ok(expr),
+                Some(Kind::Bytea) if other == Some(Kind::Bytea) => Ok(expr),
+                Some(_) if other == Some(Kind::Array) => Ok(expr),
+                Some(_) => {
+                    let data_type = expr.get_type(self.schema)?;
+                    self.to(expr, &data_type, &DataType::Utf8View)
+                }
+            }
+        };
+        // A literal in quotes beside bytes is bytes.
+        let as_bytes = |expr: Expr, other: Option<Kind>| match &expr {
+            Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
+                self.to(expr, &DataType::Utf8, &DataType::BinaryView)
+            }
+            _ => Ok(expr),
+        };
+        let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let (left, right) = (as_bytes(left, right_kind)?, as_bytes(right, left_kind)?);
+        let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
+        let joins = |kind: Option<Kind>| {
+            matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
+        };
+        if !joins(left_kind) && !joins(right_kind) {
+            let name = |kind: Option<Kind>| kind.map_or("unknown", Kind::name);
+            let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
+            return fail(ErrorKind::UndefinedFunction, message);
+        }
+        let left = as_text(left, right_kind)?;
+        let right = as_text(right, left_kind)?;
+        Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))
+    }
+
+    /// `expr` in another type, as PostgreSQL casts it. Constants are cast at once.
+    pub(super) fn to(&self, expr: Expr, from: &DataType, wanted: &DataType) -> Result<Expr> {
+        if from == wanted {
+            return Ok(expr);
+        }
+        let field = Arc::new(arrow::datatypes::Field::new("", wanted.clone(), true));
+        self.cast_to_field(expr, from, field)
+    }
+
+    fn cast(&self, expr: Expr, field: &FieldRef) -> Result<Expr> {
+        let Ok(from) = expr.get_type(self.schema) else {
+            return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(field))));
+        };
+        let named = field.metadata().get(POSTGRES_TYPE).map(String::as_str);
+        if named == Some(ANY_NUMERIC) {
+            let wanted = numeric_like(&expr, &from);
+            return self.to(expr, &from, &wanted);
+        }
+        let plain = named.is_none() && !field.metadata().contains_key(TYPE_LENGTH);
+        if plain && from == *field.data_type() {
+            return Ok(expr);
+        }
+        self.cast_to_field(expr, &from, Arc::clone(field))
+    }
+
+    /// A planned cast again, now that the type of its argument is settled and the zone known.
+    pub(super) fn recast(&self, function: ScalarFunction, target: FieldRef) -> Result<Expr> {
+        let ScalarFunction { func, mut args } = function;
+        match args.pop() {
+            Some(argument) if args.is_empty() => {
+                let from = argument.get_type(self.schema)?;
+                if from == *target.data_type() && target.metadata().is_empty() {
+                    return Ok(argument);
+                }
+                self.cast_to_field(argument, &from, target)
+            }
+            last => {
+                args.extend(last);
+                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
+            }
+        }
+    }
+
+    fn cast_to_field(&self, expr: Expr, from: &DataType, field: FieldRef) -> Result<Expr> {
+        let wanted = field.data_type();
+        let plain = field.metadata().is_empty();
+        if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
+            && plain
+        {
+            let cast = cast::cast_value(value, &field, zone)?;
+            // Where a whole column is cast, what is that small is rounded to the digits that the column has.
+            if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
+                (float(value).filter(|number| *number != 0.0), &cast)
+            {
+                return fail(ErrorKind::OutOfRange, format!("numeric {number:e} has more than 38 digits"));
+            }
+            return Ok(Expr::Literal(cast, metadata.clone()));
+        }
+        // What the engine casts just so stays visible to it.
+        let lossless = match (Kind::of(from), Kind::of(wanted)) {
+            (Kind::Null, _) => true,
+            (from, wanted) if from.is_integer() && (wanted.is_integer() || wanted.is_float()) => {
+                from == wanted || from.common(wanted) == Some(wanted)
+            }
+            (Kind::Oid, Kind::Int8) | (Kind::Float4, Kind::Float8) | (Kind::Text, Kind::Text) => true,
+            (left, Kind::Numeric) if left.is_integer() => match (decimal_of(from), decimal_of(wanted)) {
+                (Some((digits, _)), Some((precision, scale))) => {
+                    i16::from(digits) <= i16::from(precision) - i16::from(scale)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        if lossless && plain {
+            return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), field)));
+        }
+        if !cast::exists(Kind::of(from), Kind::of(wanted)) {
+            let message = format!("cannot cast type {} to {}", Kind::of(from).name(), Kind::of(wanted).name());
+            return fail(ErrorKind::CannotCoerce, message);
+        }
+        Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
+    }
+}
+
+pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
+}
+
+fn float(value: &ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Float64(value) => *value,
+        ScalarValue::Float32(value) => value.map(f64::from),
+        _ => None,
+    }
+}
+
+fn is_float_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Float64(_) | ScalarValue::Float32(_), _))
+}
+
+pub(super) fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+/// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already, or the engine's rules hold.
+pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>, (Kind, Kind)> {
+    let mut common = Kind::Null;
+    for (data_type, unknown) in types.iter().zip(unknown) {
+        let kind = Kind::of(data_type);
+        if *unknown {
+            continue;
+        }
+        common = match common.common(kind) {
+            Some(kind) => kind,
+            None if common == Kind::Other || kind == Kind::Other => return Ok(None),
+            None => return Err((common, kind)),
+        };
+    }
+    let all_same = types.windows(2).all(|pair| pair[0] == pair[1]);
+    if all_same || matches!(common, Kind::Null | Kind::Other | Kind::Array) {
+        return Ok(None);
+    }
+    if common == Kind::Text && types.iter().all(|data_type| matches!(Kind::of(data_type), Kind::Text | Kind::Null)) {
+        return Ok(None);
+    }
+    if common != Kind::Numeric {
+        return Ok(common.arrow());
+    }
+    let (mut whole, mut scale) = (1_i16, 0_i8);
+    for (precision, one) in types.iter().filter_map(decimal_of) {
+        scale = scale.max(one);
+        whole = whole.max(i16::from(precision) - i16::from(one));
+    }
+    let precision = (whole + i16::from(scale)).clamp(1, i16::from(NUMERIC_DIGITS_MAX)) as u8;
+    Ok(Some(DataType::Decimal128(precision, scale)))
+}
+
+/// The literal as PostgreSQL types it: integers as narrow as they fit, other numbers as numeric.
+pub(super) fn literal(value: ScalarValue) -> ScalarValue {
+    match value {
+        ScalarValue::Int64(Some(number)) => match i32::try_from(number) {
+            Ok(number) => ScalarValue::Int32(Some(number)),
+            Err(_) => ScalarValue::Int64(Some(number)),
+        },
+        ScalarValue::UInt64(Some(number)) => ScalarValue::Decimal128(Some(i128::from(number)), 20, 0),
+        ScalarValue::Decimal128(Some(number), _, scale) if scale < 0 => {
+            let text = format!("{number}e{}", -i32::from(scale));
+            match Decimal::parse(&text) {
+                Some(decimal) => ScalarValue::Decimal128(Some(decimal.value()), decimal.precision(), decimal.scale()),
+                None => ScalarValue::Float64(text.parse().ok()),
+            }
+        }
+        ScalarValue::Decimal256(Some(number), _, scale) if scale < 0 => {
+            ScalarValue::Float64(format!("{number}e{}", -i32::from(scale)).parse().ok())
+        }
+        other => other,
+    }
+}
+
+/// The numeric that `::numeric` makes of a value.
+fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
+    if let Some((precision, scale)) = decimal_of(from) {
+        return DataType::Decimal128(precision, scale);
+    }
+    let text = match expr {
+        Expr::Literal(ScalarValue::Float64(Some(value)), _) => Some(cast::float8_digits(*value)),
+        Expr::Literal(ScalarValue::Float32(Some(value)), _) => Some(value.to_string()),
+        other => unknown_text(other).map(str::to_owned),
+    };
+    match text.and_then(|text| Decimal::parse(&text)) {
+        Some(decimal) => DataType::Decimal128(decimal.precision(), decimal.scale()),
+        None => DataType::Decimal128(NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT),
+    }
+}
+
+fn with_both_zeros(item: Expr) -> Vec<Expr> {
+    match &item {
+        Expr::Literal(ScalarValue::Float64(Some(zero)), metadata) if *zero == 0.0 => {
+            let other = Expr::Literal(ScalarValue::Float64(Some(-*zero)), metadata.clone());
+            vec![item, other]
+        }
+        _ => vec![item],
+    }
+}

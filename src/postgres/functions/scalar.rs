@@ -1,0 +1,251 @@
+//! Functions as rows of tables: a name, the type of the result, and the work on arrays.
+
+use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::cast;
+use super::error::{ErrorKind, fail};
+use super::kind::Kind;
+use super::zone::Zone;
+
+/// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have: functions look at their types
+/// and bring them into the one they want, since the query engine would bring times to nanoseconds.
+pub(super) struct Function {
+    pub name: &'static str,
+    pub arity: RangeInclusive<usize>,
+    pub volatility: Volatility,
+    /// The type of the result for these arguments.
+    pub returns: fn(&Arguments) -> Result<DataType>,
+    pub run: fn(&Call) -> Result<ArrayRef>,
+}
+
+/// What is known of the arguments before there are rows.
+pub(super) struct Arguments<'a> {
+    pub function: &'static str,
+    pub types: Vec<&'a DataType>,
+    /// Values of those that are constant.
+    pub constants: Vec<Option<&'a ScalarValue>>,
+}
+
+impl Arguments<'_> {
+    pub(super) fn kind(&self, place: usize) -> Kind {
+        self.types.get(place).map_or(Kind::Null, |data_type| Kind::of(data_type))
+    }
+
+    /// A constant text.
+    pub(super) fn text(&self, place: usize) -> Option<&str> {
+        self.constants.get(place).copied().flatten().and_then(|value| value.try_as_str()).flatten()
+    }
+
+    /// Whether an argument is a literal in quotes that has no type yet: those alone are in this form of text.
+    pub(super) fn is_unknown(&self, place: usize) -> bool {
+        self.types.get(place).is_some_and(|data_type| **data_type == DataType::Utf8)
+            && self.constants.get(place).is_none_or(|constant| constant.is_some())
+    }
+
+    /// There is no function of this name for these types.
+    pub(super) fn undefined<T>(&self) -> Result<T> {
+        let narrow = |(data_type, constant): (&&'_ DataType, &Option<&ScalarValue>)| match constant {
+            // A number that was read a moment ago has no type yet but the widest.
+            Some(ScalarValue::Int64(Some(number))) if i32::try_from(*number).is_ok() => DataType::Int32,
+            _ => (*data_type).clone(),
+        };
+        let types: Vec<DataType> = self.types.iter().zip(&self.constants).map(narrow).collect();
+        undefined(self.function, types.iter())
+    }
+}
+
+pub(super) fn undefined<'a, T>(name: &str, types: impl Iterator<Item = &'a DataType>) -> Result<T> {
+    let types: Vec<&str> = types.map(|data_type| Kind::of(data_type).name()).collect();
+    fail(ErrorKind::UndefinedFunction, format!("function {name}({}) does not exist", types.join(", ")))
+}
+
+/// One call over a batch.
+pub(super) struct Call<'a> {
+    pub function: &'static str,
+    pub args: Vec<ArrayRef>,
+    pub rows: usize,
+    pub zone: Zone,
+    /// The moment of the statement, if the engine knows it.
+    pub returns: &'a DataType,
+}
+
+impl Call<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.args.len()
+    }
+
+    pub(super) fn kind(&self, place: usize) -> Kind {
+        self.args.get(place).map_or(Kind::Null, |array| Kind::of(array.data_type()))
+    }
+
+    pub(super) fn arg(&self, place: usize) -> Result<&ArrayRef> {
+        match self.args.get(place) {
+            Some(array) => Ok(array),
+            None => undefined(self.function, self.args.iter().map(|array| array.data_type())),
+        }
+    }
+
+    /// An argument brought to a type by PostgreSQL's casts.
+    pub(super) fn as_type(&self, place: usize, wanted: &DataType) -> Result<ArrayRef> {
+        cast::cast_array(self.arg(place)?, wanted, &self.zone)
+    }
+
+    pub(super) fn text(&self, place: usize) -> Result<StringViewArray> {
+        Ok(self.as_type(place, &DataType::Utf8View)?.as_string_view().clone())
+    }
+
+    pub(super) fn int8(&self, place: usize) -> Result<Int64Array> {
+        Ok(self.as_type(place, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    pub(super) fn float8(&self, place: usize) -> Result<Float64Array> {
+        Ok(self.as_type(place, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+    }
+
+    /// Microseconds of a date, timestamp or timestamptz argument as the type `kind` has them.
+    pub(super) fn micros(&self, place: usize, kind: Kind) -> Result<Int64Array> {
+        let Some(wanted) = kind.arrow() else {
+            return undefined(self.function, self.args.iter().map(|array| array.data_type()));
+        };
+        let array = self.as_type(place, &wanted)?;
+        Ok(cast(&array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    /// The result in the announced type.
+    pub(super) fn done(&self, array: ArrayRef) -> Result<ArrayRef> {
+        if array.data_type() == self.returns { Ok(array) } else { Ok(cast(&array, self.returns)?) }
+    }
+}
+
+/// A [`Function`] as the query engine wants it.
+pub(super) struct Scalar {
+    function: &'static Function,
+    signature: Signature,
+    /// Constant or not, its values are made while rows are: they are large.
+    deferred: bool,
+}
+
+/// Functions that answer beside a NULL.
+const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+
+impl Scalar {
+    /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
+    pub(super) fn is_strict(function: &ScalarUDF) -> bool {
+        let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
+        known
+            .is_some_and(|function| function.volatility != Volatility::Volatile && !NOT_STRICT.contains(&function.name))
+    }
+
+    pub(super) fn udf(function: &'static Function) -> Arc<ScalarUDF> {
+        Self::made(function, false)
+    }
+
+    /// The same function, never evaluated before there are rows: for constants that are too large to be held by plans, which are
+    /// copied about.
+    pub(super) fn deferred(function: &ScalarUDF) -> Option<Arc<ScalarUDF>> {
+        function.inner().downcast_ref::<Self>().map(|scalar| Self::made(scalar.function, true))
+    }
+
+    pub(super) fn is_deferred(function: &ScalarUDF) -> bool {
+        function.inner().downcast_ref::<Self>().is_some_and(|scalar| scalar.deferred)
+    }
+
+    fn made(function: &'static Function, deferred: bool) -> Arc<ScalarUDF> {
+        let volatility = if deferred { Volatility::Volatile } else { function.volatility };
+        let signature = if *function.arity.end() == 0 {
+            Signature::nullary(volatility)
+        } else if *function.arity.start() == 0 {
+            let any = datafusion::logical_expr::TypeSignature::VariadicAny;
+            Signature::one_of(vec![datafusion::logical_expr::TypeSignature::Nullary, any], volatility)
+        } else {
+            Signature::variadic_any(volatility)
+        };
+        Arc::new(ScalarUDF::new_from_impl(Scalar { function, signature, deferred }))
+    }
+}
+
+impl std::fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.function.name)
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.function.name == other.function.name && self.deferred == other.deferred
+    }
+}
+
+impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.function.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Scalar {
+    fn name(&self) -> &str {
+        self.function.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let constants = vec![None; types.len()];
+        self.returns(Arguments { function: self.function.name, types: types.iter().collect(), constants })
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let types = args.arg_fields.iter().map(|field| field.data_type()).collect();
+        let constants = args.scalar_arguments.to_vec();
+        let data_type = self.returns(Arguments { function: self.function.name, types, constants })?;
+        Ok(Arc::new(Field::new(self.function.name, data_type, true)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        run(self.function, &args, self.deferred)
+    }
+}
+
+impl Scalar {
+    fn returns(&self, arguments: Arguments) -> Result<DataType> {
+        if !self.function.arity.contains(&arguments.types.len()) {
+            return arguments.undefined();
+        }
+        (self.function.returns)(&arguments)
+    }
+}
+
+/// Runs a function: once where all arguments are constant, unless its values are made row by row.
+pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs, by_row: bool) -> Result<ColumnarValue> {
+    let constant = !by_row
+        && function.volatility != Volatility::Volatile
+        && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let rows = if constant { 1 } else { args.number_rows };
+    let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
+    let call = Call {
+        function: function.name,
+        args: arrays,
+        rows,
+        zone: Zone::of(&args.config_options)?,
+        returns: args.return_field.data_type(),
+    };
+    let array = call.done((function.run)(&call)?)?;
+    if constant {
+        return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
+    }
+    Ok(ColumnarValue::Array(array))
+}

@@ -1,0 +1,226 @@
+//! `generate_series(start, stop [, step])` over integers, numerics and moments, made batch by batch.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, Schema, SchemaRef};
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::PartitionStream;
+
+use super::cast;
+use super::decimal::Decimal;
+use super::error::{ErrorKind, fail};
+use super::interval_math::{date_range, moved};
+use super::kind::{Kind, interval, timestamp, timestamptz, unknown_text};
+use super::resolution::Resolver;
+use super::zone::Zone;
+
+pub const NAME: &str = "generate_series";
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8192;
+
+/// The function in FROM.
+#[derive(Debug)]
+pub(super) struct GenerateSeries;
+
+impl TableFunctionImpl for GenerateSeries {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let zone = Zone::of(args.session().config_options())?;
+        let series = Series::of(args.exprs(), zone)?;
+        let schema = Arc::clone(&series.schema);
+        Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(series)])?))
+    }
+}
+
+/// From where, how far, in which steps.
+#[derive(Debug, Clone)]
+struct Series {
+    schema: SchemaRef,
+    /// `None`: one of the arguments is null, and there are no rows.
+    bounds: Option<Bounds>,
+    zone: Zone,
+}
+
+/// Integers and numerics count in units of their scale, moments in microseconds.
+#[derive(Debug, Clone, Copy)]
+enum Bounds {
+    Numbers { next: i128, last: i128, step: i128 },
+    Moments { next: i64, last: i64, step: IntervalMonthDayNano, zoned: bool },
+}
+
+impl Series {
+    fn of(args: &[Expr], zone: Zone) -> Result<Self> {
+        let constants = args.iter().map(|arg| constant(arg, &zone)).collect::<Result<Vec<_>>>()?;
+        let (start, stop, step) = match constants.as_slice() {
+            [start, stop] => (start, stop, None),
+            [start, stop, step] => (start, stop, Some(step)),
+            _ => return fail(ErrorKind::UndefinedFunction, format!("function {NAME} takes two or three arguments")),
+        };
+        let kinds: Vec<Kind> = constants
+            .iter()
+            .zip(args)
+            .map(|(value, arg)| if unknown_text(arg).is_some() { Kind::Null } else { Kind::of(&value.data_type()) })
+            .collect();
+        let (Some(first), Some(second)) = (kinds.first(), kinds.get(1)) else {
+            return fail(ErrorKind::UndefinedFunction, format!("function {NAME} takes two or three arguments"));
+        };
+        let Some(bound) = first.common(*second) else { return undefined(&kinds) };
+        if bound.is_day() {
+            let zoned = bound != Kind::Timestamp;
+            let data_type = if zoned { timestamptz() } else { timestamp() };
+            let Some(step) = step else { return undefined(&kinds) };
+            let values = (moment(start, &data_type, &zone)?, moment(stop, &data_type, &zone)?, span(step, &zone)?);
+            let bounds = match values {
+                (Some(next), Some(last), Some(step)) => {
+                    if step.months == 0 && step.days == 0 && step.nanoseconds == 0 {
+                        return fail(ErrorKind::InvalidParameter, "step size cannot equal zero");
+                    }
+                    Some(Bounds::Moments { next, last, step, zoned })
+                }
+                _ => None,
+            };
+            return Ok(Self { schema: schema(data_type), bounds, zone });
+        }
+        let kind = kinds.iter().try_fold(Kind::Null, |common, kind| common.common(*kind));
+        let Some(kind) = kind.filter(|kind| kind.is_integer() || matches!(kind, Kind::Numeric | Kind::Null)) else {
+            return undefined(&kinds);
+        };
+        let numbers: Vec<Option<Decimal>> = constants.iter().map(Decimal::of_scalar).collect();
+        let scale = numbers.iter().flatten().map(|number| number.scale()).max().unwrap_or(0);
+        let unit = |number: Option<Decimal>| number.map(|number| number.unscaled(38, scale)).transpose();
+        let one = Decimal::new(1, 0);
+        let step = if step.is_some() { numbers.get(2).copied().flatten() } else { Some(one) };
+        let (start, stop, step) =
+            (unit(numbers.first().copied().flatten())?, unit(numbers.get(1).copied().flatten())?, unit(step)?);
+        let bounds = match (start, stop, step) {
+            (_, _, Some(0)) => return fail(ErrorKind::InvalidParameter, "step size cannot equal zero"),
+            (Some(next), Some(last), Some(step)) => Some(Bounds::Numbers { next, last, step }),
+            _ => None,
+        };
+        let data_type = match kind {
+            Kind::Numeric => DataType::Decimal128(38, scale),
+            Kind::Int8 => DataType::Int64,
+            _ => DataType::Int32,
+        };
+        Ok(Self { schema: schema(data_type), bounds, zone })
+    }
+}
+
+fn schema(data_type: DataType) -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new(NAME, data_type, false)]))
+}
+
+fn undefined<T>(kinds: &[Kind]) -> Result<T> {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    fail(ErrorKind::UndefinedFunction, format!("function {NAME}({}) does not exist", kinds.join(", ")))
+}
+
+/// An argument's value, with the type that PostgreSQL gives it.
+fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
+    let schema = DFSchema::empty();
+    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    match resolver.resolve(arg.clone())? {
+        Expr::Literal(value, _) => Ok(value),
+        _ => fail(ErrorKind::Unsupported, format!("arguments of {NAME} have to be constants")),
+    }
+}
+
+fn moment(value: &ScalarValue, data_type: &DataType, zone: &Zone) -> Result<Option<i64>> {
+    match cast::cast_value(value, &Field::new("", data_type.clone(), true), zone)? {
+        ScalarValue::TimestampMicrosecond(at, _) => Ok(at),
+        _ => Ok(None),
+    }
+}
+
+fn span(value: &ScalarValue, zone: &Zone) -> Result<Option<IntervalMonthDayNano>> {
+    match cast::cast_value(value, &Field::new("", interval(), true), zone)? {
+        ScalarValue::IntervalMonthDayNano(span) => Ok(span),
+        _ => Ok(None),
+    }
+}
+
+impl PartitionStream for Series {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let batches = Batches { schema: Arc::clone(&schema), bounds: self.bounds, zone: self.zone.clone() };
+        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+    }
+}
+
+/// The batches of a series, each made when it is asked for.
+struct Batches {
+    schema: SchemaRef,
+    bounds: Option<Bounds>,
+    zone: Zone,
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, DataFusionError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bounds = self.bounds.take()?;
+        let data_type = self.schema.field(0).data_type().clone();
+        let made = match bounds {
+            Bounds::Numbers { next, last, step } => {
+                let mut values = Vec::with_capacity(64);
+                let mut at = Some(next);
+                while let Some(value) = at.filter(|at| if step > 0 { *at <= last } else { *at >= last }) {
+                    values.push(value);
+                    at = value.checked_add(step);
+                    if values.len() == BATCH_ROWS {
+                        break;
+                    }
+                }
+                if values.len() == BATCH_ROWS {
+                    self.bounds = at.map(|next| Bounds::Numbers { next, last, step });
+                }
+                numbers(values, &data_type)
+            }
+            Bounds::Moments { next, last, step, zoned } => {
+                let zone = zoned.then_some(&self.zone);
+                let forwards =
+                    (i128::from(step.months), i128::from(step.days), i128::from(step.nanoseconds)) > (0, 0, 0);
+                let mut values = Vec::with_capacity(64);
+                let mut at = next;
+                while if forwards { at <= last } else { at >= last } {
+                    values.push(at);
+                    match moved(at, step, 1, zone) {
+                        Some(after) => at = after,
+                        None => return Some(Err(date_range("timestamp"))),
+                    }
+                    if values.len() == BATCH_ROWS {
+                        self.bounds = Some(Bounds::Moments { next: at, last, step, zoned });
+                        break;
+                    }
+                }
+                let values: ArrayRef = Arc::new(Int64Array::from(values));
+                arrow::compute::cast(&values, &data_type).map_err(DataFusionError::from)
+            }
+        };
+        let array = match made {
+            Ok(array) if array.is_empty() => return None,
+            Ok(array) => array,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(RecordBatch::try_new(Arc::clone(&self.schema), vec![array]).map_err(DataFusionError::from))
+    }
+}
+
+fn numbers(values: Vec<i128>, data_type: &DataType) -> Result<ArrayRef> {
+    if let DataType::Decimal128(precision, scale) = data_type {
+        let decimals = arrow::array::Decimal128Array::from(values).with_precision_and_scale(*precision, *scale)?;
+        return Ok(Arc::new(decimals));
+    }
+    let integers: Int64Array = values.into_iter().map(|value| i64::try_from(value).ok()).collect();
+    Ok(arrow::compute::cast(&integers, data_type)?)
+}

@@ -1,0 +1,407 @@
+//! Functions of texts and bytes that the query engine has with other limits, errors or results.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
+use arrow::buffer::Buffer;
+use arrow::datatypes::{DataType, Field};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Expr, Volatility};
+
+use super::cast::cast_value;
+use super::error::{ErrorKind, fail};
+use super::kind::Kind;
+use super::scalar::{Arguments, Call, Function};
+
+/// Bytes of the longest value.
+const VALUE_BYTES_MAX: usize = 1 << 30;
+/// Bytes of the texts that one call makes for several rows.
+const BATCH_BYTES_MAX: usize = 256 << 20;
+/// Texts from this size on are taken over as they are.
+const SHARED_BYTES_MIN: usize = 64 << 10;
+/// Characters of a line of base64, as MIME has it.
+const BASE64_LINE: usize = 76;
+
+pub(super) static FUNCTIONS: [Function; 13] = [
+    function("repeat", 2..=2, returns_text, run_repeat),
+    function("lpad", 2..=3, returns_text, |call| padded(call, true)),
+    function("rpad", 2..=3, returns_text, |call| padded(call, false)),
+    function("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
+    function("split_part", 3..=3, returns_text, run_split_part),
+    function("to_hex", 1..=1, returns_hex, run_to_hex),
+    function("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
+    function("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
+    function("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
+    function("length", 1..=1, returns_length, |call| lengths(call, false)),
+    function("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    function("similar_to_escape", 1..=1, returns_text, run_similar_to),
+];
+
+const fn function(
+    name: &'static str,
+    arity: std::ops::RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Immutable, returns, run }
+}
+
+fn returns_text(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Text | Kind::Null => Ok(DataType::Utf8View),
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_length(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Text | Kind::Null | Kind::Bytea => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_text_length(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Text | Kind::Null => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+fn returns_hex(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        kind if kind.is_integer() || kind == Kind::Null => Ok(DataType::Utf8View),
+        _ => arguments.undefined(),
+    }
+}
+
+fn too_long<T>() -> Result<T> {
+    fail(ErrorKind::TooLarge, "requested length too large")
+}
+
+/// The bytes that a constant text takes at least, as far as its length is written down.
+pub(super) fn constant_bytes(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten().map_or(0, str::len),
+        Expr::Cast(cast) => constant_bytes(&cast.expr),
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
+            ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
+            _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
+        },
+        Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
+        _ => 0,
+    }
+}
+
+fn constant_count(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int32(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int16(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
+        Expr::Cast(cast) => constant_count(&cast.expr),
+        _ => 0,
+    }
+}
+
+/// Texts of a batch, as many as memory is meant for. A single one may be as long as a value is.
+struct Texts {
+    built: StringViewBuilder,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Texts {
+    fn new(rows: usize) -> Self {
+        Self { built: StringViewBuilder::with_capacity(rows), rows, bytes: 0 }
+    }
+
+    /// To be asked before a text is made.
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes >= VALUE_BYTES_MAX {
+            return too_long();
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.rows > 1 && self.bytes > BATCH_BYTES_MAX {
+            let message = format!("texts of more than {BATCH_BYTES_MAX} bytes in {} rows at a time", self.rows);
+            return fail(ErrorKind::BatchTooLarge, message);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, text: String) -> Result<()> {
+        if text.len() < SHARED_BYTES_MIN {
+            self.built.append_value(text);
+            return Ok(());
+        }
+        // Long ones are not copied.
+        let length = u32::try_from(text.len()).or_else(|_| too_long())?;
+        let block = self.built.append_block(Buffer::from(text.into_bytes()));
+        Ok(self.built.try_append_view(block, 0, length)?)
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        Arc::new(self.built.finish())
+    }
+}
+
+fn run_repeat(call: &Call) -> Result<ArrayRef> {
+    let (texts, counts) = (call.text(0)?, call.int8(1)?);
+    let mut repeated = Texts::new(call.rows);
+    for row in 0..call.rows {
+        if texts.is_null(row) || counts.is_null(row) {
+            repeated.built.append_null();
+            continue;
+        }
+        let count = usize::try_from(counts.value(row)).unwrap_or(0);
+        repeated.reserve(texts.value(row).len().saturating_mul(count))?;
+        repeated.append(texts.value(row).repeat(count))?;
+    }
+    Ok(repeated.finish())
+}
+
+/// `lpad` and `rpad`: to a number of characters, longer texts cut.
+fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
+    let (texts, lengths) = (call.text(0)?, call.int8(1)?);
+    let fill = if call.len() == 3 { Some(call.text(2)?) } else { None };
+    let mut padded = Texts::new(call.rows);
+    for row in 0..call.rows {
+        if call.args.iter().any(|array| array.is_null(row)) {
+            padded.built.append_null();
+            continue;
+        }
+        let text = texts.value(row);
+        let wanted = usize::try_from(lengths.value(row)).unwrap_or(0);
+        let fill = fill.as_ref().map_or(" ", |fill| fill.value(row));
+        let present = text.chars().count();
+        if present >= wanted || fill.is_empty() {
+            padded.built.append_value(super::text::characters(text, 0, wanted));
+            continue;
+        }
+        if wanted >= VALUE_BYTES_MAX / 4 {
+            return too_long();
+        }
+        let longest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
+        padded.reserve(text.len() + (wanted - present).saturating_mul(longest))?;
+        let filling: String = fill.chars().cycle().take(wanted - present).collect();
+        padded.append(if left { filling + text } else { format!("{text}{filling}") })?;
+    }
+    Ok(padded.finish())
+}
+
+fn run_chr(call: &Call) -> Result<ArrayRef> {
+    let codes = call.int8(0)?;
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if codes.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let code = codes.value(row);
+        match u32::try_from(code).ok() {
+            None => return fail(ErrorKind::InvalidParameter, "character number must be positive"),
+            Some(0) => return fail(ErrorKind::TooLarge, "null character not permitted"),
+            Some(code) => match char::from_u32(code) {
+                Some(character) => built.append_value(character.to_string()),
+                None if code > 0x10_FFFF => {
+                    return fail(ErrorKind::TooLarge, format!("requested character too large for encoding: {code}"));
+                }
+                None => {
+                    return fail(ErrorKind::TooLarge, format!("requested character not valid for encoding: {code}"));
+                }
+            },
+        }
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn run_split_part(call: &Call) -> Result<ArrayRef> {
+    let (texts, separators, places) = (call.text(0)?, call.text(1)?, call.int8(2)?);
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if texts.is_null(row) || separators.is_null(row) || places.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let (text, separator, place) = (texts.value(row), separators.value(row), places.value(row));
+        if place == 0 {
+            return fail(ErrorKind::InvalidParameter, "field position must not be zero");
+        }
+        let nth = usize::try_from(place.unsigned_abs() - 1).unwrap_or(usize::MAX);
+        // Between texts without a separator there is one field.
+        let part = match (text.is_empty(), separator.is_empty()) {
+            (true, _) => None,
+            (false, true) => (nth == 0).then_some(text),
+            (false, false) if place > 0 => text.split(separator).nth(nth),
+            (false, false) => {
+                let fields: Vec<&str> = text.split(separator).collect();
+                fields.len().checked_sub(nth + 1).and_then(|at| fields.get(at).copied())
+            }
+        };
+        built.append_value(part.unwrap_or_default());
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn run_to_hex(call: &Call) -> Result<ArrayRef> {
+    let wide = call.kind(0) == Kind::Int8;
+    let values = call.int8(0)?;
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for value in values.iter() {
+        built.append_option(value.map(|value| if wide { format!("{value:x}") } else { format!("{:x}", value as i32) }));
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn unknown_encoding<T>(name: &str) -> Result<T> {
+    fail(ErrorKind::InvalidParameter, format!("unrecognized encoding: \"{name}\""))
+}
+
+fn run_encode(call: &Call) -> Result<ArrayRef> {
+    let bytes = call.as_type(0, &DataType::BinaryView)?;
+    let (bytes, encodings) = (bytes.as_binary_view(), call.text(1)?);
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if bytes.is_null(row) || encodings.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let value = bytes.value(row);
+        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+            "hex" => value.iter().map(|byte| format!("{byte:02x}")).collect(),
+            "base64" => lines(&BASE64.encode(value)),
+            "escape" => escaped(value),
+            _ => return unknown_encoding(encodings.value(row)),
+        });
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn lines(text: &str) -> String {
+    let lines: Vec<String> =
+        text.as_bytes().chunks(BASE64_LINE).map(|line| line.iter().map(|byte| char::from(*byte)).collect()).collect();
+    lines.join("\n")
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'\\' => text.push_str("\\\\"),
+            0 | 0x80.. => text.push_str(&format!("\\{byte:03o}")),
+            byte => text.push(char::from(*byte)),
+        }
+    }
+    text
+}
+
+fn run_decode(call: &Call) -> Result<ArrayRef> {
+    let (texts, encodings) = (call.text(0)?, call.text(1)?);
+    let field = Field::new("", DataType::BinaryView, true);
+    let mut built = BinaryViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        if texts.is_null(row) || encodings.is_null(row) {
+            built.append_null();
+            continue;
+        }
+        let text = texts.value(row);
+        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+            "hex" => from_hex(text)?,
+            "base64" => from_base64(text)?,
+            "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone)? {
+                ScalarValue::BinaryView(Some(bytes)) => bytes,
+                _ => return fail(ErrorKind::InvalidText, "invalid input syntax for type bytea"),
+            },
+            _ => return unknown_encoding(encodings.value(row)),
+        });
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>> {
+    let mut digits = Vec::with_capacity(text.len());
+    for character in text.chars().filter(|character| !matches!(character, ' ' | '\n' | '\t' | '\r')) {
+        match character.to_digit(16) {
+            Some(digit) => digits.push(digit as u8),
+            None => {
+                return fail(ErrorKind::InvalidParameter, format!("invalid hexadecimal digit: \"{character}\""));
+            }
+        }
+    }
+    if digits.len() % 2 != 0 {
+        return fail(ErrorKind::InvalidParameter, "invalid hexadecimal data: odd number of digits");
+    }
+    Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn from_base64(text: &str) -> Result<Vec<u8>> {
+    let plain: String = text.chars().filter(|character| !matches!(character, ' ' | '\n' | '\t' | '\r')).collect();
+    let is_symbol = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '=');
+    if let Some(character) = plain.chars().find(|character| !is_symbol(*character)) {
+        let message = format!("invalid symbol \"{character}\" found while decoding base64 sequence");
+        return fail(ErrorKind::InvalidParameter, message);
+    }
+    match BASE64.decode(&plain) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => fail(ErrorKind::InvalidParameter, "invalid base64 end sequence"),
+    }
+}
+
+/// In characters, or in bytes; of bytes both are their number.
+fn lengths(call: &Call, in_bytes: bool) -> Result<ArrayRef> {
+    let length = |length: usize| i32::try_from(length).unwrap_or(i32::MAX);
+    if call.kind(0) == Kind::Bytea {
+        let bytes = call.as_type(0, &DataType::BinaryView)?;
+        let lengths = bytes.as_binary_view().iter().map(|value| value.map(|value| length(value.len())));
+        return Ok(Arc::new(lengths.collect::<Int32Array>()));
+    }
+    let texts = call.text(0)?;
+    let measured = |text: &str| length(if in_bytes { text.len() } else { text.chars().count() });
+    Ok(Arc::new(texts.iter().map(|text| text.map(measured)).collect::<Int32Array>()))
+}
+
+/// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in LIKE, the rest as there.
+fn run_similar_to(call: &Call) -> Result<ArrayRef> {
+    let patterns = call.text(0)?;
+    let mut built = StringViewBuilder::with_capacity(call.rows);
+    for pattern in patterns.iter() {
+        built.append_option(pattern.map(regular_expression));
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+fn regular_expression(pattern: &str) -> String {
+    let mut text = String::from("^(?:");
+    let mut in_class = false;
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                if let Some(escaped) = characters.next() {
+                    text.push_str(&regex::escape(&escaped.to_string()));
+                }
+            }
+            ']' if in_class => {
+                in_class = false;
+                text.push(']');
+            }
+            character if in_class => text.push(character),
+            '[' => {
+                in_class = true;
+                text.push('[');
+            }
+            '%' => text.push_str("(?s:.*)"),
+            '_' => text.push_str("(?s:.)"),
+            '(' => text.push_str("(?:"),
+            '.' | '^' | '$' => {
+                text.push('\\');
+                text.push(character);
+            }
+            character => text.push(character),
+        }
+    }
+    text.push_str(")$");
+    text
+}

@@ -1,0 +1,337 @@
+//! One SQL value between Arrow and the body of a function.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListArray, StringViewBuilder,
+    TimestampMicrosecondBuilder, UInt32Builder,
+};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+};
+use arrow::datatypes::{TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
+
+use super::error::{FunctionError, FunctionErrorKind};
+use crate::types::POSTGRES_TYPE;
+
+/// One value, as far as these functions tell them apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Datum {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Datum>),
+}
+
+impl Datum {
+    /// Reads row `row` of an array. What is none of the kinds above comes as its text.
+    pub(super) fn read(array: &ArrayRef, row: usize) -> Result<Self> {
+        if array.is_null(row) {
+            return Ok(Self::Null);
+        }
+        Ok(match array.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool(array.as_boolean().value(row)),
+            DataType::Int8 => Self::Int(array.as_primitive::<Int8Type>().value(row).into()),
+            DataType::Int16 => Self::Int(array.as_primitive::<Int16Type>().value(row).into()),
+            DataType::Int32 => Self::Int(array.as_primitive::<Int32Type>().value(row).into()),
+            DataType::Int64 => Self::Int(array.as_primitive::<Int64Type>().value(row)),
+            DataType::UInt8 => Self::Int(array.as_primitive::<UInt8Type>().value(row).into()),
+            DataType::UInt16 => Self::Int(array.as_primitive::<UInt16Type>().value(row).into()),
+            DataType::UInt32 => Self::Int(array.as_primitive::<UInt32Type>().value(row).into()),
+            DataType::UInt64 => match i64::try_from(array.as_primitive::<UInt64Type>().value(row)) {
+                Ok(value) => Self::Int(value),
+                Err(_) => return exec_err!("bigint out of range"),
+            },
+            DataType::Float32 => Self::Float(array.as_primitive::<Float32Type>().value(row).into()),
+            DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Utf8 => Self::Text(array.as_string::<i32>().value(row).to_owned()),
+            DataType::LargeUtf8 => Self::Text(array.as_string::<i64>().value(row).to_owned()),
+            DataType::Utf8View => Self::Text(array.as_string_view().value(row).to_owned()),
+            DataType::List(_) => {
+                let items = array.as_list::<i32>().value(row);
+                Self::List((0..items.len()).map(|item| Self::read(&items, item)).collect::<Result<_>>()?)
+            }
+            _ => {
+                let options = FormatOptions::default();
+                Self::Text(ArrayFormatter::try_new(array, &options)?.value(row).to_string())
+            }
+        })
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// As PostgreSQL prints it.
+    pub(super) fn text(&self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Bool(value) => Some(if *value { "t" } else { "f" }.to_owned()),
+            Self::Int(value) => Some(value.to_string()),
+            Self::Float(value) => Some(float_text(*value)),
+            Self::Text(value) => Some(value.clone()),
+            Self::List(items) => Some(array_text(items)),
+        }
+    }
+}
+
+impl From<Option<String>> for Datum {
+    fn from(text: Option<String>) -> Self {
+        text.map_or(Self::Null, Self::Text)
+    }
+}
+
+impl From<String> for Datum {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Datum {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<bool> for Datum {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Datum {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<u32> for Datum {
+    fn from(value: u32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<Option<u32>> for Datum {
+    fn from(value: Option<u32>) -> Self {
+        value.map_or(Self::Null, Self::from)
+    }
+}
+
+fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".to_owned()
+    } else if value.is_infinite() {
+        if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+    } else {
+        value.to_string()
+    }
+}
+
+/// `{a,NULL,"b c"}`
+pub(super) fn array_text(items: &[Datum]) -> String {
+    let mut out = String::from("{");
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        match item {
+            Datum::Null => out.push_str("NULL"),
+            Datum::List(_) => out.push_str(&item.text().unwrap_or_default()),
+            _ => {
+                let text = item.text().unwrap_or_default();
+                let quote = text.is_empty()
+                    || text.eq_ignore_ascii_case("null")
+                    || text.chars().any(|c| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_ascii_whitespace());
+                if quote {
+                    out.push('"');
+                    for c in text.chars() {
+                        if matches!(c, '"' | '\\') {
+                            out.push('\\');
+                        }
+                        out.push(c);
+                    }
+                    out.push('"');
+                } else {
+                    out.push_str(&text);
+                }
+            }
+        }
+    }
+    out.push('}');
+    out
+}
+
+/// Reads `{a,NULL,"b c"}`: the items' texts, `None` where NULL stands.
+///
+/// One dimension; `array` is named in errors. The rules are those of PostgreSQL's `array_in`.
+pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, FunctionError> {
+    let malformed =
+        || FunctionError::new(FunctionErrorKind::InvalidText, format!("malformed array literal: \"{array}\""));
+    let inner = array.trim_matches(|c: char| c.is_ascii_whitespace());
+    let inner = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(malformed)?;
+    let mut items = Vec::new();
+    let mut chars = inner.chars().peekable();
+    let blank = |c: &char| c.is_ascii_whitespace();
+    loop {
+        while chars.next_if(blank).is_some() {}
+        let Some(&first) = chars.peek() else {
+            // Nothing at all is an empty array; nothing after a comma is none.
+            return if items.is_empty() { Ok(items) } else { Err(malformed()) };
+        };
+        let mut text = String::new();
+        if first == '{' {
+            let message = format!("arrays of more than one dimension are not supported: \"{array}\"");
+            return Err(FunctionError::new(FunctionErrorKind::NotSupported, message));
+        }
+        if first == '"' {
+            chars.next();
+            loop {
+                match chars.next().ok_or_else(malformed)? {
+                    '"' => break,
+                    '\\' => text.push(chars.next().ok_or_else(malformed)?),
+                    c => text.push(c),
+                }
+            }
+            items.push(Some(text));
+            while chars.next_if(blank).is_some() {}
+        } else {
+            let mut escaped = false;
+            while let Some(c) = chars.next_if(|c| *c != ',') {
+                match c {
+                    '\\' => {
+                        escaped = true;
+                        text.push(chars.next().ok_or_else(malformed)?);
+                    }
+                    '{' | '}' | '"' => return Err(malformed()),
+                    c => text.push(c),
+                }
+            }
+            let text = text.trim_end_matches(|c: char| c.is_ascii_whitespace());
+            if text.is_empty() && !escaped {
+                return Err(malformed());
+            }
+            let null = text.eq_ignore_ascii_case("null") && !escaped;
+            items.push((!null).then(|| text.to_owned()));
+        }
+        match chars.next() {
+            None => return Ok(items),
+            Some(',') => {}
+            Some(_) => return Err(malformed()),
+        }
+    }
+}
+
+/// What a function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Returns {
+    Bool,
+    Int4,
+    Int8,
+    Text,
+    Timestamptz,
+    /// UInt32, of the type named: `oid`, `regclass`, ...
+    Oid(&'static str),
+    /// Utf8View, of the type named: `name`, `json`, ...
+    Named(&'static str),
+    /// A list of texts of the type named; `text` itself says nothing more.
+    Texts(&'static str),
+    /// A list of lists of texts.
+    TextLists,
+    Int4s,
+    /// Nothing: a text that is always empty.
+    Void,
+}
+
+impl Returns {
+    /// The field of a result, with the type's name where Arrow does not tell.
+    pub(super) fn field(self, name: &str) -> Field {
+        let item = |data_type| DataType::List(Arc::new(Field::new_list_field(data_type, true)));
+        let (data_type, postgres_type) = match self {
+            Self::Bool => (DataType::Boolean, None),
+            Self::Int4 => (DataType::Int32, None),
+            Self::Int8 => (DataType::Int64, None),
+            Self::Text => (DataType::Utf8View, None),
+            Self::Timestamptz => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), None),
+            Self::Oid(name) => (DataType::UInt32, Some(name)),
+            Self::Named(name) => (DataType::Utf8View, Some(name)),
+            Self::Texts("text") => (item(DataType::Utf8View), None),
+            Self::Texts(name) => (item(DataType::Utf8View), Some(name)),
+            Self::TextLists => (item(item(DataType::Utf8View)), None),
+            Self::Int4s => (item(DataType::Int32), None),
+            Self::Void => (DataType::Utf8View, Some("void")),
+        };
+        let field = Field::new(name, data_type, true);
+        match postgres_type {
+            None => field,
+            Some(postgres_type) => field.with_metadata([(POSTGRES_TYPE.to_owned(), postgres_type.to_owned())].into()),
+        }
+    }
+
+    /// An array of results.
+    pub(super) fn array(self, values: &[Datum]) -> Result<ArrayRef> {
+        build(self.field("").data_type(), values)
+    }
+}
+
+/// Puts values into an array of a type; they have to be of its kind.
+pub(super) fn build(data_type: &DataType, values: &[Datum]) -> Result<ArrayRef> {
+    macro_rules! build {
+        ($builder:expr, $($pattern:pat => $value:expr),+) => {{
+            let mut builder = $builder;
+            for value in values {
+                match value {
+                    Datum::Null => builder.append_null(),
+                    $($pattern => builder.append_value($value),)+
+                    other => return internal_err!("{other:?} as {data_type}"),
+                }
+            }
+            Arc::new(builder.finish()) as ArrayRef
+        }};
+    }
+    let narrow = |value: i64| i32::try_from(value).or_else(|_| exec_err!("integer out of range"));
+    let unsigned = |value: i64| u32::try_from(value).or_else(|_| exec_err!("OID out of range"));
+    Ok(match data_type {
+        DataType::Boolean => build!(BooleanBuilder::new(), Datum::Bool(value) => *value),
+        DataType::Int32 => build!(Int32Builder::new(), Datum::Int(value) => narrow(*value)?),
+        DataType::Int64 => build!(Int64Builder::new(), Datum::Int(value) => *value),
+        DataType::UInt32 => build!(UInt32Builder::new(), Datum::Int(value) => unsigned(*value)?),
+        DataType::Float64 => {
+            build!(Float64Builder::new(), Datum::Float(value) => *value, Datum::Int(value) => *value as f64)
+        }
+        DataType::Utf8View => build!(StringViewBuilder::new(), Datum::Text(value) => value),
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            build!(TimestampMicrosecondBuilder::new().with_timezone_opt(zone.clone()), Datum::Int(value) => *value)
+        }
+        DataType::List(item) => build_lists(item, values)?,
+        other => return internal_err!("no results of type {other}"),
+    })
+}
+
+fn build_lists(item: &FieldRef, values: &[Datum]) -> Result<ArrayRef> {
+    let mut items = Vec::new();
+    let mut lengths = Vec::with_capacity(values.len());
+    for value in values {
+        match value {
+            Datum::Null => lengths.push(0),
+            Datum::List(list) => {
+                lengths.push(list.len());
+                items.extend_from_slice(list);
+            }
+            other => return internal_err!("{other:?} as an array"),
+        }
+    }
+    let nulls: NullBuffer = values.iter().map(|value| !value.is_null()).collect();
+    let items = build(item.data_type(), &items)?;
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), OffsetBuffer::from_lengths(lengths), items, Some(nulls))?))
+}
+
+/// The first and only value of an array.
+pub(super) fn scalar(array: &ArrayRef) -> Result<ScalarValue> {
+    ScalarValue::try_from_array(array, 0)
+}

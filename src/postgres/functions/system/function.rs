@@ -1,0 +1,259 @@
+//! A function defined by a row of a table: its name, its arguments, what it returns, and a body over one row of values.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{Result, exec_err, internal_err};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::context::{FunctionContext, StatementContext};
+use super::datum::{Datum, Returns, scalar};
+use super::error::{FunctionError, FunctionErrorKind};
+use crate::types::POSTGRES_TYPE;
+
+/// The arguments of one call, and the session it runs in.
+pub(super) struct Call<'a> {
+    pub arguments: &'a [Datum],
+    /// The types of the arguments, with their names where Arrow does not tell.
+    pub fields: &'a [FieldRef],
+    pub context: Option<&'a dyn FunctionContext>,
+}
+
+impl Call<'_> {
+    pub(super) fn context(&self) -> Result<&dyn FunctionContext> {
+        match self.context {
+            Some(context) => Ok(context),
+            None => exec_err!("functions about the database need a session"),
+        }
+    }
+
+    /// How many arguments there are.
+    pub(super) fn len(&self) -> usize {
+        self.arguments.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> &Datum {
+        self.arguments.get(index).unwrap_or(&Datum::Null)
+    }
+
+    /// An argument as text; NULL reads as none.
+    pub(super) fn text(&self, index: usize) -> Option<String> {
+        self.get(index).text()
+    }
+
+    /// An argument that is a text; NULL reads as an empty one, which strict functions never see.
+    pub(super) fn string(&self, index: usize) -> String {
+        self.text(index).unwrap_or_default()
+    }
+
+    /// An oid: a number, or the text of one.
+    pub(super) fn oid(&self, index: usize) -> Result<u32> {
+        match self.get(index) {
+            Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
+            {
+                Ok(oid) => Ok(oid),
+                Err(_) => Err(FunctionError::new(FunctionErrorKind::OutOfRange, "OID out of range").into()),
+            },
+            Datum::Text(text) => Ok(read_oid(text)?),
+            other => internal_err!("{other:?} as an oid"),
+        }
+    }
+
+    /// Whether an argument is an `int2vector` or `oidvector`, whose subscripts start at 0.
+    pub(super) fn is_vector(&self, index: usize) -> bool {
+        self.fields.get(index).is_some_and(|field| is_vector(field))
+    }
+
+    pub(super) fn int(&self, index: usize) -> Result<i64> {
+        match self.get(index) {
+            Datum::Int(value) => Ok(*value),
+            Datum::Float(value) if value.fract() == 0.0 => Ok(*value as i64),
+            Datum::Text(text) => text.trim().parse().map_err(|_| {
+                let message = format!("invalid input syntax for type integer: \"{text}\"");
+                FunctionError::new(FunctionErrorKind::InvalidText, message).into()
+            }),
+            other => internal_err!("{other:?} as an integer"),
+        }
+    }
+
+    pub(super) fn flag(&self, index: usize) -> Result<bool> {
+        match self.get(index) {
+            Datum::Bool(value) => Ok(*value),
+            Datum::Null => Ok(false),
+            Datum::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "t" | "true" | "y" | "yes" | "on" | "1" => Ok(true),
+                "f" | "false" | "n" | "no" | "off" | "0" => Ok(false),
+                _ => {
+                    let message = format!("invalid input syntax for type boolean: \"{text}\"");
+                    Err(FunctionError::new(FunctionErrorKind::InvalidText, message).into())
+                }
+            },
+            other => internal_err!("{other:?} as a boolean"),
+        }
+    }
+}
+
+/// The text form of an oid: PostgreSQL takes negative numbers, as 32 bits.
+pub(super) fn read_oid(text: &str) -> std::result::Result<u32, FunctionError> {
+    let trimmed = text.trim();
+    match trimmed.parse::<i64>() {
+        Ok(value) => u32::try_from(value).or_else(|_| i32::try_from(value).map(i32::cast_unsigned)).map_err(|_| {
+            let message = format!("value \"{text}\" is out of range for type oid");
+            FunctionError::new(FunctionErrorKind::OutOfRange, message)
+        }),
+        Err(_) => {
+            let message = format!("invalid input syntax for type oid: \"{text}\"");
+            Err(FunctionError::new(FunctionErrorKind::InvalidText, message))
+        }
+    }
+}
+
+/// Whether a field is an `int2vector` or `oidvector`, whose subscripts start at 0.
+pub fn is_vector(field: &Field) -> bool {
+    matches!(field.metadata().get(POSTGRES_TYPE).map(String::as_str), Some("int2vector" | "oidvector"))
+}
+
+/// One function.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub name: &'static str,
+    /// Fewest and most arguments.
+    pub arguments: (usize, usize),
+    pub returns: Returns,
+    pub volatility: Volatility,
+    /// NULL if any argument is.
+    pub strict: bool,
+    pub body: fn(&Call) -> Result<Datum>,
+}
+
+/// As many arguments as one likes.
+pub(super) const ANY: usize = usize::MAX;
+
+impl Definition {
+    pub(super) const fn stable(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
+        Self { name, arguments, returns, volatility: Volatility::Stable, strict: true, body }
+    }
+
+    pub(super) const fn immutable(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
+        Self { name, arguments, returns, volatility: Volatility::Immutable, strict: true, body }
+    }
+
+    pub(super) const fn volatile(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
+        Self { name, arguments, returns, volatility: Volatility::Volatile, strict: true, body }
+    }
+
+    /// Called with NULLs as well.
+    pub(super) const fn with_nulls(mut self) -> Self {
+        self.strict = false;
+        self
+    }
+}
+
+type Body = fn(&Call) -> Result<Datum>;
+
+/// A [`Definition`] as DataFusion wants it.
+#[derive(Debug)]
+pub(super) struct SystemFunction {
+    definition: &'static Definition,
+    signature: Signature,
+}
+
+impl SystemFunction {
+    pub(super) fn udf(definition: &'static Definition) -> Arc<ScalarUDF> {
+        let signature = Signature::user_defined(definition.volatility);
+        Arc::new(ScalarUDF::new_from_impl(Self { definition, signature }))
+    }
+}
+
+impl PartialEq for SystemFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.definition.name == other.definition.name
+    }
+}
+
+impl Eq for SystemFunction {}
+
+impl Hash for SystemFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.definition.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for SystemFunction {
+    fn name(&self) -> &str {
+        self.definition.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        Ok(types.to_vec())
+    }
+
+    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
+        Ok(self.definition.returns.field(self.definition.name).data_type().clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        arity(self.definition.name, self.definition.arguments, args.arg_fields)?;
+        Ok(Arc::new(self.definition.returns.field(self.definition.name)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let context = StatementContext::of(&args.config_options).ok();
+        let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
+            && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
+        let rows = if every_row_alike { 1 } else { args.number_rows };
+        let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
+        let mut results = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;
+            results.push(if self.definition.strict && arguments.iter().any(Datum::is_null) {
+                Datum::Null
+            } else {
+                (self.definition.body)(&Call { arguments: &arguments, fields: &args.arg_fields, context })?
+            });
+        }
+        let results = self.definition.returns.array(&results)?;
+        Ok(if every_row_alike { ColumnarValue::Scalar(scalar(&results)?) } else { ColumnarValue::Array(results) })
+    }
+}
+
+/// Refuses a wrong number of arguments as PostgreSQL does: there is no such function.
+///
+/// To be asked with the return type: what the coercion of types refuses comes out in the query engine's words.
+pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[FieldRef]) -> Result<()> {
+    if (fewest..=most).contains(&arguments.len()) {
+        return Ok(());
+    }
+    let types: Vec<_> = arguments.iter().map(|field| sql_type_name(field.data_type())).collect();
+    let message = format!("function {name}({}) does not exist", types.join(", "));
+    Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message).into())
+}
+
+fn sql_type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Null => "unknown".to_owned(),
+        DataType::Boolean => "boolean".to_owned(),
+        DataType::Int16 => "smallint".to_owned(),
+        DataType::Int32 => "integer".to_owned(),
+        DataType::Int64 => "bigint".to_owned(),
+        DataType::UInt32 => "oid".to_owned(),
+        DataType::Float32 => "real".to_owned(),
+        DataType::Float64 => "double precision".to_owned(),
+        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "text".to_owned(),
+        DataType::Binary | DataType::BinaryView => "bytea".to_owned(),
+        DataType::FixedSizeBinary(16) => "uuid".to_owned(),
+        DataType::Date32 => "date".to_owned(),
+        DataType::Timestamp(_, Some(_)) => "timestamp with time zone".to_owned(),
+        DataType::Timestamp(_, None) => "timestamp without time zone".to_owned(),
+        DataType::List(item) => format!("{}[]", sql_type_name(item.data_type())),
+        other => other.to_string(),
+    }
+}

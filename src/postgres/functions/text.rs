@@ -1,0 +1,127 @@
+//! Functions of texts.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::error::{ErrorKind, fail};
+use super::kind::Kind;
+use super::scalar::{Arguments, Call, Function};
+
+pub(super) static FUNCTIONS: [Function; 4] = [
+    Function {
+        name: "substring",
+        arity: 2..=3,
+        volatility: Volatility::Immutable,
+        returns: returns_substring,
+        run: run_substring,
+    },
+    Function {
+        name: "substr",
+        arity: 2..=3,
+        volatility: Volatility::Immutable,
+        returns: returns_substring,
+        run: run_substring,
+    },
+    Function {
+        name: "to_char",
+        arity: 2..=2,
+        volatility: Volatility::Stable,
+        returns: |_| Ok(DataType::Utf8View),
+        run: super::to_char::run,
+    },
+    Function {
+        name: "to_number",
+        arity: 2..=2,
+        volatility: Volatility::Stable,
+        returns: super::number_pattern::returns_number,
+        run: super::number_pattern::run_number,
+    },
+];
+
+fn returns_substring(arguments: &Arguments) -> Result<DataType> {
+    match arguments.kind(0) {
+        Kind::Bytea => Ok(DataType::BinaryView),
+        Kind::Text | Kind::Null => Ok(DataType::Utf8View),
+        _ => arguments.undefined(),
+    }
+}
+
+/// `substring(text, from [, count])` in characters from 1, or what a pattern matches, or its first group.
+fn run_substring(call: &Call) -> Result<ArrayRef> {
+    if call.kind(1) == Kind::Text {
+        return matched(call);
+    }
+    let from = call.int8(1)?;
+    let count = if call.len() == 3 { Some(call.int8(2)?) } else { None };
+    // The characters wanted, counted from 0: those before the first are counted, too.
+    let span = |row: usize| -> Result<Option<(usize, usize)>> {
+        if from.is_null(row) || count.as_ref().is_some_and(|count| count.is_null(row)) {
+            return Ok(None);
+        }
+        let start = from.value(row).saturating_sub(1);
+        let end = match &count {
+            Some(count) if count.value(row) < 0 => {
+                return fail(ErrorKind::InvalidSubstring, "negative substring length not allowed");
+            }
+            Some(count) => start.saturating_add(count.value(row)),
+            None => i64::MAX,
+        };
+        let start = usize::try_from(start.max(0)).unwrap_or(usize::MAX);
+        let end = usize::try_from(end.max(0)).unwrap_or(usize::MAX);
+        Ok(Some((start, end.max(start))))
+    };
+    if call.kind(0) == Kind::Bytea {
+        let bytes = call.as_type(0, &DataType::BinaryView)?;
+        let bytes = bytes.as_binary_view();
+        let mut parts = arrow::array::BinaryViewBuilder::with_capacity(call.rows);
+        for row in 0..call.rows {
+            match span(row)? {
+                Some((start, end)) if bytes.is_valid(row) => {
+                    let value = bytes.value(row);
+                    parts.append_value(&value[start.min(value.len())..end.min(value.len())]);
+                }
+                _ => parts.append_null(),
+            }
+        }
+        return Ok(Arc::new(parts.finish()));
+    }
+    let texts = call.text(0)?;
+    let mut parts = StringViewBuilder::with_capacity(call.rows);
+    for row in 0..call.rows {
+        match span(row)? {
+            Some((start, end)) if texts.is_valid(row) => parts.append_value(characters(texts.value(row), start, end)),
+            _ => parts.append_null(),
+        }
+    }
+    Ok(Arc::new(parts.finish()))
+}
+
+/// Characters from `start` to before `end`.
+pub(super) fn characters(text: &str, start: usize, end: usize) -> &str {
+    let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(place, _)| place);
+    let from = place(start);
+    let to = if end == usize::MAX { text.len() } else { place(end) };
+    &text[from..to.max(from)]
+}
+
+fn matched(call: &Call) -> Result<ArrayRef> {
+    let (texts, patterns) = (call.text(0)?, call.text(1)?);
+    let mut parts = StringViewBuilder::with_capacity(call.rows);
+    let mut last = super::pattern::Last::default();
+    for row in 0..call.rows {
+        if texts.is_null(row) || patterns.is_null(row) {
+            parts.append_null();
+            continue;
+        }
+        let found = last.pattern(patterns.value(row), "")?.captures(texts.value(row));
+        parts.append_option(found.and_then(|found| {
+            let whole = found.get(0);
+            if found.len() > 1 { found.get(1) } else { whole }.map(|part| part.as_str())
+        }));
+    }
+    Ok(Arc::new(parts.finish()))
+}

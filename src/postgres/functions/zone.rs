@@ -1,0 +1,149 @@
+//! Time zones: the session's, and those named in statements.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{Result, plan_err};
+
+use super::calendar::MICROS_PER_SECOND;
+use super::error::Error;
+use crate::types::{self, TextStyle};
+
+/// A time zone, cheap to hand around, with the style of texts in it.
+#[derive(Debug, Clone)]
+pub struct Zone(Arc<TextStyle>);
+
+impl Zone {
+    /// The session's zone, with its style of texts; without a session, an offset east of Greenwich or a name.
+    pub fn of(options: &ConfigOptions) -> Result<Self> {
+        if let Some(SessionStyle(style)) = options.extensions.get::<SessionStyle>() {
+            return Ok(Self(Arc::clone(style)));
+        }
+        match options.execution.time_zone.as_deref() {
+            None => Ok(Self::from(types::Zone::utc())),
+            Some(name) => match offset_east(name) {
+                Some(seconds) => Ok(Self::from(types::Zone::fixed(seconds))),
+                None => Self::named(name),
+            },
+        }
+    }
+
+    /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them, positive to the west.
+    pub fn named(name: &str) -> Result<Self> {
+        let abbreviated = match name.to_ascii_uppercase().as_str() {
+            "CET" => Some(3600),
+            "CEST" => Some(7200),
+            "EST" => Some(-5 * 3600),
+            "EDT" => Some(-4 * 3600),
+            "CST" => Some(-6 * 3600),
+            "CDT" => Some(-5 * 3600),
+            "MST" => Some(-7 * 3600),
+            "MDT" => Some(-6 * 3600),
+            "PST" => Some(-8 * 3600),
+            "PDT" => Some(-7 * 3600),
+            "BST" => Some(3600),
+            "JST" => Some(9 * 3600),
+            "Z" | "UTC" | "GMT" | "UCT" => Some(0),
+            _ => None,
+        };
+        if let Some(seconds) = abbreviated {
+            return Ok(Self::fixed(seconds));
+        }
+        // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to the west.
+        let hours = name.strip_prefix('+').unwrap_or(name).parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
+        let number = match name.starts_with(|first: char| first.is_ascii_digit()) {
+            true => offset_east(&format!("+{name}")),
+            false => offset_east(name),
+        };
+        let number = number.or(hours.map(|hours| (hours * 3600.0) as i32));
+        match number {
+            Some(seconds) => Ok(Self::fixed(-seconds)),
+            None => Ok(Self::from(types::Zone::parse(name).map_err(Error::from)?)),
+        }
+    }
+
+    /// Seconds east of Greenwich.
+    pub fn fixed(seconds: i32) -> Self {
+        Self::from(if seconds == 0 { types::Zone::utc() } else { types::Zone::fixed(seconds) })
+    }
+
+    /// How values are written and read in this zone.
+    pub fn style(&self) -> &TextStyle {
+        &self.0
+    }
+
+    /// Seconds east of Greenwich at a moment, in microseconds UTC.
+    pub fn offset_seconds(&self, micros: i64) -> i64 {
+        i64::from(self.0.zone.offset_at(micros))
+    }
+
+    /// What clocks show at a moment.
+    pub fn local(&self, micros: i64) -> i64 {
+        micros.saturating_add(self.offset_seconds(micros) * MICROS_PER_SECOND)
+    }
+
+    /// The moment at which clocks show this.
+    pub fn moment(&self, local: i64) -> i64 {
+        self.0.zone.local_to_utc(local).unwrap_or(local)
+    }
+
+    /// As `to_char` writes it: `CET`, `UTC`, `+02`.
+    pub fn abbreviation(&self, micros: i64) -> String {
+        self.0.zone.abbreviation_at(micros)
+    }
+}
+
+impl From<types::Zone> for Zone {
+    fn from(zone: types::Zone) -> Self {
+        Self(Arc::new(TextStyle { zone, ..TextStyle::default() }))
+    }
+}
+
+/// The session's style of texts as it travels with a statement: in the extensions of its `ConfigOptions`.
+#[derive(Debug, Clone)]
+pub struct SessionStyle(pub Arc<TextStyle>);
+
+impl ConfigExtension for SessionStyle {
+    const PREFIX: &'static str = "rowkey_style";
+}
+
+impl ExtensionOptions for SessionStyle {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        plan_err!("{}.{key} is no setting", Self::PREFIX)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
+
+/// An offset east of Greenwich: `+02`, `-05:30`, `+02:00:00`.
+fn offset_east(name: &str) -> Option<i32> {
+    let (sign, digits) = match name.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let mut seconds = 0;
+    for (place, part) in digits.split(':').enumerate() {
+        let unit = *[3600, 60, 1].get(place)?;
+        if part.is_empty() || part.len() > 2 {
+            return None;
+        }
+        seconds += part.parse::<i32>().ok()? * unit;
+    }
+    (seconds < 16 * 3600).then_some(sign * seconds)
+}

@@ -1,0 +1,29 @@
+//! PostgreSQL's types: their oids, how Arrow holds them, and their text and binary forms. The reference is PostgreSQL 15.
+//!
+//! Out: [`ColumnEncoder`] writes a column of a batch value by value, [`text_value`] one value. In: [`parse_text`] and [`parse_binary`] make a
+//! [`SqlValue`] of a literal or a parameter, [`SqlValue::to_array`] makes Arrow of that. Names of objects (`regclass`) are numbers here,
+//! since they need a catalog.
+
+mod arrow;
+mod binary;
+mod calendar;
+mod encoder;
+mod error;
+mod parse;
+mod postgres_type;
+mod style;
+mod text;
+mod value;
+mod zone;
+
+pub use arrow::{arrow_type, field, type_of, typed_field};
+pub use encoder::{ColumnEncoder, Format, text_value};
+pub use error::{Error, ErrorKind};
+pub use parse::{parse_binary, parse_text};
+pub use postgres_type::{PostgresType, TYPES, oid, type_by_name, type_by_oid, type_by_sql_name};
+pub use style::{ByteaOutput, DateFormat, DateOrder, DateStyle, IntervalStyle, TextStyle};
+pub use value::{Interval, SqlValue, array_of};
+pub use zone::Zone;
+
+/// Key of a field's metadata that names its PostgreSQL type (as in `pg_type.typname`) where Arrow cannot tell: `oid`, `name`, ...
+pub const POSTGRES_TYPE: &str = "postgres_type";

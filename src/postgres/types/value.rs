@@ -1,0 +1,236 @@
+//! One value of a PostgreSQL type, as read from a literal or a parameter.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
+    StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray, UInt32Array, new_null_array,
+};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, IntervalMonthDayNano, i256,
+};
+use arrow::error::ArrowError;
+
+use super::arrow::typed_field;
+use super::postgres_type::oid;
+use super::{Error, ErrorKind, PostgresType};
+
+#[cfg(test)]
+mod tests;
+
+/// One value. Times count from 1970-01-01, in microseconds or days.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SqlValue {
+    Null,
+    Bool(bool),
+    Int2(i16),
+    Int4(i32),
+    Int8(i64),
+    Float4(f32),
+    Float8(f64),
+    /// All types that are held as text.
+    Text(String),
+    Bytes(Vec<u8>),
+    Uuid([u8; 16]),
+    /// A local time.
+    Timestamp(i64),
+    TimestampTz(i64),
+    Date(i32),
+    /// Since midnight.
+    Time(i64),
+    Interval(Interval),
+    /// `unscaled / 10^scale`; at most 76 digits.
+    Numeric {
+        unscaled: i256,
+        scale: i8,
+    },
+    /// All types that are held as oids.
+    Oid(u32),
+    /// The elements of an array of several dimensions are arrays.
+    Array(Vec<SqlValue>),
+}
+
+/// An interval. The parts are not carried into each other: a month has no fixed number of days, nor a day of hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    pub months: i32,
+    pub days: i32,
+    pub micros: i64,
+}
+
+impl SqlValue {
+    /// An array of one row, of the Arrow type of `ty` (for a numeric: with the scale of the value).
+    pub fn to_array(&self, ty: &PostgresType) -> Result<ArrayRef, Error> {
+        array_of(ty, std::slice::from_ref(self))
+    }
+}
+
+/// Values of one type as a column. Numerics take the largest scale among them.
+///
+/// # Errors
+/// If a value is of another type, is a numeric that does not fit in 76 digits at that scale, or an interval beyond Arrow's 292 years of time.
+pub fn array_of(ty: &PostgresType, values: &[SqlValue]) -> Result<ArrayRef, Error> {
+    let mut column = Column { ty, values };
+    Ok(match ty.oid {
+        _ if ty.element().is_some() => column.lists()?,
+        oid::BOOL => Arc::new(column.collect::<BooleanArray, _>(|value| match value {
+            SqlValue::Bool(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::INT2 => Arc::new(column.collect::<Int16Array, _>(|value| match value {
+            SqlValue::Int2(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::INT4 => Arc::new(column.collect::<Int32Array, _>(|value| match value {
+            SqlValue::Int4(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::INT8 | oid::XID8 => Arc::new(column.collect::<Int64Array, _>(|value| match value {
+            SqlValue::Int8(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::FLOAT4 => Arc::new(column.collect::<Float32Array, _>(|value| match value {
+            SqlValue::Float4(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::FLOAT8 => Arc::new(column.collect::<Float64Array, _>(|value| match value {
+            SqlValue::Float8(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::BYTEA => Arc::new(column.collect::<BinaryViewArray, _>(|value| match value {
+            SqlValue::Bytes(value) => Some(Ok(value.as_slice())),
+            _ => None,
+        })?),
+        oid::UUID => {
+            let uuids: Vec<Option<[u8; 16]>> = column.collect(|value| match value {
+                SqlValue::Uuid(value) => Some(Ok(*value)),
+                _ => None,
+            })?;
+            let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids.into_iter(), 16);
+            Arc::new(array.map_err(|error| unfit(ty, &error))?)
+        }
+        oid::DATE => Arc::new(column.collect::<Date32Array, _>(|value| match value {
+            SqlValue::Date(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::TIME => Arc::new(column.collect::<Time64MicrosecondArray, _>(|value| match value {
+            SqlValue::Time(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::TIMESTAMP => Arc::new(column.collect::<TimestampMicrosecondArray, _>(|value| match value {
+            SqlValue::Timestamp(value) => Some(Ok(*value)),
+            _ => None,
+        })?),
+        oid::TIMESTAMPTZ => {
+            let array: TimestampMicrosecondArray = column.collect(|value| match value {
+                SqlValue::TimestampTz(value) => Some(Ok(*value)),
+                _ => None,
+            })?;
+            Arc::new(array.with_timezone("UTC"))
+        }
+        oid::INTERVAL => Arc::new(column.collect::<IntervalMonthDayNanoArray, _>(|value| match value {
+            SqlValue::Interval(value) => Some(month_day_nano(*value)),
+            _ => None,
+        })?),
+        oid::NUMERIC => column.numerics()?,
+        _ => match super::arrow_type(ty) {
+            Some(DataType::Utf8View) => Arc::new(column.collect::<StringViewArray, _>(|value| match value {
+                SqlValue::Text(value) => Some(Ok(value.as_str())),
+                _ => None,
+            })?),
+            Some(DataType::UInt32) => Arc::new(column.collect::<UInt32Array, _>(|value| match value {
+                SqlValue::Oid(value) => Some(Ok(*value)),
+                _ => None,
+            })?),
+            _ => return Err(Error::unsupported(format!("values of type {} are not supported", ty.sql_name))),
+        },
+    })
+}
+
+struct Column<'a> {
+    ty: &'a PostgresType,
+    values: &'a [SqlValue],
+}
+
+impl<'a> Column<'a> {
+    /// `take` gives None for a value of another type.
+    fn collect<A, T>(&mut self, take: impl Fn(&'a SqlValue) -> Option<Result<T, Error>>) -> Result<A, Error>
+    where
+        A: FromIterator<Option<T>>,
+    {
+        let one = |value: &'a SqlValue| match value {
+            SqlValue::Null => Ok(None),
+            value => take(value).unwrap_or_else(|| Err(mismatch(self.ty))).map(Some),
+        };
+        self.values.iter().map(one).collect()
+    }
+
+    fn numerics(&mut self) -> Result<ArrayRef, Error> {
+        let parts: Vec<Option<(i256, i8)>> = self.collect(|value| match value {
+            SqlValue::Numeric { unscaled, scale } => Some(Ok((*unscaled, *scale))),
+            _ => None,
+        })?;
+        let Some(scale) = parts.iter().flatten().map(|(_, scale)| *scale).max() else {
+            let data_type = super::arrow_type(self.ty).ok_or_else(|| mismatch(self.ty))?;
+            return Ok(new_null_array(&data_type, self.values.len()));
+        };
+        let overflow = || Error::new(ErrorKind::OutOfRange, "value overflows numeric format");
+        let mut digits = scale.unsigned_abs();
+        let mut rescaled = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Some((unscaled, own_scale)) = part else {
+                rescaled.push(None);
+                continue;
+            };
+            let factor = i256::from(10).checked_pow((scale - own_scale).unsigned_abs().into()).ok_or_else(overflow)?;
+            let value = unscaled.checked_mul(factor).ok_or_else(overflow)?;
+            digits = digits.max(value.to_string().trim_start_matches('-').len().min(255) as u8);
+            rescaled.push(Some(value));
+        }
+        if digits > DECIMAL256_MAX_PRECISION {
+            return Err(overflow());
+        }
+        let array: ArrayRef = if digits <= DECIMAL128_MAX_PRECISION {
+            let small: Decimal128Array = rescaled.into_iter().map(|value| value.and_then(i256::to_i128)).collect();
+            Arc::new(small.with_precision_and_scale(digits.max(1), scale).map_err(|error| unfit(self.ty, &error))?)
+        } else {
+            let wide: Decimal256Array = rescaled.into_iter().collect();
+            Arc::new(wide.with_precision_and_scale(digits, scale).map_err(|error| unfit(self.ty, &error))?)
+        };
+        Ok(array)
+    }
+
+    fn lists(&mut self) -> Result<ArrayRef, Error> {
+        let lists: Vec<Option<&'a Vec<SqlValue>>> = self.collect(|value| match value {
+            SqlValue::Array(values) => Some(Ok(values)),
+            _ => None,
+        })?;
+        let element = self.ty.element().ok_or_else(|| mismatch(self.ty))?;
+        let items: Vec<SqlValue> = lists.iter().flatten().flat_map(|list| list.iter().cloned()).collect();
+        let nested = items.iter().any(|item| matches!(item, SqlValue::Array(_)));
+        let item_type = if nested { self.ty } else { element };
+        let values = array_of(item_type, &items)?;
+        let item = typed_field(Field::LIST_FIELD_DEFAULT_NAME, item_type, true).ok_or_else(|| mismatch(self.ty))?;
+        let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.map_or(0, |list| list.len())));
+        let nulls = NullBuffer::from_iter(lists.iter().map(Option::is_some));
+        let item = Arc::new(item.with_data_type(values.data_type().clone()));
+        let array = ListArray::try_new(item, offsets, values, Some(nulls));
+        Ok(Arc::new(array.map_err(|error| unfit(self.ty, &error))?))
+    }
+}
+
+fn month_day_nano(value: Interval) -> Result<IntervalMonthDayNano, Error> {
+    let overflow = || Error::new(ErrorKind::DateTimeOverflow, "interval out of range");
+    let nanos = value.micros.checked_mul(1000).ok_or_else(overflow)?;
+    Ok(IntervalMonthDayNano::new(value.months, value.days, nanos))
+}
+
+fn mismatch(ty: &PostgresType) -> Error {
+    Error::unsupported(format!("a value of another type cannot become {}", ty.sql_name))
+}
+
+fn unfit(ty: &PostgresType, error: &ArrowError) -> Error {
+    Error::new(ErrorKind::OutOfRange, format!("values of type {} do not fit: {error}", ty.sql_name))
+}

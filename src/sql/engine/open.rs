@@ -1,0 +1,219 @@
+//! Opening a data folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::maintenance::Maintenance;
+use crate::provider::ScanOptions;
+use crate::session::{
+    Activity, Error, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
+};
+use rowkey_base::clock::{Clock, SystemClock};
+use rowkey_model::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
+use rowkey_model::{AccountName, Rejected};
+use rowkey_storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
+
+/// The location that keeps nothing.
+const MEMORY: &str = ":memory:";
+/// The account of a data folder, unless another one is asked for; the name that the service's emulator has.
+const ACCOUNT: &str = "devstoreaccount1";
+
+/// The role of sessions in the same process.
+const OWN_USER: &str = "rowkey";
+
+/// What the cache has where the machine does not tell its memory, and at least.
+const CACHE_BYTES_MIN: u64 = 256 << 20;
+
+fn cache_bytes_default() -> Option<u64> {
+    memory_bytes_available().map(|bytes| (bytes / 8).max(CACHE_BYTES_MIN))
+}
+
+/// How a database is opened. The default suits a laptop.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub account: AccountName,
+    /// Bound of what is cached of files, in bytes: metadata, page indexes, decoded pages, entities; by default an eighth of what the
+    /// process may have.
+    pub cache_bytes: Option<u64>,
+    /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
+    pub memory_bytes: Option<u64>,
+    /// Where queries and imports spill to, each process in a folder of its own there; by default in
+    /// the data folder, or, where there is none to write to, in the system's folder for temporary
+    /// files.
+    pub spill_folder: Option<PathBuf>,
+    /// Threads of one query; by default the machine's.
+    pub target_partitions: Option<usize>,
+    /// When writes of entities are acknowledged.
+    pub durability: Durability,
+    /// Keep files that no table names, which opening removes otherwise; `Engine::unnamed_files` tells
+    /// which.
+    pub keep_unnamed_files: bool,
+    /// How tables are scanned; the default is right for everything but checking it.
+    pub scan: ScanOptions,
+}
+
+impl Options {
+    /// The defaults, for one account.
+    pub fn for_account(account: AccountName) -> Self {
+        Self {
+            account,
+            cache_bytes: None,
+            memory_bytes: None,
+            spill_folder: None,
+            target_partitions: None,
+            durability: Durability::Sync,
+            keep_unnamed_files: false,
+            scan: ScanOptions::default(),
+        }
+    }
+
+    /// The defaults, for account `devstoreaccount1`.
+    pub fn new() -> Result<Self, Rejected> {
+        Ok(Self::for_account(AccountName::parse(ACCOUNT)?))
+    }
+}
+
+/// A data folder with everything that works on it.
+#[derive(Debug)]
+pub struct Engine {
+    /// First, so that it ends before what it works on; none where nothing can be written.
+    _maintenance: Option<Maintenance>,
+    pub(super) store: Arc<Store>,
+    pub(super) account: AccountName,
+    /// None where the system's folder for temporary files has to do.
+    spill: Option<Arc<SpillFolder>>,
+    planner: Arc<Planner>,
+    registry: Arc<Registry>,
+}
+
+/// Where a database spills to that was not told.
+#[derive(Debug)]
+enum SpillDefault {
+    /// In the data folder, once it is locked.
+    DataFolder(PathBuf),
+    System,
+}
+
+impl Engine {
+    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
+    pub async fn open(location: &str, options: Options) -> Result<Self> {
+        let read_only = location.contains("://");
+        let (files, spill): (Arc<dyn FileStore>, _) = if location == MEMORY {
+            (Arc::new(MemoryStore::new()), SpillDefault::System)
+        } else if read_only {
+            (Arc::new(RemoteStore::open(location)?), SpillDefault::System)
+        } else {
+            let folder = Path::new(location).join(paths::SPILL);
+            (Arc::new(LocalStore::open(location)?), SpillDefault::DataFolder(folder))
+        };
+        Self::open_spilling(files, Arc::new(SystemClock::new()), options, read_only, Some(spill)).await
+    }
+
+    /// The same on files and a clock of the caller's; imports spill to these files unless the
+    /// options name a folder.
+    #[cfg(test)]
+    pub async fn open_files(
+        files: Arc<dyn FileStore>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        read_only: bool,
+    ) -> Result<Self> {
+        Self::open_spilling(files, clock, options, read_only, None).await
+    }
+
+    async fn open_spilling(
+        files: Arc<dyn FileStore>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        read_only: bool,
+        spill_default: Option<SpillDefault>,
+    ) -> Result<Self> {
+        let storage = StoreOptions {
+            cache_bytes: options.cache_bytes.or_else(cache_bytes_default).unwrap_or(CACHE_BYTES_MIN),
+            durability: options.durability,
+            read_only,
+            keep_unnamed: options.keep_unnamed_files,
+            ..StoreOptions::default()
+        };
+        let store = Arc::new(Store::open(files, clock, storage).await?);
+        // What a killed process has left in the data folder is looked for once this one owns it.
+        let spill = spill_folder(options.spill_folder.as_deref(), spill_default)?.map(Arc::new);
+        let session = SessionOptions {
+            memory_bytes: options.memory_bytes,
+            spill: spill.clone(),
+            target_partitions: options.target_partitions,
+            scan: options.scan,
+        };
+        let planner = Arc::new(Planner::new(Arc::clone(&store), options.account.clone(), session)?);
+        let maintenance = if read_only { None } else { Some(Maintenance::start(&store)?) };
+        Ok(Self {
+            _maintenance: maintenance,
+            store,
+            account: options.account,
+            spill,
+            planner,
+            registry: Arc::new(Registry::new()),
+        })
+    }
+
+    /// Cuts a damaged log of a folder that does not open; `None` if the log is whole.
+    pub async fn repair_log(location: &str) -> Result<Option<LogRepair>> {
+        let files: Arc<dyn FileStore> = Arc::new(LocalStore::open_existing(location)?);
+        Ok(repair_log(files).await?)
+    }
+
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Where an import into a table spills to: a store, and a folder in it.
+    pub(super) fn import_spill(&self, table_id: u64) -> Result<(Arc<dyn FileStore>, String)> {
+        Ok(match &self.spill {
+            Some(folder) => (Arc::new(LocalStore::open_existing(folder.path())?), paths::import_spill(table_id)),
+            None => (Arc::clone(self.store.files().store()), paths::import_spill_in_store(table_id)),
+        })
+    }
+
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
+    /// All sessions that are open.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// A new session of a user, who is at `client` (empty in the same process).
+    pub fn session(&self, user: &str, client: &str, settings: Settings) -> Result<Session> {
+        let activity = Activity::new(self.account.as_str(), user, client, self.store.clock().now());
+        let registration = self.registry.register(activity)?;
+        Ok(Session::new(Arc::clone(&self.planner), registration, user, settings))
+    }
+
+    /// A session of this process, with the default settings; its COPY may write files, as the process itself may.
+    pub fn own_session(&self) -> Result<Session> {
+        let mut session = self.session(OWN_USER, "", Settings::new([])?)?;
+        session.allow_files(FileAccess::Anywhere);
+        Ok(session)
+    }
+}
+
+/// A folder to spill to. None if the default one cannot be had: a full disk is opened, and whoever
+/// never spills needs none.
+fn spill_folder(given: Option<&Path>, default: Option<SpillDefault>) -> Result<Option<SpillFolder>> {
+    if let Some(folder) = given {
+        return Ok(Some(SpillFolder::create(folder).map_err(unspillable)?));
+    }
+    match default {
+        None => Ok(None),
+        Some(SpillDefault::System) => Ok(SpillFolder::create(&std::env::temp_dir()).ok()),
+        Some(SpillDefault::DataFolder(folder)) => match SpillFolder::create(&folder) {
+            Err(files::Error::NoSpace { .. }) => Ok(None),
+            made => Ok(Some(made.map_err(unspillable)?)),
+        },
+    }
+}
+
+fn unspillable(error: files::Error) -> Error {
+    Error::from(error).with_hint("another folder can be named to spill to, which has to be writable")
+}

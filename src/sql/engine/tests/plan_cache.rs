@@ -1,0 +1,292 @@
+//! Statements that are sent again: the answer is that of a statement never seen before.
+
+use std::sync::Arc;
+
+use futures::executor::block_on;
+
+use super::{import, open, rows, rows_with};
+use crate::engine::Engine;
+use crate::session::{ErrorKind, OfFewKeys, Outcome, Prepared, Session, parse_all};
+use rowkey_model::Value;
+use rowkey_model::files::MemoryStore;
+
+const FIRST: &str = r#"{"PartitionKey":"p","RowKey":"1","A":1}"#;
+const SECOND: &str = r#"{"PartitionKey":"p","RowKey":"2","A":2}"#;
+const WIDER: &str = r#"{"PartitionKey":"p","RowKey":"3","A":2.5,"B":"text"}"#;
+const POINT: &str = r#"SELECT * FROM tab WHERE "PartitionKey" = 'p' AND "RowKey" = '1'"#;
+const RANGE: &str = r#"SELECT "RowKey", "A" FROM tab WHERE "PartitionKey" = 'p' AND "RowKey" >= '1'"#;
+const COUNT: &str = "SELECT count(*), max(a) FROM tab";
+
+fn engine() -> Engine {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    import(&engine, "Tab", FIRST, 1 << 20).expect("imports");
+    engine
+}
+
+fn session(engine: &Engine) -> Session {
+    engine.own_session().expect("a session")
+}
+
+fn ask(session: &mut Session, sql: &str) -> Vec<String> {
+    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+fn prepare(session: &mut Session, sql: &str) -> Arc<Prepared> {
+    let statement = parse_all(sql).expect("parses").pop().expect("a statement");
+    Arc::new(block_on(session.prepare(Arc::new(statement), &[])).expect("prepares"))
+}
+
+#[test]
+fn what_is_sent_again_is_not_planned_again() {
+    let engine = engine();
+    let (mut one, two) = (session(&engine), session(&engine));
+    for sql in [POINT, RANGE, COUNT, "SELECT 1"] {
+        assert!(one.prepared_before(sql, &[]).is_none(), "{sql}");
+        let first = ask(&mut one, sql);
+        assert!(two.prepared_before(sql, &[]).is_some(), "{sql}");
+        assert_eq!(ask(&mut one, sql), first, "{sql}");
+    }
+}
+
+#[test]
+fn an_import_is_seen_by_the_same_statement() {
+    let engine = engine();
+    let mut session = session(&engine);
+    assert_eq!(ask(&mut session, RANGE), ["1|1"]);
+    assert_eq!(ask(&mut session, COUNT), ["1|1"]);
+    let kept = prepare(&mut session, RANGE);
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    for _ in 0..2 {
+        assert_eq!(ask(&mut session, RANGE), ["1|1", "2|2"]);
+        assert_eq!(ask(&mut session, COUNT), ["2|2"]);
+    }
+    let again = block_on(session.run(&kept, &[])).expect("runs");
+    let Outcome::Rows(again) = again else { panic!("a query has rows") };
+    let batches = block_on(again.into_answer().collect()).expect("rows");
+    assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+}
+
+#[test]
+fn columns_that_change_are_told_to_a_prepared_statement() {
+    let engine = engine();
+    let mut session = session(&engine);
+    for sql in [POINT, RANGE] {
+        ask(&mut session, sql);
+    }
+    let (star, narrow) = (prepare(&mut session, POINT), prepare(&mut session, RANGE));
+    import(&engine, "Tab", WIDER, 1 << 20).expect("imports");
+    for prepared in [&star, &narrow] {
+        let error = block_on(session.run(prepared, &[])).expect_err("its columns are others");
+        assert_eq!(error.kind(), ErrorKind::ResultChanged);
+        assert_eq!(error.to_string(), "cached plan must not change result type");
+    }
+    // The text itself is planned for what there is.
+    assert_eq!(ask(&mut session, RANGE), ["1|1.0", "3|2.5"]);
+    assert!(ask(&mut session, POINT)[0].starts_with("p|1|"));
+    assert_eq!(prepare(&mut session, POINT).columns.as_ref().map(|columns| columns.len()), Some(7));
+}
+
+#[test]
+fn a_transaction_keeps_its_snapshot_and_the_next_one_has_another() {
+    let engine = engine();
+    let (mut inside, mut outside) = (session(&engine), session(&engine));
+    ask(&mut inside, "BEGIN");
+    // A statement that reads nothing takes no snapshot.
+    ask(&mut inside, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    assert_eq!(ask(&mut inside, RANGE), ["1|1"]);
+    assert_eq!(ask(&mut inside, COUNT), ["1|1"]);
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    for _ in 0..2 {
+        assert_eq!(ask(&mut outside, RANGE), ["1|1", "2|2"]);
+        assert_eq!(ask(&mut inside, RANGE), ["1|1"]);
+        assert_eq!(ask(&mut inside, COUNT), ["1|1"]);
+        assert_eq!(ask(&mut outside, COUNT), ["2|2"]);
+    }
+    ask(&mut inside, "COMMIT");
+    assert_eq!(ask(&mut inside, RANGE), ["1|1", "2|2"]);
+    assert_eq!(ask(&mut inside, COUNT), ["2|2"]);
+}
+
+#[test]
+fn a_failed_transaction_refuses_what_was_planned_before() {
+    let engine = engine();
+    let mut session = session(&engine);
+    ask(&mut session, POINT);
+    ask(&mut session, "BEGIN");
+    session.failed();
+    assert_eq!(rows(&mut session, POINT).expect_err("the transaction failed").kind(), ErrorKind::FailedTransaction);
+    ask(&mut session, "ROLLBACK");
+    assert_eq!(ask(&mut session, POINT).len(), 1);
+}
+
+#[test]
+fn views_are_seen_as_they_are_now() {
+    let engine = engine();
+    let (mut session, read) = (session(&engine), "SELECT * FROM v");
+    let missing = |session: &mut Session| rows(session, read).expect_err("no view").kind();
+    assert_eq!(missing(&mut session), ErrorKind::UnknownTable);
+    ask(&mut session, r#"CREATE VIEW v AS SELECT "RowKey" FROM tab"#);
+    for _ in 0..2 {
+        assert_eq!(ask(&mut session, read), ["1"]);
+    }
+    ask(&mut session, r#"CREATE OR REPLACE VIEW v AS SELECT "RowKey", "A" FROM tab"#);
+    for _ in 0..2 {
+        assert_eq!(ask(&mut session, read), ["1|1"]);
+    }
+    ask(&mut session, "DROP VIEW v");
+    assert_eq!(missing(&mut session), ErrorKind::UnknownTable);
+}
+
+#[test]
+fn settings_are_those_of_the_moment_and_the_session() {
+    let engine = engine();
+    let (mut one, mut two) = (session(&engine), session(&engine));
+    let noon = "SELECT '2024-06-01 12:00'::timestamptz = '2024-06-01 12:00+00'::timestamptz";
+    for session in [&mut one, &mut two] {
+        for _ in 0..2 {
+            assert_eq!(ask(session, noon), ["true"]);
+        }
+    }
+    ask(&mut one, "SET TimeZone = 'Europe/Berlin'");
+    for _ in 0..2 {
+        assert_eq!(ask(&mut one, noon), ["false"]);
+        assert_eq!(ask(&mut two, noon), ["true"]);
+    }
+    let path = "SELECT count(*) > 0 FROM tables";
+    assert!(rows(&mut one, path).is_err());
+    ask(&mut one, "SET search_path = rowkey, public");
+    assert_eq!(ask(&mut one, path), ["true"]);
+    assert!(rows(&mut two, path).is_err());
+}
+
+#[test]
+fn what_the_catalog_tells_of_a_session_is_of_this_one_and_of_now() {
+    let engine = engine();
+    let (mut one, mut two) = (session(&engine), session(&engine));
+    let setting = "SELECT setting FROM pg_settings WHERE name = 'application_name'";
+    let (pid, current) = ("SELECT pg_backend_pid()", "SELECT current_setting('application_name')");
+    ask(&mut one, &format!("PREPARE s AS {setting}"));
+    for (session, name) in [(&mut one, "first"), (&mut two, "second")] {
+        ask(session, &format!("SET application_name = '{name}'"));
+        for _ in 0..2 {
+            assert_eq!(ask(session, setting), [name]);
+            assert_eq!(ask(session, current), [name]);
+        }
+    }
+    assert_eq!(ask(&mut one, "EXECUTE s"), ["first"]);
+    assert_ne!(ask(&mut one, pid), ask(&mut two, pid));
+    assert_eq!(ask(&mut two, "SELECT name FROM pg_prepared_statements"), Vec::<String>::new());
+    assert_eq!(ask(&mut one, "SELECT name FROM pg_prepared_statements"), ["s"]);
+    assert_eq!(ask(&mut two, "SELECT name FROM pg_prepared_statements"), Vec::<String>::new());
+}
+
+#[test]
+fn types_of_parameters_are_part_of_the_statement() {
+    let engine = engine();
+    let mut session = session(&engine);
+    let sql = "SELECT pg_typeof($1)";
+    for _ in 0..2 {
+        assert_eq!(rows_with(&mut session, sql, &[Value::Int32(1)]).expect("rows"), ["integer"]);
+        assert_eq!(rows_with(&mut session, sql, &[Value::Double(1.0)]).expect("rows"), ["double precision"]);
+        assert_eq!(rows_with(&mut session, sql, &[]).expect_err("no value").kind(), ErrorKind::UnknownParameter);
+    }
+    let point = r#"SELECT "A" FROM tab WHERE "PartitionKey" = $1 AND "RowKey" = $2"#;
+    let text = |text: &str| Value::String(text.to_owned());
+    for _ in 0..2 {
+        assert_eq!(rows_with(&mut session, point, &[text("p"), text("1")]).expect("rows"), ["1"]);
+        assert_eq!(rows_with(&mut session, point, &[text("p"), text("2")]).expect("rows"), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
+    let engine = engine();
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let mut read = |sql: &str| match block_on(session.of_few_keys(sql)) {
+        Some(OfFewKeys::Read(prepared, values)) => (prepared, values),
+        other => panic!("{sql} is no read of one key: {other:?}"),
+    };
+    let (first, values) = read(POINT);
+    assert_eq!(format!("{values:?}"), r#"[Text("p"), Text("1")]"#);
+    let (second, values) = read(&format!("{};", POINT.replace("'1'", "'2'")));
+    assert!(Arc::ptr_eq(&first.statement, &second.statement), "planned once");
+    let Outcome::Rows(found) = block_on(session.run(&second, &values)).expect("runs") else { panic!("no rows") };
+    let found = block_on(found.into_answer().collect()).expect("rows");
+    assert_eq!(found.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    for other in
+        [COUNT, "SELECT * FROM tab WHERE \"A\" = '1'", "SELECT * FROM tab WHERE \"PartitionKey\" = 'a' AND \"A\" = '1'"]
+    {
+        for _ in 0..2 {
+            assert!(block_on(session.of_few_keys(other)).is_none(), "{other}");
+        }
+    }
+}
+
+#[test]
+fn writes_of_few_keys_that_differ_in_their_literals_are_prepared_once() {
+    let engine = engine();
+    import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let mut write = |sql: &str| match block_on(session.of_few_keys(sql)) {
+        Some(OfFewKeys::Write(prepared, literals)) => {
+            (prepared.clone(), block_on(session.run_key_write(&prepared, &literals)))
+        }
+        other => panic!("{sql} is no write of few keys: {other:?}"),
+    };
+    let done = |tag: &str| format!("Ok(Some(Done({tag:?})))");
+    let insert = |row: &str, value: &str| {
+        format!("INSERT INTO tab (\"PartitionKey\", \"RowKey\", \"A\") VALUES ('n', '{row}', {value});")
+    };
+    let (first, wrote) = write(&insert("1", "1"));
+    assert_eq!(format!("{wrote:?}"), done("INSERT 0 1"));
+    let (second, wrote) = write(&insert("2", "-2"));
+    assert_eq!(format!("{wrote:?}"), done("INSERT 0 1"));
+    assert!(Arc::ptr_eq(&first, &second), "prepared once");
+    let (_, again) = write(&insert("2", "3"));
+    assert_eq!(again.map(drop).unwrap_err().kind(), ErrorKind::DuplicateKey);
+    // What does not fit is for the statement itself to tell.
+    assert_eq!(format!("{:?}", write(&insert("3", "2.5")).1), "Ok(None)");
+    assert_eq!(format!("{:?}", write(&insert("3", "'x'")).1), "Ok(None)");
+    let (_, wrote) = write("UPDATE tab SET \"A\" = 7 WHERE \"PartitionKey\" = 'n' AND \"RowKey\" = '1'");
+    assert_eq!(format!("{wrote:?}"), done("UPDATE 1"));
+    let (_, wrote) = write("DELETE FROM tab WHERE \"PartitionKey\" = 'n' AND \"RowKey\" = '2'");
+    assert_eq!(format!("{wrote:?}"), done("DELETE 1"));
+    assert_eq!(ask(&mut session, "SELECT \"RowKey\", \"A\" FROM tab WHERE \"PartitionKey\" = 'n'"), ["1|7"]);
+
+    // The table is another one: what was prepared is not used any more, and what is new is known.
+    ask(&mut session, "ALTER TABLE tab ADD COLUMN \"New\" text");
+    let Some(OfFewKeys::Write(third, _)) = block_on(session.of_few_keys(&insert("4", "4"))) else { panic!("a write") };
+    assert!(!Arc::ptr_eq(&first, &third), "prepared anew");
+    let renamed = insert("4", "4").replace("\"A\"", "\"B2\"");
+    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "there is no such column yet");
+    ask(&mut session, "ALTER TABLE tab ADD COLUMN \"B2\" int");
+    assert!(block_on(session.of_few_keys(&renamed)).is_some(), "there is one now");
+    ask(&mut session, "SET default_transaction_read_only = on");
+    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "read-only");
+}
+
+#[test]
+fn statements_that_lie_idle_keep_no_files() {
+    let files = MemoryStore::new();
+    let engine = open(Arc::new(files.clone())).expect("opens");
+    import(&engine, "Tab", FIRST, 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    let count = format!("PREPARE counted AS {COUNT}");
+    let update = "PREPARE changed AS UPDATE tab SET a = $1 WHERE \"PartitionKey\" = 'p' AND \"RowKey\" = '1'";
+    for sql in [&format!("PREPARE point AS {POINT}"), &format!("PREPARE span AS {RANGE}"), &count, update] {
+        ask(&mut session, sql);
+    }
+    ask(&mut session, "EXECUTE counted");
+    for round in 0..3 {
+        ask(&mut session, &format!("EXECUTE changed({round})"));
+        ask(&mut session, "VACUUM FULL tab");
+    }
+    // The next commit lets go of what was replaced by the last.
+    ask(&mut session, "COMMENT ON TABLE tab IS 'x'");
+    let named = engine.store().snapshot().catalog.tables().flat_map(|table| table.manifest.files()).count();
+    let there = files.files().keys().filter(|path| rowkey_model::files::paths::parse_run(path).is_some()).count();
+    assert_eq!((there, named), (1, 1));
+    assert_eq!(ask(&mut session, "EXECUTE span"), ["1|2"]);
+    assert_eq!(ask(&mut session, "EXECUTE counted"), ["1|2"]);
+}

@@ -1,0 +1,124 @@
+//! The columns of a table in SQL, and how each comes from the columns of a file.
+//!
+//! A property seen in one type is a column of that type. Seen in several numeric types it is shown in the widest of them
+//! (Int32 < Int64 < Double), seen in types that do not mix it is shown as text; in both cases every type also has a column of
+//! its own beside it, `"Age:Int64"`, which holds exactly the values of that type. A column that was declared never changes its type:
+//! only values of other types have columns beside it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::extension::Uuid;
+
+use rowkey_model::EdmType;
+use rowkey_storage::Table;
+use rowkey_storage::run::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+
+/// Where a column's values come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ColumnSource {
+    /// PartitionKey, RowKey or Timestamp: the column of that name in every file.
+    Key,
+    /// Values of one type of a property.
+    Typed { property: Arc<str>, edm: EdmType },
+    /// Values of several types of a property, brought to one type.
+    Shown { property: Arc<str>, types: Vec<EdmType>, shown: Shown },
+    /// All properties without a column.
+    Other,
+}
+
+/// In which type a property of several types is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Shown {
+    Int64,
+    Double,
+    Text,
+}
+
+impl Shown {
+    fn of(types: &[EdmType]) -> Self {
+        if !types.iter().all(|edm| edm.is_numeric()) {
+            Shown::Text
+        } else if types.contains(&EdmType::Double) {
+            Shown::Double
+        } else {
+            Shown::Int64
+        }
+    }
+
+    pub(crate) fn data_type(self) -> DataType {
+        match self {
+            Shown::Int64 => DataType::Int64,
+            Shown::Double => DataType::Float64,
+            Shown::Text => DataType::Utf8View,
+        }
+    }
+}
+
+/// A table's schema in SQL.
+#[derive(Debug, Clone)]
+pub(crate) struct TableColumns {
+    schema: SchemaRef,
+    sources: Arc<HashMap<String, ColumnSource>>,
+}
+
+impl TableColumns {
+    pub(crate) fn of(table: &Table) -> Self {
+        let mut columns = vec![
+            (Field::new(PARTITION_KEY, DataType::Utf8View, false), ColumnSource::Key),
+            (Field::new(ROW_KEY, DataType::Utf8View, false), ColumnSource::Key),
+            (Field::new(TIMESTAMP, utc_micros(), false), ColumnSource::Key),
+        ];
+        for column in &table.columns {
+            let property = &column.name;
+            let typed = |name: String, edm: EdmType| {
+                (sql_field(&name, edm), ColumnSource::Typed { property: Arc::clone(property), edm })
+            };
+            if let Some(declared) = column.declared {
+                columns.push(typed(property.to_string(), declared));
+                let others = column.types.iter().filter(|edm| **edm != declared);
+                columns.extend(others.map(|&edm| typed(format!("{property}:{edm}"), edm)));
+                continue;
+            }
+            match column.types.as_slice() {
+                [] => {}
+                [edm] => columns.push(typed(property.to_string(), *edm)),
+                types => {
+                    let shown = Shown::of(types);
+                    let source = ColumnSource::Shown { property: Arc::clone(property), types: types.to_vec(), shown };
+                    columns.push((Field::new(property.to_string(), shown.data_type(), true), source));
+                    columns.extend(types.iter().map(|&edm| typed(format!("{property}:{edm}"), edm)));
+                }
+            }
+        }
+        if table.has_other() {
+            columns.push((Field::new(OTHER_COLUMN, DataType::BinaryView, true), ColumnSource::Other));
+        }
+        let sources = columns.iter().map(|(field, source)| (field.name().clone(), source.clone())).collect();
+        let fields: Vec<Field> = columns.into_iter().map(|(field, _)| field).collect();
+        Self { schema: Arc::new(Schema::new(fields)), sources: Arc::new(sources) }
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {
+        self.sources.get(column)
+    }
+}
+
+/// A property's type in SQL: text, bytea, boolean, timestamptz, float8, uuid, int4, int8.
+fn sql_field(name: &str, edm: EdmType) -> Field {
+    match edm {
+        EdmType::Binary => Field::new(name, DataType::BinaryView, true),
+        EdmType::Boolean => Field::new(name, DataType::Boolean, true),
+        EdmType::DateTime => Field::new(name, utc_micros(), true),
+        EdmType::Double => Field::new(name, DataType::Float64, true),
+        EdmType::Guid => Field::new(name, DataType::FixedSizeBinary(16), true).with_extension_type(Uuid),
+        EdmType::Int32 => Field::new(name, DataType::Int32, true),
+        EdmType::Int64 => Field::new(name, DataType::Int64, true),
+        EdmType::String => Field::new(name, DataType::Utf8View, true),
+    }
+}

@@ -1,0 +1,29 @@
+//! DataFusion's view of the tables: what a scan claims, what it reads, in which order.
+//!
+//! [`EntityTable`] turns filters into an access plan and gives a plan node, [`EntityScanExec`], around the stock Parquet scan.
+//! [`ScanInKeyOrder`] lets it read in key order where a query wants that; [`AggregateFromSnapshot`] answers counts and key bounds
+//! without reading.
+
+mod adapter;
+mod columns;
+mod entity_rows;
+mod kept_rows;
+mod key_order;
+mod masked;
+mod reader;
+mod recent;
+mod scan_exec;
+mod shown;
+mod snapshot_aggregate;
+mod snapshot_count;
+mod table;
+mod unambiguous_filters;
+
+pub(crate) use columns::{ColumnSource, TableColumns};
+pub(crate) use entity_rows::EntityRows;
+pub(crate) use key_order::ScanInKeyOrder;
+pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan};
+pub(crate) use snapshot_aggregate::AggregateFromSnapshot;
+pub(crate) use table::EntityTable;
+pub use table::ScanOptions;
+pub(crate) use unambiguous_filters::UnambiguousFilters;

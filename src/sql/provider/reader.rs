@@ -1,0 +1,90 @@
+//! How DataFusion's Parquet scan gets at run files: through the cache of open files.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{ParquetFileMetrics, ParquetFileReaderFactory};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+
+use rowkey_storage::run::{RunFile, RunFileReader, RunFiles};
+
+/// Carried by every file of a scan.
+#[derive(Debug, Clone)]
+pub(super) struct RunHandle(pub Arc<RunFile>);
+
+/// Hands out cached metadata, always with its page index: row selections without a predicate need it too, and the Parquet
+/// scan would not ask for it.
+#[derive(Debug)]
+pub(super) struct RunReaderFactory {
+    files: Arc<RunFiles>,
+}
+
+impl RunReaderFactory {
+    pub(super) fn new(files: Arc<RunFiles>) -> Self {
+        Self { files }
+    }
+}
+
+impl ParquetFileReaderFactory for RunReaderFactory {
+    fn create_reader(
+        &self,
+        partition_index: usize,
+        file: PartitionedFile,
+        _metadata_size_hint: Option<usize>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        let Some(RunHandle(run)) = file.extension::<RunHandle>() else {
+            return Err(internal_datafusion_err!("{} is no run file", file.path()));
+        };
+        Ok(Box::new(RunReader {
+            files: Arc::clone(&self.files),
+            run: Arc::clone(run),
+            open: None,
+            metrics: ParquetFileMetrics::new(partition_index, &run.path, metrics),
+        }))
+    }
+}
+
+/// Opens its file when it is first asked for something.
+struct RunReader {
+    files: Arc<RunFiles>,
+    run: Arc<RunFile>,
+    open: Option<RunFileReader>,
+    metrics: ParquetFileMetrics,
+}
+
+impl RunReader {
+    async fn open(&mut self) -> parquet::errors::Result<&mut RunFileReader> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                let open = self.files.open(&self.run).await;
+                open.map_err(|error| ParquetError::External(Box::new(error)))?.reader()
+            }
+        };
+        Ok(self.open.insert(open))
+    }
+}
+
+impl AsyncFileReader for RunReader {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
+        self.metrics.bytes_scanned.add((range.end - range.start) as usize);
+        async move { self.open().await?.get_bytes(range).await }.boxed()
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        options: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, parquet::errors::Result<Arc<ParquetMetaData>>> {
+        async move { self.open().await?.get_metadata(options).await }.boxed()
+    }
+}

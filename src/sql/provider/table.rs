@@ -1,0 +1,292 @@
+//! A table of one snapshot, as DataFusion sees it.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{
+    Column, ColumnStatistics, Constraint, Constraints, DFSchema, DataFusionError, Result, ScalarValue, Statistics,
+};
+use datafusion::datasource::TableType;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, lit};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::adapter::EntityColumnAdapterFactory;
+use super::columns::TableColumns;
+use super::reader::{RunHandle, RunReaderFactory};
+use super::scan_exec::{EntityScanExec, Scan};
+use crate::access::plan_access;
+use rowkey_model::{KeyCut, KeyRef, KeySet};
+use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
+use rowkey_storage::{Table, TableSnapshot};
+
+/// Recent writes of this many keys are looked up one by one; for more, all of them are gone through.
+const POINTS_MAX: usize = 1000;
+
+/// How tables are scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// Filters are evaluated inside the Parquet scan, so that rows that fail them are not decoded further.
+    pub filter_pushdown: bool,
+    /// Files, row groups and pages are left out by their keys. Off, every scan reads everything and filters are evaluated
+    /// above it: the plain path that the clever one is checked against.
+    pub pruning: bool,
+    /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
+    pub parallel_rows_min: u64,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self { filter_pushdown: true, pruning: true, parallel_rows_min: 64 * 1024 }
+    }
+}
+
+/// A table at one sequence number of the log. It never changes; the next statement gets another one.
+#[derive(Debug)]
+pub(crate) struct EntityTable {
+    snapshot: TableSnapshot,
+    columns: TableColumns,
+    files: Arc<RunFiles>,
+    options: ScanOptions,
+    constraints: Constraints,
+}
+
+impl EntityTable {
+    pub(crate) fn new(snapshot: TableSnapshot, files: Arc<RunFiles>, options: ScanOptions) -> Self {
+        let columns = TableColumns::of(&snapshot.table);
+        let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0, 1])]);
+        Self { snapshot, columns, files, options, constraints }
+    }
+
+    /// The same table, with the same columns, in another snapshot.
+    pub(crate) fn in_snapshot(&self, snapshot: TableSnapshot) -> Self {
+        Self {
+            snapshot,
+            columns: self.columns.clone(),
+            files: Arc::clone(&self.files),
+            options: self.options,
+            constraints: self.constraints.clone(),
+        }
+    }
+
+    /// The table as it is stored.
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.snapshot.table
+    }
+
+    pub(crate) fn files(&self) -> &Arc<RunFiles> {
+        &self.files
+    }
+
+    /// The table with its recent writes.
+    pub(crate) fn snapshot(&self) -> &TableSnapshot {
+        &self.snapshot
+    }
+
+    /// False where everything is to go the plain way.
+    pub(crate) fn reads_cleverly(&self) -> bool {
+        self.options == ScanOptions::default()
+    }
+
+    /// Its columns in SQL.
+    pub(crate) fn columns(&self) -> &TableColumns {
+        &self.columns
+    }
+
+    fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
+        let mut file = PartitionedFile::new(run.path.clone(), run.bytes)
+            .with_extension(RunHandle(Arc::clone(run)))
+            .with_arrow_schema(run.layout().view_schema());
+        file.statistics = Some(Arc::new(self.statistics(run)));
+        file
+    }
+
+    /// Bounds of the keys, for pruning by filters that come at run time. Never exact: DataFusion would take an exact bound for
+    /// data, and rows may be masked or filtered.
+    fn statistics(&self, run: &RunFile) -> Statistics {
+        let mut statistics = Statistics::new_unknown(self.columns.schema())
+            .with_num_rows(Precision::Inexact(run.live_rows() as usize))
+            .with_total_byte_size(Precision::Inexact(run.bytes as usize));
+        let bound = |text: &str| Precision::Inexact(ScalarValue::Utf8View(Some(text.to_owned())));
+        let key = |min: &str, max: &str| {
+            ColumnStatistics::new_unknown().with_min_value(bound(min)).with_max_value(bound(max))
+        };
+        if let [partition, row, ..] = statistics.column_statistics.as_mut_slice() {
+            *partition = key(&run.first.partition, &run.last.partition);
+            if run.partitions == 1 {
+                *row = key(&run.first.row, &run.last.row);
+            }
+        }
+        statistics
+    }
+}
+
+#[async_trait]
+impl TableProvider for EntityTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.columns.schema())
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    /// A filter that reads keys only, and that the access plan decides exactly, is claimed: the scan evaluates it itself
+    /// wherever the key set alone does not.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let claims = self.options.filter_pushdown && self.options.pruning;
+        let filters: Vec<Expr> = filters.iter().map(|&filter| filter.clone()).collect();
+        let exact = plan_access(&filters).exact;
+        let claim = |exact: bool| match exact && claims {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(exact.into_iter().map(claim).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let considered = if self.options.pruning { filters } else { &[] };
+        let access = plan_access(considered);
+        // Of single keys only their own recent writes matter: rows of other keys fail the filters that the keys come from.
+        let points = points(&access.keys);
+        let layers = match &points {
+            Some(keys) => self.snapshot.layers_of(keys.iter().copied()),
+            None => self.snapshot.layers(),
+        };
+        let mut selected: Vec<(usize, Arc<RunFile>)> = Vec::new();
+        for (range, file) in self.snapshot.table.manifest.files_in(&access.keys) {
+            let live = match &layers {
+                Some(layers) => layers.masked(&self.files, file).await.map_err(external)?,
+                None => Some(Arc::clone(file)),
+            };
+            selected.extend(live.map(|file| (range, file)));
+        }
+
+        let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
+            .with_pushdown_filters(self.options.filter_pushdown)
+            .with_enable_page_index(true)
+            .with_bloom_filter_on_read(false)
+            .with_parquet_file_reader_factory(Arc::new(RunReaderFactory::new(Arc::clone(&self.files))));
+        // Page bounds are coarser than keys, so the first and the last page of a range hold foreign rows, unless the files
+        // lie inside the key set altogether.
+        let covered = access.keys_exact
+            && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
+        let claimed =
+            considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
+        let mut claimed: Vec<Expr> = claimed.collect();
+        if claimed.iter().any(compares_rows) {
+            claimed.extend(hull(&access.keys));
+        }
+        if let Some(predicate) = conjunction(claimed).filter(|_| !covered) {
+            let schema = DFSchema::try_from(self.columns.schema().as_ref().clone())?;
+            source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
+        }
+
+        let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
+        let recent = layers.as_ref().map_or(0, |layers| layers.live_rows());
+        let groups = match state.config().target_partitions() {
+            threads if threads > 1 && rows >= self.options.parallel_rows_min => {
+                split(&selected, threads, |run| self.partitioned_file(run))
+            }
+            _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],
+        };
+        let mut statistics = Statistics::new_unknown(self.columns.schema());
+        statistics.num_rows = Precision::Inexact((rows + recent) as usize);
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
+            .with_file_groups(groups)
+            .with_statistics(statistics)
+            .with_limit(limit)
+            .with_expr_adapter(Some(Arc::new(EntityColumnAdapterFactory { columns: self.columns.clone() })))
+            .with_projection_indices(projection.cloned())?
+            .build();
+        let scan = Scan {
+            table: Arc::clone(&self.snapshot.table),
+            columns: self.columns.clone(),
+            layers,
+            access,
+            filters: filters.to_vec(),
+            selected,
+            files: Arc::clone(&self.files),
+        };
+        Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
+    }
+}
+
+/// The keys of a set, if they are few.
+fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
+    let few = keys.ranges().len() <= POINTS_MAX;
+    few.then(|| keys.ranges().iter().map(|range| range.as_point()).collect())?
+}
+
+fn external(error: rowkey_storage::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Whether a filter compares several columns at once, which the Parquet reader does not prune by.
+fn compares_rows(filter: &Expr) -> bool {
+    filter.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(_)))).unwrap_or(true)
+}
+
+/// Bounds of all keys of a set, column by column: implied by the predicate that the set was made of.
+fn hull(keys: &KeySet) -> Vec<Expr> {
+    let (Some(first), Some(last)) = (keys.ranges().first(), keys.ranges().last()) else { return Vec::new() };
+    let (lower, upper) = (first.lower(), last.upper());
+    let column = |name: &str| Expr::Column(Column::from_name(name));
+    let mut bounds = Vec::new();
+    bounds.extend(lower.partition().map(|partition| column(PARTITION_KEY).gt_eq(lit(partition))));
+    bounds.extend(upper.partition().map(|partition| column(PARTITION_KEY).lt_eq(lit(partition))));
+    if lower.partition().is_some() && lower.partition() == upper.partition() {
+        if let KeyCut::Before(key) | KeyCut::After(key) = lower {
+            bounds.push(column(ROW_KEY).gt_eq(lit(key.row.as_str())));
+        }
+        if let KeyCut::Before(key) | KeyCut::After(key) = upper {
+            bounds.push(column(ROW_KEY).lt_eq(lit(key.row.as_str())));
+        }
+    }
+    bounds
+}
+
+/// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both, each taking the row groups that
+/// begin in its part.
+fn split(
+    selected: &[(usize, Arc<RunFile>)],
+    groups: usize,
+    partitioned_file: impl Fn(&Arc<RunFile>) -> PartitionedFile,
+) -> Vec<FileGroup> {
+    let total: u64 = selected.iter().map(|(_, run)| run.bytes).sum();
+    let group_bytes = total.div_ceil(groups as u64).max(1);
+    let mut split: Vec<Vec<PartitionedFile>> = Vec::new();
+    let mut position = 0;
+    for (_, run) in selected {
+        let mut from = 0;
+        while from < run.bytes {
+            let group = (position / group_bytes) as usize;
+            let to = run.bytes.min(from + (group as u64 + 1) * group_bytes - position);
+            split.resize_with(split.len().max(group + 1), Vec::new);
+            let file = partitioned_file(run);
+            let whole = from == 0 && to == run.bytes;
+            split[group].push(if whole { file } else { file.with_range(from as i64, to as i64) });
+            position += to - from;
+            from = to;
+        }
+    }
+    split.into_iter().filter(|files| !files.is_empty()).map(FileGroup::new).collect()
+}

@@ -1,0 +1,135 @@
+//! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT * FROM t`, and `ONLY t` is `t`, since
+//! tables have no others below them.
+
+use std::borrow::Cow;
+
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+/// The words of a statement with such forms spelled out. Words that stand for others have their places.
+pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
+    let concerned = |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY]);
+    if !tokens.iter().any(concerned) {
+        return Cow::Borrowed(tokens);
+    }
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 4);
+    let mut before = Token::EOF;
+    // AS is before a query once: in CREATE VIEW, CREATE TABLE and PREPARE. What it is before
+    // elsewhere is a label.
+    let mut as_query = false;
+    for (at, token) in tokens.iter().enumerate() {
+        if let Token::Whitespace(_) = token.token {
+            written.push(token.clone());
+            continue;
+        }
+        if before == Token::EOF {
+            as_query = is(&token.token, &[Keyword::CREATE, Keyword::PREPARE]);
+        }
+        // Behind a point it is the name of a column.
+        if before == Token::Period || is(&before, &[Keyword::AS]) && !std::mem::take(&mut as_query) {
+            written.push(token.clone());
+            before = LABEL;
+            continue;
+        }
+        let next = tokens[at + 1..].iter().map(|token| &token.token).find(|next| !matches!(next, Token::Whitespace(_)));
+        let names_something = matches!(next, Some(Token::Word(_)));
+        if is(&token.token, &[Keyword::TABLE]) && names_something && !is(&before, BEFORE_NAMES_OF_TABLES) {
+            let put = |token_of| TokenWithSpan { token: token_of, span: token.span };
+            written.extend([put(word(Keyword::SELECT)), put(Token::Mul), put(word(Keyword::FROM))]);
+            before = word(Keyword::FROM);
+            continue;
+        }
+        let only = is(&token.token, &[Keyword::ONLY])
+            && (names_something || next == Some(&Token::LParen))
+            && (before == Token::Comma || is(&before, BEFORE_ONLY));
+        if !only {
+            written.push(token.clone());
+            before = token.token.clone();
+        }
+    }
+    Cow::Owned(written)
+}
+
+/// Behind these TABLE tells the kind of what is named.
+const BEFORE_NAMES_OF_TABLES: &[Keyword] = &[
+    Keyword::CREATE,
+    Keyword::DROP,
+    Keyword::ALTER,
+    Keyword::TRUNCATE,
+    Keyword::ON,
+    Keyword::LOCK,
+    Keyword::TEMP,
+    Keyword::TEMPORARY,
+    Keyword::UNLOGGED,
+    Keyword::EXTERNAL,
+    Keyword::FOREIGN,
+    Keyword::LOCAL,
+    Keyword::GLOBAL,
+    Keyword::REPLACE,
+    Keyword::INTO,
+    Keyword::SHOW,
+    Keyword::DESCRIBE,
+    Keyword::DESC,
+];
+
+/// Whatever stands behind AS means nothing for the words behind it.
+const LABEL: Token = Token::Word(Word { value: String::new(), quote_style: None, keyword: Keyword::NoKeyword });
+
+const BEFORE_ONLY: &[Keyword] =
+    &[Keyword::FROM, Keyword::JOIN, Keyword::UPDATE, Keyword::USING, Keyword::INTO, Keyword::TABLE, Keyword::TRUNCATE];
+
+fn is(token: &Token, keywords: &[Keyword]) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
+}
+
+fn word(keyword: Keyword) -> Token {
+    Token::Word(Word { value: format!("{keyword:?}"), quote_style: None, keyword })
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    use super::*;
+
+    #[test]
+    fn tables_are_selected_from_and_only_says_nothing() {
+        for (text, expected) in [
+            ("TABLE t", "SELECT * FROM t"),
+            ("table \"T\" order by 1", "SELECT * FROM \"T\" order by 1"),
+            ("(TABLE a) UNION ALL TABLE b", "(SELECT * FROM a) UNION ALL SELECT * FROM b"),
+            ("TABLE ONLY t", "SELECT * FROM t"),
+            ("INSERT INTO t (a) TABLE u", "INSERT INTO t (a) SELECT * FROM u"),
+            ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM u"),
+            ("DROP TABLE t", "DROP TABLE t"),
+            ("SELECT 1 FROM ONLY t JOIN ONLY u USING (a), ONLY v", "SELECT 1 FROM t JOIN u USING (a), v"),
+            (
+                "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY",
+                "SELECT \"only\", \"table\" FROM t FETCH FIRST ROW ONLY",
+            ),
+            ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
+            ("SELECT a AS table FROM t", "SELECT a AS table FROM t"),
+            ("SELECT x.table FROM x", "SELECT x.table FROM x"),
+            ("SELECT x.only, x.table t FROM ONLY x", "SELECT x.only, x.table t FROM x"),
+            ("SELECT a AS table, b AS only, c AS from FROM ONLY t", "SELECT a AS table, b AS only, c AS from FROM t"),
+            ("CREATE VIEW v AS SELECT a AS table FROM t", "CREATE VIEW v AS SELECT a AS table FROM t"),
+            ("CREATE VIEW v AS TABLE t", "CREATE VIEW v AS SELECT * FROM t"),
+            ("WITH w AS (TABLE t) SELECT a AS table FROM w", "WITH w AS (SELECT * FROM t) SELECT a AS table FROM w"),
+            ("DELETE FROM t RETURNING a AS table", "DELETE FROM t RETURNING a AS table"),
+            ("COMMENT ON TABLE t IS 'x'", "COMMENT ON TABLE t IS 'x'"),
+        ] {
+            let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);
+            let mut written = Vec::new();
+            for token in spelled_out(&tokens).iter() {
+                if !matches!(token.token, Token::Whitespace(_) | Token::EOF) {
+                    written.push(token.token.to_string());
+                }
+            }
+            let tokens = Tokenizer::new(&PostgreSqlDialect {}, expected).tokenize_with_location().expect(expected);
+            let expected = tokens.iter().map(|token| &token.token);
+            let expected = expected.filter(|token| !matches!(token, Token::Whitespace(_) | Token::EOF));
+            assert_eq!(written, expected.map(ToString::to_string).collect::<Vec<_>>(), "{text}");
+        }
+    }
+}

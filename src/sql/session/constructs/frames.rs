@@ -1,0 +1,64 @@
+//! RANGE frames of integers near the ends of their type.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, WindowFrameBound, WindowFrameUnits};
+use datafusion::optimizer::AnalyzerRule;
+
+/// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds never overflow: the engine takes an
+/// overflow for the end of the partition, and NULLs are there. It goes after types are settled and before bounds get theirs.
+#[derive(Debug)]
+pub(super) struct WideRangeFrames;
+
+impl AnalyzerRule for WideRangeFrames {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| {
+            let LogicalPlan::Window(window) = &plan else { return Ok(Transformed::no(plan)) };
+            let schema = Arc::clone(window.input.schema());
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let widened = expr.transform_up(|expr| widened(expr, &schema))?;
+                Ok(widened.update_data(|expr| name.restore(expr)))
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "wide_range_frames"
+    }
+}
+
+fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::WindowFunction(mut function) = expr else { return Ok(Transformed::no(expr)) };
+    let has_offset = offset(&function.params.window_frame);
+    let wide = match function.params.order_by.as_slice() {
+        [by] if has_offset => match by.expr.get_type(schema)? {
+            DataType::Int16 | DataType::Int32 => Some(DataType::Int64),
+            DataType::Int64 => Some(DataType::Decimal128(20, 0)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(wide) = wide else { return Ok(Transformed::no(Expr::WindowFunction(function))) };
+    for by in &mut function.params.order_by {
+        let field = Arc::new(Field::new("", wide.clone(), true));
+        by.expr = Expr::Cast(Cast { expr: Box::new(by.expr.clone()), field });
+    }
+    Ok(Transformed::yes(Expr::WindowFunction(function)))
+}
+
+fn offset(frame: &WindowFrame) -> bool {
+    let is_offset = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    frame.units == WindowFrameUnits::Range && (is_offset(&frame.start_bound) || is_offset(&frame.end_bound))
+}

@@ -1,0 +1,158 @@
+//! `(a, b) IN (SELECT x, y ...)`: the engine looks for single values only.
+//!
+//! As a condition of WHERE it is `EXISTS (SELECT ... WHERE x = a AND y = b)`, a join. As a value it tells false from unknown: of the rows of
+//! the subquery one is equal; or none, and for one that is not known; or none for sure.
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select,
+    SelectItem, SetExpr, UnaryOperator, Value,
+};
+
+use super::collected::{derived, quoted, select};
+use super::syntax::{bare_query, call, last_word, null};
+
+const MEMBERS: &str = "__members";
+
+/// Rewrites those of a SELECT's conditions that only have to be known when they are true.
+///
+/// # Errors
+/// In PostgreSQL's words where the rows have other numbers of values.
+pub(super) fn in_conditions(select: &mut Select) -> Result<(), String> {
+    [&mut select.selection, &mut select.having].into_iter().flatten().try_for_each(condition)
+}
+
+fn condition(expr: &mut Expr) -> Result<(), String> {
+    // A row of conditions may be long; it leans to the left.
+    let mut left_most = expr;
+    loop {
+        match left_most {
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+                condition(right)?;
+                left_most = left;
+            }
+            Expr::Nested(inner) => left_most = inner,
+            Expr::InSubquery { expr: row, subquery, negated: false } => {
+                let Some(row) = values_of(row) else { return Ok(()) };
+                let (equal, members) = compared(row, std::mem::replace(subquery, empty()))?;
+                let mut found = select(vec![SelectItem::UnnamedExpr(one())], vec![members]);
+                found.selection = Some(equal);
+                let subquery = Box::new(bare_query(SetExpr::Select(Box::new(found))));
+                *left_most = Expr::Exists { subquery, negated: false };
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The same as a value. Any other expression stays.
+pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
+    let Expr::InSubquery { expr: row, subquery, negated } = expr else { return Ok(()) };
+    let Some(row) = values_of(row) else { return Ok(()) };
+    let negated = *negated;
+    let (equal, members) = compared(row, std::mem::replace(subquery, empty()))?;
+    let unknown = Expr::IsNull(Box::new(Expr::Nested(Box::new(equal.clone()))));
+    let nothing = binary(call("count", vec![one()]), BinaryOperator::Eq, number("0"));
+    let when = |condition, result| CaseWhen { condition, result };
+    let answer = Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![
+            when(nothing, truth(false)),
+            when(call("bool_or", vec![equal]), truth(true)),
+            when(call("bool_or", vec![unknown]), unknown_truth()),
+        ],
+        else_result: Some(Box::new(truth(false))),
+    };
+    let found = select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__member") }], vec![members]);
+    let found = Expr::Subquery(Box::new(bare_query(SetExpr::Select(Box::new(found)))));
+    *expr = match negated {
+        true => Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) })),
+        false => found,
+    };
+    Ok(())
+}
+
+/// Whether a row is equal to a member, and the members.
+fn compared(
+    row: Vec<Expr>,
+    subquery: Box<Query>,
+) -> Result<(Expr, datafusion::sql::sqlparser::ast::TableFactor), String> {
+    match width(&subquery) {
+        Some(width) if width > row.len() => return Err("subquery has too many columns".to_owned()),
+        Some(width) if width < row.len() => return Err("subquery has too few columns".to_owned()),
+        _ => {}
+    }
+    let names: Vec<String> = (1..=row.len()).map(|number| format!("__{number}")).collect();
+    let member = |name: &String| Expr::CompoundIdentifier(vec![quoted(MEMBERS), quoted(name)]);
+    let each = row
+        .into_iter()
+        .zip(&names)
+        .map(|(value, name)| binary(member(name), BinaryOperator::Eq, Expr::Nested(Box::new(value))));
+    let equal = each.reduce(|all, one| binary(all, BinaryOperator::And, one)).unwrap_or(truth(true));
+    Ok((equal, derived(*subquery, MEMBERS, &names, false)))
+}
+
+/// The values of a row of several.
+fn values_of(row: &Expr) -> Option<Vec<Expr>> {
+    match row {
+        Expr::Tuple(values) => Some(values.clone()),
+        Expr::Function(function) if last_word(&function.name) == "row" => match &function.args {
+            FunctionArguments::List(list) => {
+                let values = list.args.iter().map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                    _ => None,
+                });
+                values.collect()
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How many columns a query has whose names are resolved.
+fn width(query: &Query) -> Option<usize> {
+    let mut body = query.body.as_ref();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return Some(select.projection.len()),
+            SetExpr::Values(values) => return values.rows.first().map(|row| row.content.len()),
+            SetExpr::SetOperation { left, .. } => left,
+            SetExpr::Query(query) => &query.body,
+            _ => return None,
+        };
+    }
+}
+
+fn empty() -> Box<Query> {
+    Box::new(bare_query(SetExpr::Select(Box::new(select(Vec::new(), Vec::new())))))
+}
+
+fn one() -> Expr {
+    number("1")
+}
+
+fn number(digits: &str) -> Expr {
+    Expr::value(Value::Number(digits.to_owned(), false))
+}
+
+fn truth(value: bool) -> Expr {
+    Expr::value(Value::Boolean(value))
+}
+
+fn unknown_truth() -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(null()),
+        data_type: DataType::Boolean,
+        array: false,
+        format: None,
+    }
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}

@@ -1,0 +1,70 @@
+//! LIMIT and OFFSET of a sub-query, for each value of its domain by itself.
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, not_impl_err};
+use datafusion::functions_window::row_number::row_number_udwf;
+use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::logical_plan::{FetchType, SkipType};
+use datafusion::logical_expr::{
+    Expr, ExprFunctionExt, Limit, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, WindowFunctionDefinition,
+    lit,
+};
+
+use super::apply::Apply;
+use super::attach::{order, whole};
+use super::domain::Domain;
+use super::opaque::opaque;
+
+impl Apply<'_> {
+    pub(super) fn limit(&mut self, limit: &Limit, domain: &Domain) -> Result<LogicalPlan> {
+        let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
+        else {
+            return not_impl_err!(
+                "LIMIT of an expression in a subquery that refers to a query around it is not supported"
+            );
+        };
+        // The order may be by columns that a projection over it leaves out: the rows are counted below that.
+        if let Some(sunk) = sunk(limit, &limit.input)? {
+            return self.attach(&sunk, domain);
+        }
+        let (order, input) = match limit.input.as_ref() {
+            LogicalPlan::Sort(sort) => (order(&sort.expr, domain, sort.input.schema())?, &sort.input),
+            _ => (Vec::new(), &limit.input),
+        };
+        let attached = self.attach(input, domain)?;
+        let number = self.name("row");
+        let row_number = WindowFunctionDefinition::WindowUDF(row_number_udwf());
+        let row_number = Expr::from(WindowFunction::new(row_number, Vec::new()))
+            .partition_by(domain.exprs().map(opaque).collect())
+            .order_by(order)
+            .build()?
+            .alias(&number.name);
+        let number = Expr::Column(number);
+        let mut kept = number.clone().gt(lit(skip as u64));
+        if let Some(fetch) = fetch {
+            kept = kept.and(number.lt_eq(lit(skip.saturating_add(fetch) as u64)));
+        }
+        let columns = whole(domain, limit.input.schema());
+        LogicalPlanBuilder::from(attached).window([row_number])?.filter(kept)?.project(columns)?.build()
+    }
+}
+
+/// The limit below the projections and aliases that it stands on, which leave rows and their order alone.
+pub(crate) fn sunk(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    let below = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
+        let limited = || LogicalPlan::Limit(Limit { input: Arc::clone(input), ..limit.clone() });
+        Ok(Arc::new(sunk(limit, input)?.unwrap_or_else(limited)))
+    };
+    Ok(match input {
+        LogicalPlan::Projection(projection) => Some(LogicalPlan::Projection(Projection::try_new_with_schema(
+            projection.expr.clone(),
+            below(&projection.input)?,
+            Arc::clone(&projection.schema),
+        )?)),
+        LogicalPlan::SubqueryAlias(alias) => {
+            Some(LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(below(&alias.input)?, alias.alias.clone())?))
+        }
+        _ => None,
+    })
+}

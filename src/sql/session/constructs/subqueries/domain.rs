@@ -1,0 +1,100 @@
+//! What a sub-query asks its surroundings for.
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DataFusionError, Result};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::apply::Apply;
+use super::outer_references::{Substitution, subquery_of};
+use crate::session::error::{Error, ErrorKind};
+
+/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan of the rows that ask, and what
+/// asks in that plan is copied with it: sub-queries that ask each other in a row double the plan, or more, at each step.
+const COPIED_MAX: usize = 2000;
+
+/// A plan of columns, and which outer column each is.
+#[derive(Clone)]
+pub(super) struct Domain {
+    pub plan: LogicalPlan,
+    pub columns: Vec<Substitution>,
+}
+
+impl Domain {
+    pub(super) fn exprs(&self) -> impl Iterator<Item = Expr> {
+        self.columns.iter().map(|(_, column)| Expr::Column(column.clone()))
+    }
+
+    /// The columns of those that ask, and the domain's.
+    pub(super) fn keys(&self) -> (Vec<Column>, Vec<Column>) {
+        self.columns.iter().cloned().unzip()
+    }
+}
+
+impl Apply<'_> {
+    /// Counts what is copied, and refuses what would be planned for long.
+    pub(super) fn copies(&mut self, plan: &LogicalPlan) -> Result<()> {
+        self.counts(nodes(plan, COPIED_MAX)?)
+    }
+
+    pub(super) fn counts(&mut self, nodes: usize) -> Result<()> {
+        *self.copied += nodes;
+        if *self.copied < COPIED_MAX {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::TooComplex,
+            "the statement has too many subqueries that refer to subqueries beside or around them",
+        );
+        Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
+    }
+
+    /// A name that nothing else has.
+    pub(super) fn name(&mut self, what: &str) -> Column {
+        *self.names += 1;
+        Column::new_unqualified(format!("__{what}_{}", self.names))
+    }
+
+    /// The distinct values of columns.
+    pub(super) fn domain(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        self.copies(input)?;
+        let domain = self.rows(asked, input)?;
+        Ok(Domain { plan: LogicalPlanBuilder::from(domain.plan).distinct()?.build()?, ..domain })
+    }
+
+    /// The values of columns, as often as they are there.
+    pub(super) fn rows(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        let columns: Vec<Substitution> = asked.into_iter().map(|column| (column, self.name("outer"))).collect();
+        let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
+        let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
+        Ok(Domain { plan, columns })
+    }
+
+    /// A domain of the same values under new names.
+    pub(super) fn renamed(&mut self, domain: &Domain) -> Result<Domain> {
+        self.copies(&domain.plan)?;
+        let columns: Vec<Substitution> =
+            domain.columns.iter().map(|(outer, _)| (outer.clone(), self.name("outer"))).collect();
+        let pairs = domain.columns.iter().zip(&columns);
+        let exprs = pairs.map(|((_, old), (_, new))| Expr::Column(old.clone()).alias(&new.name));
+        let plan = LogicalPlanBuilder::from(domain.plan.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
+        Ok(Domain { plan, columns })
+    }
+}
+
+/// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further than to `most`.
+fn nodes(plan: &LogicalPlan, most: usize) -> Result<usize> {
+    let mut count = 0;
+    plan.apply(|node| {
+        count += 1;
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Some(subquery) = subquery_of(expr) {
+                    count += nodes(&subquery.subquery, most.saturating_sub(count))?;
+                }
+                Ok(if count < most { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+            })
+        })?;
+        Ok(if count < most { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(count)
+}

@@ -1,0 +1,113 @@
+//! `LATERAL`: the right side of a join asks the left one.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{JoinType, NullEquality, Result, not_impl_err};
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::{EmptyRelation, Expr, Join, LogicalPlan, LogicalPlanBuilder};
+
+use super::apply::{Apply, has_subqueries};
+use super::outer_references::{outer_columns, refers_outside};
+use super::trust;
+
+impl Apply<'_> {
+    pub(super) fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
+        let asked = outer_columns(&join.right, join.left.schema())?;
+        // What it asks of queries further out is a column of the left side by the time that they are answered.
+        let stays = match lateral_of(&join.right) {
+            Some(lateral) => is_bare(&join.right) && trust::lateral(&lateral.subquery)?,
+            // Only sub-queries in it ask.
+            None => false,
+        };
+        if !asked.is_empty() && !stays {
+            return self.lateral(join).map(Transformed::yes);
+        }
+        self.conditions(join)
+    }
+
+    fn lateral(&mut self, join: Join) -> Result<LogicalPlan> {
+        let kind = join.join_type;
+        let columns: Vec<_> = join.schema.columns().into_iter().map(Expr::Column).collect();
+        let filter = join.on.into_iter().map(|(left, right)| left.eq(right)).chain(join.filter).reduce(Expr::and);
+        let rows = rows_of(&join.right)?;
+        if (kind == JoinType::Inner && rows.is_some())
+            || (kind == JoinType::Left && rows == Some(Rows::One) && filter.is_none())
+        {
+            // Every row of the left side is answered by itself: it is read once.
+            let domain = self.rows(join.left.schema().columns(), &join.left)?;
+            let answered = self.attach(&join.right, &domain)?;
+            let left = domain.columns.iter().map(|(column, renamed)| {
+                Expr::Column(renamed.clone()).alias_qualified(column.relation.clone(), &column.name)
+            });
+            let right = join.right.schema().columns().into_iter().map(Expr::Column);
+            let mut plan = LogicalPlanBuilder::from(answered).project(left.chain(right).collect::<Vec<_>>())?;
+            if let Some(filter) = filter {
+                plan = plan.filter(filter)?;
+            }
+            return plan.build();
+        }
+        if !matches!(kind, JoinType::Inner | JoinType::Left) {
+            return not_impl_err!("LATERAL that refers to the other side of a {kind} JOIN is not supported");
+        }
+        let asked = outer_columns(&join.right, join.left.schema())?;
+        let domain = self.domain(asked, &join.left)?;
+        let answers = self.attach(&join.right, &domain)?;
+        LogicalPlanBuilder::from(Arc::unwrap_or_clone(join.left))
+            .join_detailed(answers, kind, domain.keys(), filter, NullEquality::NullEqualsNull)?
+            .project(columns)?
+            .build()
+    }
+}
+
+/// The LATERAL sub-query that a side of a join is.
+pub(super) fn lateral_of(plan: &LogicalPlan) -> Option<&Subquery> {
+    match plan {
+        LogicalPlan::Subquery(subquery) => Some(subquery),
+        LogicalPlan::SubqueryAlias(alias) => lateral_of(&alias.input),
+        LogicalPlan::Projection(projection) => lateral_of(&projection.input),
+        _ => None,
+    }
+}
+
+/// Whether the optimizer sees that it is one.
+fn is_bare(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Subquery(_) => true,
+        LogicalPlan::SubqueryAlias(alias) => matches!(alias.input.as_ref(), LogicalPlan::Subquery(_)),
+        _ => false,
+    }
+}
+
+/// How many rows a plan has for a row that asks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rows {
+    One,
+    Any,
+}
+
+/// For plans in which each row that asks is answered without regard to the others that ask the same: no aggregates, no order, no
+/// two sides that ask.
+fn rows_of(plan: &LogicalPlan) -> Result<Option<Rows>> {
+    if !refers_outside(plan)? {
+        let one = matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. }));
+        return Ok(Some(if one { Rows::One } else { Rows::Any }));
+    }
+    if has_subqueries(plan)? {
+        return Ok(None);
+    }
+    Ok(match plan {
+        LogicalPlan::Projection(projection) => rows_of(&projection.input)?,
+        LogicalPlan::SubqueryAlias(alias) => rows_of(&alias.input)?,
+        LogicalPlan::Subquery(lateral) => rows_of(&lateral.subquery)?,
+        LogicalPlan::Filter(filter) => rows_of(&filter.input)?.map(|_| Rows::Any),
+        LogicalPlan::Unnest(unnest) => rows_of(&unnest.input)?.map(|_| Rows::Any),
+        LogicalPlan::Values(_) => Some(Rows::Any),
+        LogicalPlan::Join(join)
+            if join.join_type == JoinType::Inner && !(refers_outside(&join.left)? && refers_outside(&join.right)?) =>
+        {
+            rows_of(&join.left)?.and(rows_of(&join.right)?).map(|_| Rows::Any)
+        }
+        _ => None,
+    })
+}

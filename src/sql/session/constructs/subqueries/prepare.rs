@@ -1,0 +1,128 @@
+//! Sub-queries in forms that the rules after it know, before anything else is looked at.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result, not_impl_err};
+use datafusion::logical_expr::expr::{AggregateFunction, Exists, InSubquery, SetComparison, SetQuantifier};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::apply::has_subqueries;
+use super::outer_references::{outer_columns, subquery_of};
+
+/// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's columns are refused.
+#[derive(Debug)]
+pub(crate) struct PrepareSubqueries;
+
+impl AnalyzerRule for PrepareSubqueries {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_down_with_subqueries(|plan| {
+            if let LogicalPlan::Aggregate(aggregate) = &plan {
+                aggregate.aggr_expr.iter().try_for_each(refuse_outer_aggregates)?;
+            }
+            if !has_subqueries(&plan)? {
+                return Ok(Transformed::no(plan));
+            }
+            let plan = match plan {
+                LogicalPlan::Sort(sort) => match with_outer_columns(&sort)? {
+                    Some(plan) => return Ok(Transformed::yes(plan)),
+                    None => LogicalPlan::Sort(sort),
+                },
+                plan => plan,
+            };
+            let sorts = matches!(plan, LogicalPlan::Sort(_));
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let prepared = expr.transform_up(prepared)?;
+                Ok(if sorts { prepared } else { prepared.update_data(|expr| name.restore(expr)) })
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "prepare_subqueries"
+    }
+}
+
+fn prepared(expr: Expr) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::SetComparison(SetComparison { expr, subquery, op: Operator::Eq, quantifier: SetQuantifier::Any }) => {
+            Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery: projected(subquery)?, negated: false }))
+        }
+        Expr::SetComparison(SetComparison { expr, subquery, op: Operator::NotEq, quantifier: SetQuantifier::All }) => {
+            Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery: projected(subquery)?, negated: true }))
+        }
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery: projected(subquery)?, negated }))
+        }
+        Expr::Not(inner) => match *inner {
+            Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+                Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery, negated: !negated }))
+            }
+            Expr::Exists(Exists { subquery, negated }) => {
+                Transformed::yes(Expr::Exists(Exists { subquery, negated: !negated }))
+            }
+            inner => Transformed::no(Expr::Not(Box::new(inner))),
+        },
+        expr => Transformed::no(expr),
+    })
+}
+
+/// ORDER BY stands on the select list: columns that only its sub-queries ask for are handed through, and left out above.
+fn with_outer_columns(sort: &Sort) -> Result<Option<LogicalPlan>> {
+    let LogicalPlan::Projection(projection) = sort.input.as_ref() else { return Ok(None) };
+    let mut missing: Vec<Column> = Vec::new();
+    for by in &sort.expr {
+        by.expr.apply(|expr| {
+            if let Some(subquery) = subquery_of(expr) {
+                for column in outer_columns(&subquery.subquery, projection.input.schema())? {
+                    if !projection.schema.has_column(&column) && !missing.contains(&column) {
+                        missing.push(column);
+                    }
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let exprs = projection.expr.iter().cloned().chain(missing.into_iter().map(Expr::Column)).collect();
+    let input = LogicalPlan::Projection(Projection::try_new(exprs, Arc::clone(&projection.input))?);
+    let columns: Vec<_> = projection.schema.columns().into_iter().map(Expr::Column).collect();
+    let sorted = LogicalPlan::Sort(Sort { input: Arc::new(input), ..sort.clone() });
+    Ok(Some(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(sorted))?)))
+}
+
+/// The optimizer looks for the column of IN in a projection.
+fn projected(subquery: Subquery) -> Result<Subquery> {
+    if matches!(subquery.subquery.as_ref(), LogicalPlan::Projection(_)) {
+        return Ok(subquery);
+    }
+    let columns: Vec<_> = subquery.subquery.schema().columns().into_iter().map(Expr::Column).collect();
+    let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone()).project(columns)?.build()?;
+    Ok(Subquery { subquery: Arc::new(plan), ..subquery })
+}
+
+/// `(SELECT sum(outer.x) FROM t)` is a sum over the rows of the outer query.
+fn refuse_outer_aggregates(expr: &Expr) -> Result<()> {
+    expr.apply(|expr| {
+        if let Expr::AggregateFunction(AggregateFunction { func, params }) = expr
+            && params.args.iter().any(Expr::contains_outer)
+            && !params.args.iter().any(Expr::any_column_refs)
+        {
+            return not_impl_err!(
+                "{} of columns of an outer query only, which aggregates the outer query's rows, is not supported",
+                func.name()
+            );
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}

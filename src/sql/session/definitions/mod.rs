@@ -1,0 +1,122 @@
+//! Statements that define things: CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW, COMMENT ON, CALL create_entity_views.
+//!
+//! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept as the text of its query;
+//! [`ViewExpansion`] plans it where it is read, and gives it the columns it had when it was made.
+
+mod alter_table;
+mod column_types;
+mod comment;
+mod create_view;
+mod dependents;
+mod drop_relations;
+mod entity_types;
+mod relation_name;
+mod rewritten;
+mod tables;
+mod view_expansion;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::FieldRef;
+use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
+
+use super::error::{Error, ErrorKind, Result};
+use super::planning::PlannedStatement;
+use rowkey_model::DateTime;
+use rowkey_storage::Edit;
+
+pub(super) use drop_relations::drop_relations;
+pub(super) use entity_types::ENTITY_TYPES;
+pub(super) use entity_types::EntityTypes;
+pub(super) use entity_types::entity_types_columns;
+pub(super) use rewritten::Rewritten;
+pub(super) use view_expansion::ViewExpansion;
+
+/// What a statement changes and answers.
+#[derive(Debug, Default)]
+pub struct Definition {
+    /// To be committed as one; empty where there is nothing to change.
+    pub edits: Vec<Edit>,
+    /// What becomes of the entities of tables, by the same commit.
+    pub rewritten: Vec<Rewritten>,
+    /// What PostgreSQL would say in a NOTICE.
+    pub notices: Vec<Notice>,
+    /// The rows of the answer, of statements that have one.
+    pub rows: Option<RecordBatch>,
+}
+
+/// A NOTICE, with the details it has.
+#[derive(Debug)]
+pub struct Notice {
+    pub message: String,
+    pub detail: Option<String>,
+}
+
+impl From<String> for Notice {
+    fn from(message: String) -> Self {
+        Self { message, detail: None }
+    }
+}
+
+impl Definition {
+    /// The first words of the statement, as the tag of the answer has them.
+    pub fn tag(statement: &Statement) -> &'static str {
+        match statement {
+            Statement::CreateView(_) => "CREATE VIEW",
+            Statement::CreateTable(_) => "CREATE TABLE",
+            Statement::AlterTable(_) => "ALTER TABLE",
+            Statement::Truncate(_) => "TRUNCATE TABLE",
+            Statement::Drop { object_type: ObjectType::Table, .. } => "DROP TABLE",
+            Statement::Drop { .. } => "DROP VIEW",
+            Statement::Call(_) => "CALL",
+            _ => "COMMENT",
+        }
+    }
+
+    /// The columns of the answer, of statements that have one.
+    pub fn columns(statement: &Statement) -> Option<Vec<FieldRef>> {
+        matches!(statement, Statement::Call(_)).then(entity_types::entity_types_fields)
+    }
+}
+
+/// Whether a statement is one of those that [`define`] takes.
+pub(super) fn defines(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateView(_)
+        | Statement::Comment { .. }
+        | Statement::CreateTable(_)
+        | Statement::AlterTable(_)
+        | Statement::Truncate(_) => true,
+        Statement::Drop { object_type, .. } => matches!(object_type, ObjectType::View | ObjectType::Table),
+        Statement::Call(call) => entity_types::is_create_entity_views(call),
+        _ => false,
+    }
+}
+
+/// The edits that a defining statement asks for, against the snapshot of `planner`. `text` is the statement as it was written.
+pub(super) async fn define(
+    statement: Statement,
+    text: &str,
+    now: DateTime,
+    planner: &PlannedStatement,
+) -> Result<Definition> {
+    match statement {
+        Statement::CreateView(view) => create_view::create_view(view, text, planner).await,
+        Statement::Comment { object_type, object_name, comment, if_exists } => {
+            if if_exists {
+                return Err(Error::new(ErrorKind::Unsupported, "COMMENT has no IF EXISTS"));
+            }
+            comment::comment(object_type, &object_name, comment, planner)
+        }
+        Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
+            drop_relations(object_type, if_exists, &names, cascade, planner)
+        }
+        Statement::CreateTable(create) => tables::create_table(create, now, planner),
+        Statement::AlterTable(alter) => alter_table::alter_table(alter, planner).await,
+        Statement::Truncate(truncated) => tables::truncate(&truncated, planner),
+        Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
+        _ => Err(Error::new(ErrorKind::Unsupported, "this statement defines nothing that this version knows")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Joins for which NULL equals NULL (`IS NOT DISTINCT FROM`, INTERSECT, answers of sub-queries).
+//!
+//! Two rules of the optimizer move conditions with `=` among the keys of such a join, where NULLs would match.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+
+/// The rule, kept from such joins if it is one of those.
+pub(super) fn guarded(rule: Rule) -> Rule {
+    match rule.name() {
+        // Takes one join at a time.
+        "extract_equijoin_predicate" => Arc::new(Guarded { rule, whole: false }),
+        // Takes all joins of a plan apart and puts them together again.
+        "eliminate_cross_join" => Arc::new(Guarded { rule, whole: true }),
+        _ => rule,
+    }
+}
+
+#[derive(Debug)]
+struct Guarded {
+    rule: Rule,
+    whole: bool,
+}
+
+impl OptimizerRule for Guarded {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let kept = match self.whole {
+            true => plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))?,
+            // Without keys of its own it gets them all from conditions that say so.
+            false => matches!(&plan, LogicalPlan::Join(join) if nulls_are_equal(join.null_equality)),
+        };
+        if kept { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }
+    }
+}
+
+fn is_inner_with_equal_nulls(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Join(join) if join.join_type == JoinType::Inner && nulls_are_equal(join.null_equality))
+}
+
+fn nulls_are_equal(equality: NullEquality) -> bool {
+    equality == NullEquality::NullEqualsNull
+}

@@ -1,0 +1,33 @@
+//! Running a plan for its counters.
+
+use std::sync::Arc;
+
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+
+use crate::session::error::{Error, Result};
+use crate::session::watching::{Signals, StatementWatch, WatchedRows, watched};
+
+/// What running the whole plan gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ran {
+    pub rows: u64,
+}
+
+/// Runs a plan and throws its rows away.
+pub(super) async fn run(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    signals: &Arc<Signals>,
+) -> Result<Ran> {
+    let watch = StatementWatch::new(Arc::clone(signals));
+    // Its counters are those of the leaves, which both plans share.
+    let rows = execute_stream(watched(Arc::clone(plan), &watch)?, context)?;
+    let mut batches = WatchedRows::new(rows, watch);
+    let mut rows = 0;
+    while let Some(batch) = batches.next().await {
+        rows += batch.map_err(Error::from)?.num_rows() as u64;
+    }
+    Ok(Ran { rows })
+}

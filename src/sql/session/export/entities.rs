@@ -1,0 +1,233 @@
+//! Entities of a table, as they are.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use futures::TryStreamExt;
+
+use super::options::{ExportOptions, ExportReport, Selection};
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::planning::Planner;
+use crate::session::session::Session;
+use crate::session::transaction::TransactionStatus;
+use rowkey_formats::{Destination, ExportFormat, Layout, Survey, open_export};
+use rowkey_model::rows::{PropertyNames, Rows, ValueRef};
+use rowkey_model::{Key, KeyCut, KeyRange, TableName};
+use rowkey_storage::TableSnapshot;
+
+/// Up to so many keys are looked up one by one; more are picked from the range that they span.
+const KEYS_LOOKED_UP_MAX: usize = 64;
+
+/// What takes entities, a batch at a time.
+type Take<'a> = dyn FnMut(&Rows) -> Result<()> + Send + 'a;
+
+impl Session {
+    /// Exports entities of a table, all as of one moment. What was written appears under its name when all of it is there.
+    pub async fn export(
+        &mut self,
+        table: &str,
+        selection: &Selection,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        // Entities are read as the keys were: of one snapshot.
+        let begins = matches!(selection, Selection::Where(_)) && self.status() == TransactionStatus::Idle;
+        if begins {
+            self.sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", &[]).await?;
+        }
+        let exported = self.export_in_block(table, selection, options, destination).await;
+        if begins {
+            let ended = self.sql("ROLLBACK", &[]).await;
+            let report = exported?;
+            return ended.map(|_| report);
+        }
+        exported
+    }
+
+    async fn export_in_block(
+        &mut self,
+        table: &str,
+        selection: &Selection,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        let planner = Arc::clone(self.planner());
+        let view = self.view();
+        let found = TableName::parse(table)
+            .ok()
+            .and_then(|name| view.snapshot.catalog.table(planner.account(), &name).cloned());
+        let Some(found) = found else {
+            let tables = view.snapshot.catalog.tables().filter(|other| other.account == planner.account().as_str());
+            let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
+            return Err(Error::no_such_table(table, &names));
+        };
+        let export = TableExport {
+            planner,
+            names: Arc::new(PropertyNames::new()),
+            table: view.snapshot.table_snapshot(&found),
+            selection,
+        };
+        export.number_by_name();
+        let target = options.target(destination, &export.planner, &found.name)?;
+        let survey = export.survey(self, options.format).await?;
+        let mut writer = open_export(target, &survey)?;
+        let mut take = |rows: &Rows| {
+            writer.write(rows)?;
+            options.progress.add(rows.len() as u64);
+            Ok(())
+        };
+        export.read(self, &mut take).await?;
+        writer.finish()?;
+        Ok(options.progress.report(notes(options, &survey)))
+    }
+}
+
+/// What the format loses of these entities.
+fn notes(options: &ExportOptions, survey: &Survey) -> Vec<String> {
+    let mut notes: Vec<String> = options.format.losses().iter().map(|loss| (*loss).to_owned()).collect();
+    let mixed = survey.mixed();
+    if options.format == ExportFormat::PlainCsv && !mixed.is_empty() {
+        notes.push(format!("properties with values of several types: {}", listed(&mixed)));
+    }
+    if options.layout == Layout::ByPartitionKey {
+        notes.push("the PartitionKey is in the names of the folders and in the files as well".to_owned());
+    }
+    notes
+}
+
+fn listed(names: &[Arc<str>]) -> String {
+    const LISTED_MAX: usize = 10;
+    let mut listed = names.iter().take(LISTED_MAX).map(|name| &**name).collect::<Vec<_>>().join(", ");
+    if names.len() > LISTED_MAX {
+        listed.push_str(&format!(" and {} more", names.len() - LISTED_MAX));
+    }
+    listed
+}
+
+struct TableExport<'a> {
+    planner: Arc<Planner>,
+    names: Arc<PropertyNames>,
+    table: TableSnapshot,
+    selection: &'a Selection,
+}
+
+impl TableExport<'_> {
+    /// Gives properties their numbers in the order of their names, as far as they are known without reading: that is the order in which
+    /// entities have them.
+    fn number_by_name(&self) {
+        let manifest = &self.table.table.manifest;
+        let columns =
+            manifest.files().flat_map(|file| &file.columns).map(|summary| Arc::clone(&summary.column.property));
+        let mut known: Vec<Arc<str>> = columns.chain(self.table.names().all()).collect();
+        known.sort();
+        known.dedup();
+        for name in known {
+            self.names.intern(&name);
+        }
+    }
+
+    /// Which properties there are: only the names for formats that need no more, otherwise at least those of the entities that will be
+    /// written.
+    async fn survey(&self, session: &mut Session, format: ExportFormat) -> Result<Survey> {
+        let mut survey = Survey::new(&self.names);
+        if !format.has_columns() {
+            return Ok(survey);
+        }
+        let known = match self.selection {
+            Selection::All => self.table.properties_without_reading(),
+            Selection::Range(_) | Selection::Where(_) => None,
+        };
+        match known {
+            Some(properties) => {
+                for (name, edm, ticks) in properties {
+                    survey.note(self.names.intern(&name), edm, ticks);
+                }
+            }
+            None => {
+                let mut take = |rows: &Rows| {
+                    survey.observe(rows);
+                    Ok(())
+                };
+                self.read(session, &mut take).await?;
+            }
+        }
+        Ok(survey)
+    }
+
+    /// Reads the entities in key order.
+    async fn read(&self, session: &mut Session, take: &mut Take<'_>) -> Result<()> {
+        match self.selection {
+            Selection::All => self.read_range(&KeyRange::all(), take).await,
+            Selection::Range(range) => self.read_range(range, take).await,
+            Selection::Where(condition) => {
+                // The line feed ends a comment.
+                let query = format!(
+                    "SELECT \"PartitionKey\", \"RowKey\" FROM public.\"{}\" WHERE ({condition}\n) ORDER BY \"PartitionKey\", \"RowKey\"",
+                    self.table.table.name
+                );
+                let mut answer = session.sql(&query, &[]).await?;
+                while let Some(batch) = answer.next().await {
+                    self.read_keys(&keys_of(&batch?)?, take).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn read_range(&self, range: &KeyRange, take: &mut Take<'_>) -> Result<()> {
+        let mut batches = self.table.rows(self.planner.store().files(), range, &self.names);
+        while let Some(rows) = batches.try_next().await? {
+            take(&rows)?;
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// Reads the entities of keys that ascend.
+    async fn read_keys(&self, keys: &[Key], take: &mut Take<'_>) -> Result<()> {
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(()) };
+        if keys.len() <= KEYS_LOOKED_UP_MAX {
+            let mut rows = Rows::new();
+            for key in keys {
+                let entity = self.table.get(self.planner.store().files(), key.as_ref()).await?;
+                let entity =
+                    entity.ok_or_else(|| Error::new(ErrorKind::Internal, "an entity that was found is gone"))?;
+                let mut builder = rows.builder(&self.names);
+                builder.begin();
+                for (name, value) in entity.properties() {
+                    builder.set(self.names.intern(name), ValueRef::from(value));
+                }
+                builder.finish(&key.partition, &key.row, Some(entity.timestamp))?;
+            }
+            return take(&rows);
+        }
+        let span = KeyRange::new(KeyCut::Before(first.clone()), KeyCut::After(last.clone()));
+        let Some(span) = span else { return Err(Error::new(ErrorKind::Internal, "keys do not ascend")) };
+        let mut wanted = keys.iter().peekable();
+        let mut batches = self.table.rows(self.planner.store().files(), &span, &self.names);
+        while let Some(batch) = batches.try_next().await? {
+            let mut rows = Rows::new();
+            for row in batch.iter() {
+                if wanted.next_if(|key| key.as_ref() == row.key()).is_some() {
+                    rows.push_ref(row);
+                }
+            }
+            if !rows.is_empty() {
+                take(&rows)?;
+            }
+            tokio::task::yield_now().await;
+        }
+        match wanted.next() {
+            None => Ok(()),
+            Some(_) => Err(Error::new(ErrorKind::Internal, "an entity that was found is gone")),
+        }
+    }
+}
+
+fn keys_of(batch: &RecordBatch) -> Result<Vec<Key>> {
+    let text = |column: usize, row: usize| {
+        let texts = batch.column(column).as_string_view_opt().filter(|texts| texts.is_valid(row));
+        texts.map(|texts| texts.value(row)).ok_or_else(|| Error::new(ErrorKind::Internal, "an entity has no key"))
+    };
+    (0..batch.num_rows()).map(|row| Ok(Key::new(text(0, row)?, text(1, row)?))).collect()
+}

@@ -1,0 +1,118 @@
+//! What an export is to do, and what it did.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::session::error::{Error, ErrorKind, Result};
+use crate::session::planning::Planner;
+use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, WriteError, Written};
+use rowkey_model::KeyRange;
+
+/// Which entities of a table are exported.
+#[derive(Debug, Clone, Default)]
+pub enum Selection {
+    #[default]
+    All,
+    /// Those of a range of keys.
+    Range(KeyRange),
+    /// Those that a condition in SQL is true of.
+    Where(String),
+}
+
+/// How an export is written.
+#[derive(Debug, Clone)]
+pub struct ExportOptions {
+    pub format: ExportFormat,
+    pub layout: Layout,
+    /// Of the files; of Parquet, of the pages in it, which is zstd by default.
+    pub compression: Option<Compression>,
+    /// Replace what has the name already.
+    pub overwrite: bool,
+    pub progress: Arc<ExportProgress>,
+}
+
+impl ExportOptions {
+    /// One file, not compressed, that replaces nothing.
+    pub fn new(format: ExportFormat) -> Self {
+        Self { format, layout: Layout::OneFile, compression: None, overwrite: false, progress: Arc::default() }
+    }
+
+    /// Refuses a path in the data folder.
+    pub(in crate::session) fn target(
+        &self,
+        destination: Destination,
+        planner: &Planner,
+        table: &str,
+    ) -> Result<ExportTarget> {
+        if let Destination::Path(path) = &destination {
+            planner.store().expect_outside(path)?;
+        }
+        Ok(ExportTarget {
+            destination,
+            format: self.format,
+            layout: self.layout,
+            compression: self.compression,
+            overwrite: self.overwrite,
+            account: planner.account().as_str().to_owned(),
+            table: table.to_owned(),
+            written: Arc::clone(&self.progress.written),
+        })
+    }
+}
+
+/// Counters of an export under way; read them from another thread.
+#[derive(Debug, Default)]
+pub struct ExportProgress {
+    entities: AtomicU64,
+    written: Arc<Written>,
+}
+
+impl ExportProgress {
+    /// Entities, or rows of a query, written so far.
+    pub fn entities(&self) -> u64 {
+        self.entities.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far, compressed ones if they are compressed.
+    pub fn bytes(&self) -> u64 {
+        self.written.bytes()
+    }
+
+    pub(super) fn add(&self, entities: u64) {
+        self.entities.fetch_add(entities, Ordering::Relaxed);
+    }
+
+    pub(super) fn report(&self, notes: Vec<String>) -> ExportReport {
+        ExportReport { entities: self.entities(), files: self.written.files(), bytes: self.bytes(), notes }
+    }
+}
+
+/// What an export did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportReport {
+    /// Entities, or rows of a query.
+    pub entities: u64,
+    pub files: u64,
+    /// Bytes written, compressed ones if they are compressed.
+    pub bytes: u64,
+    /// What the format could not keep, as sentences.
+    pub notes: Vec<String>,
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        let (kind, hint) = match &error {
+            WriteError::Exists { .. } => {
+                (ErrorKind::Invalid, Some("name another path, or have it replaced: --overwrite"))
+            }
+            WriteError::Refused(_) | WriteError::Parquet { .. } => (ErrorKind::Invalid, None),
+            WriteError::File { .. } | WriteError::Stream { .. } => (ErrorKind::Unavailable, None),
+            WriteError::NoColumn { .. } => (ErrorKind::Internal, None),
+        };
+        let told = Error::new(kind, error.to_string()).with_source(error);
+        match hint {
+            Some(hint) => told.with_hint(hint),
+            None => told,
+        }
+    }
+}

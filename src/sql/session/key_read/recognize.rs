@@ -1,0 +1,194 @@
+//! Which plans are reads of few keys.
+
+use std::sync::Arc;
+
+use datafusion::common::{Column, DFSchema, ScalarValue};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr};
+
+use super::{Bound, KeyRead, Operand, Rows};
+use crate::provider::{EntityRows, EntityTable};
+use rowkey_postgres::types::PostgresType;
+
+/// Places of the key columns in every table.
+const PARTITION: usize = 0;
+const ROW: usize = 1;
+
+/// Tables may have this many columns, or this many for each that is read: pages are decoded whole.
+const COLUMNS_MAX: usize = 32;
+const COLUMNS_EACH_MAX: usize = 4;
+
+impl KeyRead {
+    /// The read that a plan comes to: plain columns of one table, one PartitionKey, and one RowKey, a span of them or all. `None`
+    /// for everything else. The plan is that of the SQL planner, before any rule, so that what its names mean is settled.
+    pub(crate) fn of(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<Self> {
+        let (mut plan, mut fetch, mut order) = (plan, None, None);
+        if let LogicalPlan::Limit(limit) = plan {
+            let (Ok(SkipType::Literal(0)), Ok(FetchType::Literal(rows))) =
+                (limit.get_skip_type(), limit.get_fetch_type())
+            else {
+                return None;
+            };
+            fetch = rows;
+            plan = &limit.input;
+        }
+        // A column that is sorted by and not asked for is taken away above the sort.
+        let mut outer = None;
+        if let LogicalPlan::Projection(projection) = plan
+            && matches!(*projection.input, LogicalPlan::Sort(_))
+        {
+            outer = Some(projection);
+            plan = &projection.input;
+        }
+        if let LogicalPlan::Sort(sort) = plan {
+            if sort.fetch.is_some() {
+                return None;
+            }
+            order = Some(sort);
+            plan = &sort.input;
+        }
+        let LogicalPlan::Projection(projection) = plan else { return None };
+        let LogicalPlan::Filter(filter) = projection.input.as_ref() else { return None };
+        let mut source = filter.input.as_ref();
+        while let LogicalPlan::SubqueryAlias(alias) = source {
+            source = &alias.input;
+        }
+        let LogicalPlan::TableScan(scan) = source else { return None };
+        if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
+            return None;
+        }
+        let provider = source_as_provider(&scan.source).ok()?;
+        let table = provider.downcast_ref::<EntityTable>()?;
+        if !table.reads_cleverly() || table.table().has_other() {
+            return None;
+        }
+        // Aliases rename columns and keep their places.
+        let schema = filter.input.schema();
+        let places: Vec<usize> = projection.expr.iter().map(|expr| place(expr, schema)).collect::<Option<_>>()?;
+        let mut condition = Condition::default();
+        for part in split_conjunction(&filter.predicate) {
+            condition.add(part, schema, parameters)?;
+        }
+        let (rows, partition) = (condition.rows()?, condition.partition?);
+        let is_point = matches!(rows, Rows::One(_));
+        if let Some(sort) = order
+            && !is_point
+            && !keeps_key_order(&sort.expr, plan.schema(), &places)?
+        {
+            return None;
+        }
+        let places = match outer {
+            None => places,
+            Some(outer) => {
+                let inner = |expr| place(expr, plan.schema()).and_then(|at| places.get(at).copied());
+                outer.expr.iter().map(inner).collect::<Option<_>>()?
+            }
+        };
+        let columns_max = COLUMNS_MAX.max(places.len() * COLUMNS_EACH_MAX);
+        if !is_point && table.columns().schema().fields().len() > columns_max {
+            return None;
+        }
+        let columns = EntityRows::new(table.columns(), places)?;
+        let seen = Arc::downgrade(table.table());
+        let table = table.snapshot().without_content().table;
+        Some(Self { table, seen, partition, rows, columns, fetch })
+    }
+}
+
+/// Where in the table the column lies that an output is, unchanged.
+fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
+    match expr {
+        Expr::Column(column) => schema.index_of_column(column).ok(),
+        Expr::Alias(alias) => place(&alias.expr, schema),
+        _ => None,
+    }
+}
+
+/// Whether the order of keys within one partition is what the sort wants. `None` where it sorts by something else than columns.
+fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Option<bool> {
+    for key in sort {
+        let Expr::Column(column) = &key.expr else { return None };
+        match *places.get(schema.index_of_column(column).ok()?)? {
+            PARTITION => {}
+            // No two rows have the same, so that nothing behind it matters.
+            ROW => return Some(key.asc),
+            _ => return Some(false),
+        }
+    }
+    Some(true)
+}
+
+/// What the conditions say of the keys.
+#[derive(Default)]
+struct Condition {
+    partition: Option<Operand>,
+    row: Option<Operand>,
+    lower: Option<Bound>,
+    upper: Option<Bound>,
+}
+
+impl Condition {
+    /// `None` if the part is no condition of this kind, or a second one for the same end.
+    fn add(&mut self, part: &Expr, schema: &DFSchema, parameters: &[&'static PostgresType]) -> Option<()> {
+        let key = |expr: &Expr| match expr {
+            Expr::Column(column) => key_column(column, schema),
+            _ => None,
+        };
+        let set = |slot: &mut Option<Bound>, bound: Bound| slot.is_none().then(|| *slot = Some(bound));
+        match part {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let (place, op, other) = match key(left) {
+                    Some(place) => (place, *op, right),
+                    None => (key(right)?, op.swap()?, left),
+                };
+                let operand = operand(other, parameters)?;
+                match (place, op) {
+                    (PARTITION, Operator::Eq) if self.partition.is_none() => self.partition = Some(operand),
+                    (ROW, Operator::Eq) if self.row.is_none() => self.row = Some(operand),
+                    (ROW, Operator::Gt) => set(&mut self.lower, Bound { operand, inclusive: false })?,
+                    (ROW, Operator::GtEq) => set(&mut self.lower, Bound { operand, inclusive: true })?,
+                    (ROW, Operator::Lt) => set(&mut self.upper, Bound { operand, inclusive: false })?,
+                    (ROW, Operator::LtEq) => set(&mut self.upper, Bound { operand, inclusive: true })?,
+                    _ => return None,
+                }
+            }
+            Expr::Between(Between { expr, negated: false, low, high }) if key(expr) == Some(ROW) => {
+                set(&mut self.lower, Bound { operand: operand(low, parameters)?, inclusive: true })?;
+                set(&mut self.upper, Bound { operand: operand(high, parameters)?, inclusive: true })?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn rows(&mut self) -> Option<Rows> {
+        match (self.row.take(), self.lower.take(), self.upper.take()) {
+            (Some(row), None, None) => Some(Rows::One(row)),
+            (None, lower, upper) => Some(Rows::Between { lower, upper }),
+            _ => None,
+        }
+    }
+}
+
+fn key_column(column: &Column, schema: &DFSchema) -> Option<usize> {
+    schema.index_of_column(column).ok().filter(|place| [PARTITION, ROW].contains(place))
+}
+
+/// A text that is known before the table is read.
+fn operand(expr: &Expr, parameters: &[&'static PostgresType]) -> Option<Operand> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(text) | ScalarValue::Utf8View(text), metadata) if metadata.is_none() => {
+            Some(Operand::Text(text.clone()))
+        }
+        Expr::Placeholder(placeholder) => {
+            let place = placeholder.id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
+            ["text", "varchar"].contains(&parameters.get(place)?.name).then_some(Operand::Parameter(place))
+        }
+        // A text stays what it is.
+        Expr::Cast(cast) if cast.field.data_type().is_string() && cast.field.metadata().is_empty() => {
+            operand(&cast.expr, parameters)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,306 @@
+//! Terms of ORDER BY, GROUP BY and DISTINCT ON, which may mean output columns.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value, visit_expressions,
+};
+use datafusion::sql::sqlparser::tokenizer::Span;
+
+use super::column::{Output, Pick, fold, numbered, pick};
+use super::error::{NameError, NameErrorKind, Result};
+use super::function::keyword_call;
+use super::scope::{Resolver, it_may_be, unwrapped};
+
+/// Most operators one behind the other in an expression that is looked for in the select list.
+const LENGTH_MAX: usize = 100;
+
+/// An item of a select list, resolved.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub expr: Expr,
+    pub output: Output,
+}
+
+impl Item {
+    /// Whether it is a column under its own name.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(&self.expr, Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|last| *last.value == *self.output.name))
+    }
+}
+
+/// How a term that means an output column is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum As {
+    /// By its position, which no column of the input can take from it.
+    Position,
+    /// By its expression, where the planner knows no positions.
+    Expression,
+}
+
+impl Resolver<'_> {
+    /// ORDER BY of a SELECT: an output name first, alone; inside expressions names are of the input.
+    pub(super) fn order_by(&mut self, order_by: &mut OrderBy, items: &[Item], written: As) -> Result<()> {
+        for term in terms(order_by)? {
+            self.output_term(&mut term.expr, items, written, "ORDER BY")?;
+        }
+        Ok(())
+    }
+
+    /// Columns that ORDER BY alone names stand beside the select list in the plan: an item that has
+    /// the name of one gets another there.
+    pub(super) fn keep_apart(&mut self, items: &mut [Item], order_by: &OrderBy) {
+        let mut columns = HashSet::new();
+        let _: ControlFlow<()> = visit_expressions(order_by, |expr| {
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let Some(column) = parts.last()
+            {
+                columns.insert(column.value.clone());
+            }
+            ControlFlow::Continue(())
+        });
+        for place in 0..items.len() {
+            let name = Rc::clone(&items[place].output.name);
+            if !columns.contains(&*name) || items[place].is_named() {
+                continue;
+            }
+            let free = |name: &str| {
+                !columns.contains(name)
+                    && !self.labels.contains_key(name)
+                    && items.iter().all(|item| *item.output.name != *name && *item.output.label != *name)
+            };
+            let other = numbered(&name, free);
+            self.labels.insert(other.clone(), Rc::clone(&items[place].output.label));
+            items[place].output.name = other.into();
+        }
+    }
+
+    /// The label of a column that has another name in the plan.
+    pub(super) fn label_of(&self, name: String) -> Rc<str> {
+        self.labels.get(&name).cloned().unwrap_or_else(|| name.into())
+    }
+
+    /// A term of ORDER BY or DISTINCT ON.
+    pub(super) fn output_term(&mut self, expr: &mut Expr, items: &[Item], written: As, clause: &str) -> Result<()> {
+        match position_of(expr, items.iter().map(|item| &*item.output.label), clause)? {
+            Some(position) => {
+                write(expr, position, items, written);
+                return Ok(());
+            }
+            None => {
+                if let Some(ident) = bare(expr)
+                    && let Some(position) = labelled(&ident, items, clause)?
+                {
+                    write(expr, position, items, written);
+                    return Ok(());
+                }
+            }
+        }
+        self.expr(expr)?;
+        if written == As::Position
+            && !is_long(expr)
+            && let Some(position) = items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr))
+        {
+            write(expr, position, items, written);
+        }
+        Ok(())
+    }
+
+    /// GROUP BY: a column of the input first, then an output name.
+    pub(super) fn group_by(&mut self, group_by: &mut GroupByExpr, items: &[Item]) -> Result<()> {
+        let terms = match group_by {
+            GroupByExpr::Expressions(terms, modifiers) if modifiers.is_empty() => terms,
+            GroupByExpr::Expressions(..) => return Err(NameError::unsupported("GROUP BY ... WITH is not supported")),
+            GroupByExpr::All(_) => return Err(NameError::unsupported("GROUP BY ALL is not supported")),
+        };
+        let mut flat = Vec::with_capacity(terms.len());
+        for term in std::mem::take(terms) {
+            match term {
+                Expr::Tuple(parts) if parts.is_empty() => flat.push(Expr::GroupingSets(vec![Vec::new()])),
+                Expr::Tuple(parts) => flat.extend(parts),
+                term => flat.push(term),
+            }
+        }
+        *terms = flat;
+        for term in terms {
+            match term {
+                Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
+                    for term in sets.iter_mut().flatten() {
+                        self.group_term(term, items, As::Expression)?;
+                    }
+                }
+                term => self.group_term(term, items, As::Position)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn group_term(&mut self, expr: &mut Expr, items: &[Item], written: As) -> Result<()> {
+        match expr {
+            Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
+                return sets.iter_mut().flatten().try_for_each(|term| self.group_term(term, items, written));
+            }
+            Expr::Tuple(terms) => return terms.iter_mut().try_for_each(|term| self.group_term(term, items, written)),
+            _ => {}
+        }
+        if let Some(position) = position_of(expr, items.iter().map(|item| &*item.output.label), "GROUP BY")? {
+            write(expr, position, items, written);
+            return Ok(());
+        }
+        if let Some(ident) = bare(expr)
+            && !self.is_input(&ident)
+            && let Some(position) = labelled(&ident, items, "GROUP BY")?
+        {
+            write(expr, position, items, written);
+            return Ok(());
+        }
+        self.expr(expr)
+    }
+
+    /// Whether this query's own FROM has such a column, or several.
+    fn is_input(&self, ident: &Ident) -> bool {
+        self.levels
+            .last()
+            .is_some_and(|level| !matches!(pick(ident, level.frame.columns.iter(), |column| &column.name), Pick::None))
+    }
+
+    /// ORDER BY of a set operation knows the output columns only.
+    pub(super) fn order_set_operation(&mut self, order_by: &mut OrderBy, outputs: &[Output]) -> Result<()> {
+        for term in terms(order_by)? {
+            if self.order_output(&mut term.expr, outputs)? {
+                continue;
+            }
+            return match bare(&term.expr) {
+                Some(ident) => {
+                    let message = format!("column \"{}\" does not exist", fold(&ident));
+                    Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(&ident))
+                }
+                None => Err(NameError::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                    .with_hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
+                    .at_node(&term.expr)),
+            };
+        }
+        Ok(())
+    }
+
+    /// ORDER BY of VALUES; its columns are in scope.
+    pub(super) fn order_rows(&mut self, order_by: &mut OrderBy, outputs: &[Output]) -> Result<()> {
+        for term in terms(order_by)? {
+            if !self.order_output(&mut term.expr, outputs)? {
+                self.expr(&mut term.expr)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn order_output(&self, expr: &mut Expr, outputs: &[Output]) -> Result<bool> {
+        if let Some(position) = position_of(expr, outputs.iter().map(|output| &*output.label), "ORDER BY")? {
+            *expr = number(position);
+            return Ok(true);
+        }
+        let Some(ident) = bare(expr) else { return Ok(false) };
+        match pick(&ident, outputs.iter().enumerate(), |(_, output)| &output.label) {
+            Pick::One((position, _)) => {
+                *expr = number(position);
+                Ok(true)
+            }
+            Pick::Several(names) => Err(ambiguous_output(&ident, &names, "ORDER BY")),
+            Pick::None => Ok(false),
+        }
+    }
+}
+
+/// Whether an expression leans so far to the left that what recurses, as comparing it does, could take too much stack.
+pub(super) fn is_long(expr: &Expr) -> bool {
+    let mut inner = expr;
+    for _ in 0..LENGTH_MAX {
+        inner = match inner {
+            Expr::BinaryOp { left, .. } => left,
+            Expr::Cast { expr, .. }
+            | Expr::Nested(expr)
+            | Expr::Collate { expr, .. }
+            | Expr::IsNull(expr)
+            | Expr::IsNotNull(expr) => expr,
+            Expr::AtTimeZone { timestamp, .. } => timestamp,
+            _ => return false,
+        };
+    }
+    true
+}
+
+fn terms(order_by: &mut OrderBy) -> Result<&mut Vec<OrderByExpr>> {
+    if order_by.interpolate.is_some() {
+        return Err(NameError::unsupported("ORDER BY ... INTERPOLATE is not supported"));
+    }
+    match &mut order_by.kind {
+        OrderByKind::Expressions(terms) => Ok(terms),
+        OrderByKind::All(_) => Err(NameError::unsupported("ORDER BY ALL is not supported")),
+    }
+}
+
+/// A name that stands alone, and is no function.
+fn bare(expr: &Expr) -> Option<Ident> {
+    match unwrapped(expr) {
+        Expr::Identifier(ident) if keyword_call(ident).is_none() => Some(ident.clone()),
+        _ => None,
+    }
+}
+
+/// The output column, from 0, that a constant means by its position.
+fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, clause: &str) -> Result<Option<usize>> {
+    let Expr::Value(value) = unwrapped(expr) else { return Ok(None) };
+    let number = match &value.value {
+        Value::Number(text, _) => text.parse::<usize>().ok(),
+        Value::Placeholder(_) => return Ok(None),
+        _ => None,
+    };
+    let Some(number) = number else {
+        let message = format!("non-integer constant in {clause}");
+        return Err(NameError::new(NameErrorKind::Syntax, message).at_span(value.span));
+    };
+    if number == 0 || number > labels.len() {
+        let message = format!("{clause} position {number} is not in select list");
+        return Err(NameError::new(NameErrorKind::InvalidColumnReference, message).at_span(value.span));
+    }
+    Ok(Some(number - 1))
+}
+
+/// The item of this label. Several are one if they are the same expression.
+fn labelled(ident: &Ident, items: &[Item], clause: &str) -> Result<Option<usize>> {
+    match pick(ident, items.iter().enumerate(), |(_, item)| &item.output.label) {
+        Pick::One((position, _)) => Ok(Some(position)),
+        Pick::None => Ok(None),
+        Pick::Several(names) => {
+            let mut fitting =
+                items.iter().enumerate().filter(|(_, item)| names.iter().any(|name| **name == *item.output.label));
+            match fitting.next() {
+                Some((position, first))
+                    if !is_long(&first.expr)
+                        && fitting.all(|(_, item)| unwrapped(&item.expr) == unwrapped(&first.expr)) =>
+                {
+                    Ok(Some(position))
+                }
+                _ => Err(ambiguous_output(ident, &names, clause)),
+            }
+        }
+    }
+}
+
+fn ambiguous_output(ident: &Ident, names: &[String], clause: &str) -> NameError {
+    let message = format!("{clause} \"{}\" is ambiguous", fold(ident));
+    let error = NameError::new(NameErrorKind::AmbiguousColumn, message).at(ident);
+    if names.iter().all(|name| Some(name) == names.first()) { error } else { error.with_hint(it_may_be(names)) }
+}
+
+fn write(expr: &mut Expr, position: usize, items: &[Item], written: As) {
+    *expr = match written {
+        As::Position => number(position),
+        As::Expression => items[position].expr.clone(),
+    };
+}
+
+fn number(position: usize) -> Expr {
+    Expr::Value(Value::Number((position + 1).to_string(), false).with_span(Span::empty()))
+}

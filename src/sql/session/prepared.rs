@@ -1,0 +1,117 @@
+//! Statements that were parsed and planned once, to be run with different values.
+
+use std::sync::{Arc, Weak};
+
+use arrow::datatypes::FieldRef;
+use datafusion::logical_expr::LogicalPlan;
+
+use super::key_read::KeyRead;
+use super::settings::Settings;
+use super::statement::{Request, Statement};
+use super::writes::KeyWrite;
+use rowkey_postgres::types::PostgresType;
+use rowkey_storage::{Catalog, Snapshot};
+
+/// A column of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name is the label, which need not be unique.
+    pub field: FieldRef,
+    /// Oid of the table and number of the column, if it is one unchanged.
+    pub origin: Option<(u32, i16)>,
+}
+
+/// A statement with the types of its parameters and columns. Shared and immutable.
+#[derive(Debug)]
+pub struct Prepared {
+    pub statement: Arc<Statement>,
+    pub parameters: Vec<&'static PostgresType>,
+    /// None for statements without rows.
+    pub columns: Option<Arc<[Column]>>,
+    /// When it was prepared, in microseconds since 1970.
+    pub prepared_micros: i64,
+    /// By PREPARE, not by the protocol.
+    pub from_sql: bool,
+    /// The plan, as long as its snapshot and settings are those of the run.
+    pub(super) plan: Option<Arc<Planned>>,
+    /// The same as a write of given keys, if it is one.
+    pub(super) key_write: Option<Arc<KeyWrite>>,
+}
+
+impl Prepared {
+    /// A text without a statement: it runs and gives nothing.
+    pub fn empty(text: &str) -> Self {
+        Self {
+            statement: Arc::new(Statement::empty(text)),
+            parameters: Vec::new(),
+            columns: None,
+            prepared_micros: 0,
+            from_sql: false,
+            plan: None,
+            key_write: None,
+        }
+    }
+
+    /// Whether it is run without the query engine's planner, as long as its table stays as it is.
+    pub fn is_key_read(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
+    }
+
+    /// Whether it writes without the query engine, as long as its table stays as it is.
+    pub fn is_key_write(&self) -> bool {
+        self.key_write.is_some()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        matches!(self.statement.request, Request::Nothing)
+    }
+}
+
+/// A logical plan, and what it depends on.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub plan: LogicalPlan,
+    /// The same as a read of few keys, if it is one.
+    pub key_read: Option<KeyRead>,
+    /// What it was planned for. Statements may lie idle for long, so neither this nor the plan holds what a snapshot does.
+    pub catalog: Weak<Catalog>,
+    pub planning: PlanningSettings,
+    /// False where the plan holds something of the session that made it: the rows of the catalog are those that it sees.
+    pub lasts: bool,
+}
+
+/// The settings that a plan depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct PlanningSettings {
+    pub search_path: Vec<String>,
+    pub time_zone: String,
+    pub date_style: String,
+    pub interval_style: String,
+    pub bytea_output: String,
+    pub extra_float_digits: String,
+}
+
+impl PlanningSettings {
+    pub(super) fn of(settings: &Settings) -> Self {
+        let get = |name| settings.get(name).unwrap_or_default().to_owned();
+        Self {
+            search_path: settings.search_path(),
+            time_zone: get("TimeZone"),
+            date_style: get("DateStyle"),
+            interval_style: get("IntervalStyle"),
+            bytea_output: get("bytea_output"),
+            extra_float_digits: get("extra_float_digits"),
+        }
+    }
+}
+
+impl Planned {
+    /// Whether it was planned for this very catalog. The address is not given to another one while this knows it.
+    pub(super) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
+        self.catalog.as_ptr() == Arc::as_ptr(catalog)
+    }
+
+    pub(super) fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
+        self.lasts && self.is_of(&snapshot.catalog) && self.planning == *planning
+    }
+}

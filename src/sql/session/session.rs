@@ -1,0 +1,662 @@
+//! One caller's session: statements in, rows out, and what lasts from one statement to the next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::Schema;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
+
+use super::answer::Answer;
+use super::commands::{Command, Discard};
+use super::copy::{CopyIn, CopyOut, FileAccess};
+use super::definitions::Definition;
+use super::error::{Error, ErrorKind, Result};
+use super::explain;
+use super::facts::Changes;
+use super::planning::{Planner, View};
+use super::portal::{Cursor, Portal, PortalState, Rows};
+use super::prepared::{Column, Prepared};
+use super::registry::Registration;
+use super::settings::{DEFINITIONS, Settings, is_transaction_mode};
+use super::statement::{Request, Statement, parse};
+use super::transaction::{Transaction, TransactionStatus};
+use super::writes;
+use crate::system_catalog::CursorRow;
+use rowkey_model::Value;
+use rowkey_postgres::types::{PostgresType, SqlValue, field};
+
+mod cursors;
+mod ending;
+mod values;
+mod writing;
+
+use values::{declared, type_named, value_as};
+pub use writing::write_tag;
+
+/// Statements and portals of a session, most of which clients forget to close.
+const NAMED_MAX: usize = 10_000;
+
+/// A session. Its statements run one after the other.
+#[derive(Debug)]
+pub struct Session {
+    planner: Arc<Planner>,
+    registration: Registration,
+    user: String,
+    settings: Settings,
+    transaction: Transaction,
+    prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    portals: BTreeMap<String, Portal>,
+    cursors_declared: u64,
+    notices: Vec<Error>,
+    /// What functions set while a statement runs.
+    changes: Changes,
+    file_access: FileAccess,
+}
+
+/// What running a statement gave.
+#[derive(Debug)]
+pub enum Outcome {
+    Rows(Rows),
+    /// So many of the next rows of a cursor.
+    FromCursor {
+        name: String,
+        rows_max: u64,
+    },
+    /// The tag of a statement without rows.
+    Done(String),
+    /// Rows are to come in; [`Session::finish_copy`] ends it.
+    CopyIn(Box<CopyIn>),
+    CopyOut(Box<CopyOut>),
+}
+
+impl Session {
+    pub fn new(planner: Arc<Planner>, registration: Registration, user: &str, mut settings: Settings) -> Self {
+        settings.tell("session_authorization", user);
+        Self {
+            planner,
+            registration,
+            user: user.to_owned(),
+            settings,
+            transaction: Transaction::default(),
+            prepared: Arc::default(),
+            changes: Changes::default(),
+            portals: BTreeMap::new(),
+            cursors_declared: 0,
+            notices: Vec::new(),
+            file_access: FileAccess::Nowhere,
+        }
+    }
+
+    /// Allows COPY TO to write files.
+    pub fn allow_files(&mut self, access: FileAccess) {
+        self.file_access = access;
+    }
+
+    pub(in crate::session) fn file_access(&self) -> &FileAccess {
+        &self.file_access
+    }
+
+    /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
+    pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
+        self.registration.signals().clear_commit();
+        let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
+        let prepared = match self.prepared_before(text, &types) {
+            Some(prepared) => Arc::new(prepared),
+            None => self.prepare_text(text, values, &types).await?,
+        };
+        let style = Arc::clone(self.settings.style());
+        let mut bound = Vec::with_capacity(values.len());
+        for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
+            let value = value_as(value, ty, &style)
+                .map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)));
+            bound.push(value?);
+        }
+        match self.run(&prepared, &bound).await? {
+            Outcome::Rows(rows) => Ok(rows.into_answer()),
+            Outcome::Done(_) => Ok(Answer::empty()),
+            Outcome::FromCursor { .. } => Err(Error::new(ErrorKind::Unsupported, "FETCH needs a connection")),
+            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"))
+            }
+        }
+    }
+
+    /// Parses and plans a text of one statement, which has a parameter for each of the values.
+    async fn prepare_text(
+        &mut self,
+        text: &str,
+        values: &[Value],
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Arc<Prepared>> {
+        let statement = Arc::new(parse(text)?);
+        let used = statement.parameters()?;
+        if let Some(missing) = used.iter().find(|number| **number > values.len()) {
+            let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
+            let message = format!("a value is given for ${unused}, and the statement has no such parameter");
+            return Err(Error::new(ErrorKind::UnknownParameter, message));
+        }
+        let prepared = Arc::new(self.prepare(statement, types).await?);
+        self.keep_plan(text, types, &prepared);
+        Ok(prepared)
+    }
+
+    /// The statement of a text as it was planned before, by this session or another one, if it is planned the same now. `types` are
+    /// those of [`Session::prepare`].
+    pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
+        // Whatever it is, it fails: in the way that it is parsed.
+        if self.transaction.status() == TransactionStatus::Failed {
+            return None;
+        }
+        let planner = &self.planner;
+        let snapshot = self.transaction.snapshot_seen(|| planner.snapshot());
+        planner.planned_before(text, types, &snapshot, &self.settings)
+    }
+
+    /// Keeps the plan of the only statement of a text, for [`Session::prepared_before`].
+    pub fn keep_plan(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
+        self.planner.keep_plan(text, types, prepared);
+    }
+
+    pub(in crate::session) fn planner(&self) -> &Arc<Planner> {
+        &self.planner
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Names of the functions that statements may call, in their order.
+    pub fn function_names(&self) -> Vec<String> {
+        self.planner.function_names()
+    }
+
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
+    pub fn status(&self) -> TransactionStatus {
+        self.transaction.status()
+    }
+
+    /// Warnings since they were taken last.
+    pub fn take_notices(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// A statement begins to run.
+    pub fn active(&self, text: &str) {
+        let now = self.planner.now();
+        let name = self.settings.get("application_name").unwrap_or_default();
+        self.registration.update(|activity| {
+            name.clone_into(&mut activity.application_name);
+            text.clone_into(&mut activity.query);
+            activity.state = "active";
+            activity.query_began = Some(now);
+            activity.transaction_began.get_or_insert(now);
+        });
+    }
+
+    /// Nothing runs until the next request.
+    pub fn idle(&self) {
+        let status = self.transaction.status();
+        self.registration.update(|activity| {
+            activity.state = match status {
+                TransactionStatus::Idle => "idle",
+                TransactionStatus::InTransaction => "idle in transaction",
+                TransactionStatus::Failed => "idle in transaction (aborted)",
+            };
+            if status == TransactionStatus::Idle {
+                activity.transaction_began = None;
+            }
+        });
+    }
+
+    /// A statement failed: an open transaction fails with it.
+    pub fn failed(&mut self) {
+        self.changes.take();
+        self.transaction.fail(&mut self.settings);
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.end_portals();
+        }
+    }
+
+    /// A statement ended well: what its functions set holds from now on.
+    pub fn succeeded(&mut self) -> Result<()> {
+        for change in self.changes.take() {
+            if is_transaction_mode(&change.name) {
+                self.transaction.set_mode(&change.name, Some(&change.value), true, &mut self.settings)?;
+                continue;
+            }
+            self.set(&change.name, Some(&change.value), change.local)?;
+        }
+        Ok(())
+    }
+
+    /// Outside a transaction, the end of a request is the end of what it began.
+    pub fn end_of_request(&mut self) {
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.end_portals();
+        }
+    }
+
+    fn end_portals(&mut self) {
+        self.portals.retain(|_, portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.hold));
+    }
+
+    /// Types the parameters and columns of a statement. `types` are those the client declares, by number; the rest is inferred.
+    pub async fn prepare(
+        &mut self,
+        statement: Arc<Statement>,
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        if !matches!(&statement.request, Request::Command(command) if command.ends_failure()) {
+            self.transaction.refuse_if_failed()?;
+        }
+        let without_plan = |columns: Option<Vec<Column>>| Prepared {
+            statement: Arc::clone(&statement),
+            parameters: Vec::new(),
+            columns: columns.map(Arc::from),
+            prepared_micros: 0,
+            from_sql: false,
+            plan: None,
+            key_write: None,
+        };
+        match &statement.request {
+            Request::Query(query) => {
+                let view = self.view();
+                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
+                Ok(Prepared { statement, ..planned })
+            }
+            Request::Write(written) => {
+                let view = self.view();
+                Box::pin(self.planner.prepare_write(&view, &statement, written, types)).await
+            }
+            Request::Explain { statement: query, .. } => {
+                let view = self.view();
+                let planned = match writes::verb(query) {
+                    Some(_) => Box::pin(self.planner.prepare_write(&view, &statement, query, types)).await?,
+                    None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
+                };
+                Ok(Prepared {
+                    statement: Arc::clone(&statement),
+                    columns: Some(Arc::from(text_columns(&["QUERY PLAN"]))),
+                    ..planned
+                })
+            }
+            Request::Nothing | Request::Copy(_) => Ok(without_plan(None)),
+            Request::Define(definition) => Ok(without_plan(
+                Definition::columns(definition)
+                    .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
+            )),
+            // A cursor has the parameters of its query, but no rows before FETCH.
+            Request::Command(Command::Declare { statement: query, .. }) => {
+                let query = Box::pin(self.prepare(Arc::new((**query).clone()), types)).await?;
+                Ok(Prepared { parameters: query.parameters, ..without_plan(None) })
+            }
+            Request::Command(command) => Ok(without_plan(match command {
+                Command::Show(name) => {
+                    let label = super::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
+                    Some(text_columns(&[label]))
+                }
+                Command::ShowAll => Some(text_columns(&["name", "setting", "description"])),
+                Command::Fetch { cursor, rows: true, .. } => {
+                    Some(self.cursor(cursor)?.prepared.columns.as_deref().unwrap_or_default().to_vec())
+                }
+                Command::Execute { name, .. } => self.statement(name)?.columns.as_deref().map(<[Column]>::to_vec),
+                _ => None,
+            })),
+        }
+    }
+
+    /// Keeps a statement under a name. The unnamed one is replaced, others are not.
+    pub fn keep_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
+        if !name.is_empty() && self.prepared.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(ErrorKind::DuplicateStatement, message));
+        }
+        if self.prepared.len() >= NAMED_MAX {
+            let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
+            return Err(Error::new(ErrorKind::Exhausted, message));
+        }
+        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), prepared);
+        Ok(())
+    }
+
+    pub fn statement(&self, name: &str) -> Result<Arc<Prepared>> {
+        self.prepared.get(name).cloned().ok_or_else(|| {
+            let message = match name {
+                "" => "unnamed prepared statement does not exist".to_owned(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            Error::new(ErrorKind::UnknownStatement, message)
+        })
+    }
+
+    pub fn close_statement(&mut self, name: &str) {
+        Arc::make_mut(&mut self.prepared).remove(name);
+    }
+
+    /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.
+    pub fn bind(
+        &mut self,
+        name: &str,
+        prepared: Arc<Prepared>,
+        parameters: Vec<SqlValue>,
+        result_formats: Vec<i16>,
+    ) -> Result<()> {
+        if !matches!(&prepared.statement.request, Request::Command(command) if command.ends_failure()) {
+            self.transaction.refuse_if_failed()?;
+        }
+        self.keep_portal(name, Portal { prepared, parameters, result_formats, state: PortalState::Ready, cursor: None })
+    }
+
+    fn keep_portal(&mut self, name: &str, portal: Portal) -> Result<()> {
+        if !name.is_empty() && self.portals.contains_key(name) {
+            return Err(Error::new(ErrorKind::DuplicateCursor, format!("cursor \"{name}\" already exists")));
+        }
+        if self.portals.len() >= NAMED_MAX {
+            return Err(Error::new(ErrorKind::Exhausted, format!("a session keeps at most {NAMED_MAX} cursors")));
+        }
+        self.portals.insert(name.to_owned(), portal);
+        Ok(())
+    }
+
+    pub fn portal(&self, name: &str) -> Result<&Portal> {
+        self.portals.get(name).ok_or_else(|| unknown_portal(name))
+    }
+
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// Takes a portal out to work on it; it is put back if it has more to give.
+    pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
+        self.portals.remove(name).ok_or_else(|| unknown_portal(name))
+    }
+
+    pub fn put_portal(&mut self, name: &str, portal: Portal) {
+        self.portals.insert(name.to_owned(), portal);
+    }
+
+    /// Runs a statement with values for its parameters.
+    // What takes long anyway is boxed, here and below: this future is moved about, also where only one entity is read.
+    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
+        match &prepared.statement.request {
+            Request::Query(query) => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let answer = self.planner.run(&view, prepared, query, parameters).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
+            }
+            Request::Write(written) => {
+                match self.write_by_key(prepared, written, writes::Values::Sent(parameters)).await? {
+                    Some(outcome) => Ok(outcome),
+                    None => Box::pin(self.write(prepared, written, parameters)).await,
+                }
+            }
+            Request::Copy(copy) => {
+                self.transaction.refuse_if_failed()?;
+                if let Some(file) = super::copy::file_written(copy) {
+                    return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
+                }
+                if super::copy::sends(copy) {
+                    let view = self.view();
+                    let copied = Box::pin(self.planner.copy_out(&view, prepared, copy)).await?;
+                    return Ok(Outcome::CopyOut(Box::new(copied)));
+                }
+                self.refuse_if_read_only("COPY FROM")?;
+                let view = self.view();
+                let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                Ok(Outcome::CopyIn(Box::new(self.planner.copy_in(&view, prepared, copy, held)?)))
+            }
+            Request::Explain { statement: query, verbose, format, .. } if writes::verb(query).is_some() => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let explained = Box::pin(self.planner.explain_write(&view, prepared, query, parameters)).await?;
+                let lines = Box::pin(explain::explain_write(&explained, *verbose, *format)).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
+            }
+            Request::Explain { statement: query, analyze, verbose, format } => {
+                self.transaction.refuse_if_failed()?;
+                let view = self.view();
+                let (plan, context) = Box::pin(self.planner.physical(&view, prepared, query, parameters)).await?;
+                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format);
+                let lines = Box::pin(lines).await?;
+                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+                Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
+            }
+            Request::Nothing => Ok(Outcome::Done(String::new())),
+            Request::Define(definition) => Box::pin(self.define(prepared, definition)).await,
+            Request::Command(command) => {
+                if !command.ends_failure() {
+                    self.transaction.refuse_if_failed()?;
+                }
+                Box::pin(self.command(prepared, command, parameters)).await
+            }
+        }
+    }
+
+    async fn command(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        command: &Command,
+        parameters: &[SqlValue],
+    ) -> Result<Outcome> {
+        let mut tag = command.tag().to_owned();
+        match command {
+            Command::Begin { modes, .. } => {
+                if self.transaction.status() != TransactionStatus::Idle && !self.transaction.is_implicit() {
+                    self.warn(ErrorKind::ActiveTransaction, "there is already a transaction in progress");
+                }
+                self.transaction.begin(*modes, &mut self.settings)?;
+            }
+            Command::Commit { chain } => {
+                if !self.end_transaction(true, *chain).await? {
+                    tag = "ROLLBACK".to_owned();
+                }
+            }
+            Command::Rollback { chain } => {
+                self.end_transaction(false, *chain).await?;
+            }
+            Command::Savepoint(name) => {
+                self.transaction.savepoint(name.clone(), self.cursors_declared, &mut self.settings)?;
+            }
+            Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
+            Command::RollbackTo(name) => {
+                let declared = self.transaction.rollback_to(name, &mut self.settings)?;
+                let was_there = |portal: &Portal| portal.cursor.as_ref().is_none_or(|cursor| cursor.number <= declared);
+                self.portals.retain(|_, portal| was_there(portal));
+            }
+            Command::SetTransaction(modes) => {
+                if self.transaction.status() == TransactionStatus::Idle {
+                    self.warn(ErrorKind::NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks");
+                } else {
+                    self.transaction.set_modes(*modes, &mut self.settings)?;
+                }
+            }
+            Command::SetSessionTransaction(modes) => {
+                let switch = |on: bool| if on { "on" } else { "off" };
+                for (name, value) in [
+                    ("default_transaction_isolation", modes.isolation.map(|level| level.name())),
+                    ("default_transaction_read_only", modes.read_only.map(switch)),
+                    ("default_transaction_deferrable", modes.deferrable.map(switch)),
+                ] {
+                    if value.is_some() {
+                        self.settings.set(name, value, false)?;
+                    }
+                }
+            }
+            Command::Set { name, value, local } => {
+                if *local && self.transaction.status() == TransactionStatus::Idle {
+                    self.warn(ErrorKind::NoActiveTransaction, "SET LOCAL can only be used in transaction blocks");
+                }
+                self.set(name, value.as_deref(), *local)?;
+            }
+            Command::Reset(Some(name)) => self.set(name, None, false)?,
+            Command::Reset(None) => self.settings.reset_all(),
+            Command::Show(name) => {
+                let value = self.settings.show(name)?.to_owned();
+                return self.texts(prepared, "SHOW", vec![vec![value]]);
+            }
+            Command::ShowAll => {
+                let rows = DEFINITIONS.iter().map(|definition| {
+                    let value = self.settings.get(definition.name).unwrap_or_default();
+                    vec![definition.name.to_owned(), value.to_owned(), definition.description.to_owned()]
+                });
+                let rows = rows.collect();
+                return self.texts(prepared, "SHOW", rows);
+            }
+            Command::Discard(discard) => {
+                if *discard == Discard::All {
+                    if self.transaction.status() != TransactionStatus::Idle {
+                        let message = "DISCARD ALL cannot run inside a transaction block";
+                        return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                    }
+                    self.portals.clear();
+                    Arc::make_mut(&mut self.prepared).clear();
+                    self.settings.reset_all();
+                }
+            }
+            // Nobody notifies here, so there is nothing to listen to; pools ask for it nevertheless.
+            Command::Listen | Command::Unlisten => {}
+            Command::Prepare { name, types, statement } => {
+                let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
+                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                self.keep_statement(name, Arc::new(Prepared { from_sql: true, ..prepared }))?;
+            }
+            Command::Execute { name, arguments } => {
+                let statement = self.statement(name)?;
+                if statement.parameters.len() != arguments.len() {
+                    let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+                    let detail =
+                        format!("Expected {} parameters but got {}.", statement.parameters.len(), arguments.len());
+                    return Err(Error::new(ErrorKind::Syntax, message).with_detail(detail));
+                }
+                let view = self.view();
+                let mut values = Vec::new();
+                for (argument, ty) in arguments.iter().zip(&statement.parameters) {
+                    values.push(self.planner.value_of(&view, argument, ty).await?);
+                }
+                return Box::pin(self.run(&statement, &values)).await;
+            }
+            Command::Deallocate(Some(name)) => {
+                self.statement(name)?;
+                Arc::make_mut(&mut self.prepared).remove(name);
+            }
+            Command::Deallocate(None) => Arc::make_mut(&mut self.prepared).clear(),
+            Command::Declare { name, hold, statement } => {
+                if !hold && self.transaction.status() == TransactionStatus::Idle {
+                    let message = "DECLARE CURSOR can only be used in transaction blocks";
+                    return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+                }
+                let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                let declaration = Arc::clone(&prepared.statement);
+                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                if matches!(prepared.statement.request, Request::Write(_)) {
+                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                }
+                if prepared.parameters.len() != parameters.len() {
+                    let message = format!("there is no value for parameter ${}", parameters.len() + 1);
+                    return Err(Error::new(ErrorKind::UnknownParameter, message));
+                }
+                let prepared = Arc::new(prepared);
+                let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
+                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                };
+                let declared = self.planner.now();
+                self.cursors_declared += 1;
+                let number = self.cursors_declared;
+                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
+                let state = PortalState::Running(Box::new(rows));
+                let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
+                self.keep_portal(name, portal)?;
+            }
+            Command::Fetch { cursor, direction, rows } => return self.fetch(cursor, *direction, *rows).await,
+            Command::CloseCursor(Some(name)) => {
+                self.cursor(name)?;
+                self.portals.remove(name);
+            }
+            Command::CloseCursor(None) => self.portals.retain(|_, portal| portal.cursor.is_none()),
+            Command::Vacuum(vacuum) => {
+                if self.transaction.status() != TransactionStatus::Idle {
+                    let message = "VACUUM cannot run inside a transaction block";
+                    return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                }
+                self.notices.extend(self.planner.vacuum(vacuum).await?);
+            }
+        }
+        Ok(Outcome::Done(tag))
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        if (name, value) == ("transaction_isolation", None) && self.transaction.status() == TransactionStatus::Idle {
+            let message = "RESET TRANSACTION can only be used in transaction blocks";
+            self.warn(ErrorKind::NoActiveTransaction, message);
+        }
+        match (name, value) {
+            ("session_authorization", Some(user)) if user == self.user => Ok(()),
+            ("session_authorization", None) => Ok(()),
+            ("session_authorization" | "role", Some(user)) if user != self.user => {
+                Err(Error::new(ErrorKind::UnknownObject, format!("role \"{user}\" does not exist")))
+            }
+            ("role", _) => Ok(()),
+            _ if is_transaction_mode(name) => self.transaction.set_mode(name, value, false, &mut self.settings),
+            _ => self.settings.set(name, value, local),
+        }
+    }
+
+    fn cursor(&self, name: &str) -> Result<&Portal> {
+        self.portals
+            .get(name)
+            .ok_or_else(|| Error::new(ErrorKind::UnknownCursor, format!("cursor \"{name}\" does not exist")))
+    }
+
+    fn texts(&self, prepared: &Prepared, verb: &'static str, rows: Vec<Vec<String>>) -> Result<Outcome> {
+        let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
+        let schema = Arc::new(Schema::new(columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>()));
+        let arrays = (0..columns.len())
+            .map(|at| Arc::new(StringViewArray::from_iter_values(rows.iter().map(|row| &row[at]))) as ArrayRef)
+            .collect();
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(datafusion::common::DataFusionError::from)?;
+        let batches = RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]));
+        Ok(Outcome::Rows(Rows::new(columns, verb, Answer::new(Box::pin(batches)))))
+    }
+
+    fn warn(&mut self, kind: ErrorKind, message: &str) {
+        self.notices.push(Error::new(kind, message));
+    }
+
+    /// What a statement sees: the snapshot of the transaction, or the newest one.
+    pub(in crate::session) fn view(&mut self) -> View {
+        let planner = &self.planner;
+        let snapshot = self.transaction.snapshot(|| planner.snapshot());
+        View {
+            snapshot,
+            settings: self.settings.clone(),
+            user: self.user.clone(),
+            pid: self.registration.pid,
+            prepared: Arc::clone(&self.prepared),
+            cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
+            registry: Arc::clone(self.registration.registry()),
+            signals: Arc::clone(self.registration.signals()),
+            changes: self.changes.clone(),
+            now: self.transaction.now(|| planner.now()),
+        }
+    }
+}
+
+fn unknown_portal(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownCursor, format!("portal \"{name}\" does not exist"))
+}
+
+fn text_columns(names: &[&str]) -> Vec<Column> {
+    names.iter().map(|name| Column { field: Arc::new(field(name, "text", false)), origin: None }).collect()
+}

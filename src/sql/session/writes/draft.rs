@@ -1,0 +1,125 @@
+//! An entity while a statement works on it.
+
+use std::sync::Arc;
+
+use super::target::{Takes, Target, TargetColumn};
+use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_model::{Entity, Key, Value};
+use rowkey_storage::Properties;
+
+/// The keys and properties that an entity is to have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    partition: Option<String>,
+    row: Option<String>,
+    pub properties: Properties,
+    /// Properties that this statement has given a value.
+    given: Vec<Arc<str>>,
+}
+
+impl Draft {
+    /// The content of an entity.
+    pub(crate) fn of(entity: &Entity) -> Self {
+        Self {
+            partition: Some(entity.key.partition.clone()),
+            row: Some(entity.key.row.clone()),
+            properties: entity.parts().to_vec(),
+            given: Vec::new(),
+        }
+    }
+
+    /// Nothing yet, with room for so many columns.
+    pub(crate) fn with_room(columns: usize) -> Self {
+        Self { properties: Vec::with_capacity(columns), given: Vec::with_capacity(columns), ..Self::default() }
+    }
+
+    /// Sets a column. NULL removes the property: from a column of one type only a value of that type.
+    pub(crate) fn assign(&mut self, column: &TargetColumn, value: Option<Value>) -> Result<()> {
+        let property = match (&column.takes, value) {
+            (Takes::PartitionKey, value) => {
+                self.partition = text(value);
+                return Ok(());
+            }
+            (Takes::RowKey, value) => {
+                self.row = text(value);
+                return Ok(());
+            }
+            (Takes::Timestamp | Takes::Other, None) => return Ok(()),
+            (Takes::Timestamp | Takes::Other, Some(_)) => return column.check_written(false),
+            (Takes::Typed { property, edm, .. }, None) => {
+                let given = self.given.contains(property);
+                self.properties.retain(|(name, value)| given || name != property || value.edm_type() != *edm);
+                return Ok(());
+            }
+            (Takes::Shown { property }, None) => {
+                let given = self.given.contains(property);
+                self.properties.retain(|(name, _)| given || name != property);
+                return Ok(());
+            }
+            (Takes::Typed { property, .. } | Takes::Shown { property }, Some(value)) => (property, value),
+        };
+        let (property, value) = property;
+        if self.given.contains(property) {
+            let message = format!("property \"{property}\" is given several values: it has one, of one type");
+            return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!(
+                "set one of the columns of property \"{property}\" and leave the others, or set them to NULL"
+            )));
+        }
+        self.given.push(Arc::clone(property));
+        match self.properties.iter_mut().find(|(name, _)| name == property) {
+            Some((_, stored)) => *stored = value,
+            None => self.properties.push((Arc::clone(property), value)),
+        }
+        Ok(())
+    }
+
+    /// The key, which has to be there as a whole.
+    pub(crate) fn key(&self, target: &Target) -> Result<Key> {
+        let missing = match (&self.partition, &self.row) {
+            (Some(partition), Some(row)) => return Ok(Key::new(partition.as_str(), row.as_str())),
+            (None, _) => "PartitionKey",
+            (_, None) => "RowKey",
+        };
+        let message = format!(
+            "null value in column \"{missing}\" of relation \"{}\" violates not-null constraint",
+            target.name()
+        );
+        let shown = |part: &Option<String>| part.clone().unwrap_or_else(|| "null".to_owned());
+        let detail = format!("Failing row contains ({}, {}, ...).", shown(&self.partition), shown(&self.row));
+        Err(Error::new(ErrorKind::NotNull, message).with_detail(detail))
+    }
+
+    /// The same, of a draft whose properties alone are still wanted.
+    pub(crate) fn take_key(&mut self, target: &Target) -> Result<Key> {
+        match (self.partition.take(), self.row.take()) {
+            (Some(partition), Some(row)) => Ok(Key::new(partition, row)),
+            (partition, row) => {
+                (self.partition, self.row) = (partition, row);
+                self.key(target)
+            }
+        }
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        properties_bytes(&self.properties) + 160
+    }
+}
+
+/// About how much memory properties take.
+pub(crate) fn properties_bytes(properties: &Properties) -> u64 {
+    let value_bytes = |value: &Value| match value {
+        Value::Binary(bytes) => bytes.len(),
+        Value::String(text) => text.len(),
+        _ => 0,
+    };
+    properties.iter().map(|(_, value)| (value_bytes(value) + 48) as u64).sum()
+}
+
+fn text(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+        None => None,
+    }
+}

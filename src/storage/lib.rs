@@ -1,0 +1,39 @@
+//! What is durable and what is visible.
+//!
+//! A [`Store`] is one data folder. Its log holds edits of the [`Catalog`], which names every table's run files in its
+//! [`Manifest`]; a [`Snapshot`] is the catalog after one record. Entities lie in run files ([`run`]); [`ingest`] merges sorted
+//! streams of them into a table.
+
+mod catalog;
+mod check;
+mod count;
+pub mod delta;
+mod error;
+pub mod ingest;
+mod key_filter;
+mod log;
+mod maintenance;
+mod manifest;
+mod outputs;
+mod read;
+mod read_rows;
+mod recovery;
+mod repair;
+pub mod run;
+mod snapshot;
+mod store;
+mod write;
+
+pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
+pub use check::{CheckReport, DamagedFile, Finding, check, is_data_folder};
+pub use error::Error;
+pub use key_filter::KeyHash;
+pub use log::Error as LogError;
+pub use log::{Durability, SegmentBytes};
+pub use maintenance::{FILE_BYTES, Maintainer, MaintenanceStatus, VacuumReport, Work};
+pub use manifest::{Manifest, RangePartition, RangeStart};
+pub use outputs::expect_outside;
+pub use repair::{LogRepair, Quarantined, repair_log};
+pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
+pub use store::{Store, StoreOptions};
+pub use write::{Change, Condition, Content, Definitions, Operation, Properties, Refusal, TableHold, Terms, Written};

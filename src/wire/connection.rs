@@ -1,0 +1,274 @@
+//! A session at work: messages in, answers out, in the order of the protocol.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::message::{Lost, MESSAGE_BYTES_MAX, Malformed, Message};
+use super::sqlstate::Severity;
+use super::wire::Wire;
+use rowkey_sql::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, StatementGuard, TransactionStatus};
+
+/// One client's session.
+pub(crate) struct Connection {
+    pub(super) session: Session,
+    pub(super) wire: Wire,
+    /// Messages that were looked at before their turn.
+    ahead: VecDeque<Message>,
+    /// The client was told that the session is ready, and has not asked for anything since.
+    is_ready: bool,
+    /// After an error of the extended protocol, everything up to the next Sync is passed over.
+    skip_to_sync: bool,
+    /// What the client was told of the settings.
+    told: BTreeMap<&'static str, String>,
+    /// The settings when it was told.
+    told_of: Settings,
+}
+
+/// How long a client has to take the last that is sent to it.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+fn terminated() -> Error {
+    Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
+}
+
+pub(super) fn error_of(malformed: Malformed) -> Error {
+    match malformed {
+        Malformed::TooLarge(bytes) => {
+            let message = format!("a message of {bytes} bytes is too large: at most {MESSAGE_BYTES_MAX} are taken");
+            Error::new(ErrorKind::TooLarge, message)
+        }
+        Malformed::Content(reason) => Error::new(ErrorKind::Protocol, reason),
+        Malformed::NotUtf8 => Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""),
+    }
+}
+
+/// Why a session ends.
+enum End {
+    /// The client left, or said so.
+    Quiet,
+    /// The client is told.
+    Fatal(Error),
+}
+
+impl Connection {
+    pub(crate) fn new(session: Session, wire: Wire) -> Self {
+        let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
+        let told_of = session.settings().clone();
+        Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, told, told_of }
+    }
+
+    /// Serves until the client leaves or is sent away.
+    pub(crate) async fn run(mut self) {
+        if let End::Fatal(error) = self.serve().await {
+            // The client may be gone; it was the last there was to say.
+            let _ = self.wire.error(&error, Severity::Fatal);
+        }
+        // The answers before Terminate too. It is cut off if it does not take them.
+        let _ = tokio::time::timeout(FAREWELL, self.wire.flush()).await;
+        self.wire.end();
+    }
+
+    async fn serve(&mut self) -> End {
+        loop {
+            if let Err(error) = self.flush_when_idle().await {
+                return End::Fatal(error);
+            }
+            let message = match self.next().await {
+                Ok(None | Some(Message::Terminate)) => return End::Quiet,
+                Ok(Some(message)) => message,
+                Err(error) => return End::Fatal(error),
+            };
+            self.is_ready = false;
+            if let Err(error) = self.handle(message).await {
+                return End::Fatal(error);
+            }
+        }
+    }
+
+    /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
+    async fn flush_when_idle(&mut self) -> Result<()> {
+        let more = !self.ahead.is_empty() || self.wire.has_more();
+        if more && !self.wire.is_large() || self.wire.try_flush()? {
+            return Ok(());
+        }
+        let mut interrupts = self.session.registration().interrupts();
+        tokio::select! {
+            biased;
+            flushed = self.wire.flush() => flushed,
+            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
+        }
+    }
+
+    /// The next message; none when the client has left.
+    async fn next(&mut self) -> Result<Option<Message>> {
+        match self.ahead.pop_front() {
+            Some(message) => Ok(Some(message)),
+            None => self.receive().await,
+        }
+    }
+
+    /// The next message of a copy, however long that takes.
+    pub(super) async fn next_of_copy(&mut self) -> Option<std::result::Result<Message, Lost>> {
+        match self.ahead.pop_front() {
+            Some(message) => Some(Ok(message)),
+            None => self.wire.next().await,
+        }
+    }
+
+    /// Whether the statement about to run is the last before Sync. Waits for the client to say what comes next: no answer is owed to it
+    /// before that.
+    pub(super) async fn is_last_of_request(&mut self) -> Result<bool> {
+        let mut place = 0;
+        loop {
+            if place == self.ahead.len() {
+                let Some(message) = self.receive().await? else { return Ok(false) };
+                self.ahead.push_back(message);
+            }
+            match self.ahead.get(place) {
+                Some(Message::Sync) => return Ok(true),
+                Some(Message::CloseStatement(_) | Message::ClosePortal(_)) => place += 1,
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// The statements of a request that were one transaction are committed.
+    async fn end_request(&mut self) -> Result<()> {
+        if self.session.is_implicit() {
+            let mut guard = self.guard();
+            if let Err(error) = guard.run(Box::pin(self.session.commit_implicit())).await {
+                if error.kind() == ErrorKind::ShuttingDown {
+                    return Err(error);
+                }
+                self.tell(&error)?;
+            }
+        }
+        self.session.end_of_request();
+        Ok(())
+    }
+
+    async fn receive(&mut self) -> Result<Option<Message>> {
+        let lost = |Lost(reason)| Error::new(ErrorKind::Protocol, reason);
+        if let Some(message) = self.wire.read_before().map_err(lost)? {
+            return Ok(Some(message));
+        }
+        let mut interrupts = self.session.registration().interrupts();
+        let limits = self.session.settings().limits();
+        let (timeout, kind, idle) = match self.session.status() {
+            TransactionStatus::Idle => {
+                let message = "terminating connection due to idle-session timeout";
+                (limits.idle_session_timeout, ErrorKind::IdleSession, message)
+            }
+            _ => {
+                let message = "terminating connection due to idle-in-transaction timeout";
+                (limits.idle_in_transaction_session_timeout, ErrorKind::IdleTransaction, message)
+            }
+        };
+        // In the middle of a request a client may take its time.
+        let timeout = timeout.filter(|_| self.is_ready);
+        let idle_for = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending::<()>().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            message = self.wire.next() => message.transpose().map_err(lost),
+            _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
+            () = idle_for => Err(Error::new(kind, idle)),
+        }
+    }
+
+    /// Handles a message. What a statement does wrong is told the client here; an error ends the session.
+    async fn handle(&mut self, message: Message) -> Result<()> {
+        if self.skip_to_sync && !matches!(message, Message::Sync) {
+            return Ok(());
+        }
+        let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
+        let done = match message {
+            // Boxed, since every message moves what the largest of these takes.
+            Message::Query(text) => Box::pin(self.query(text)).await,
+            Message::Parse { name, text, types } => Box::pin(self.parse(&name, &text, &types)).await,
+            Message::Bind(bind) => self.bind(bind).await,
+            Message::DescribeStatement(name) => self.describe_statement(&name),
+            Message::DescribePortal(name) => self.describe_portal(&name),
+            Message::Execute { portal, rows_max } => self.execute(&portal, rows_max).await,
+            Message::CloseStatement(name) => self.close_statement(&name),
+            Message::ClosePortal(name) => self.close_portal(&name),
+            Message::Flush => self.wire.flush().await,
+            Message::Sync => {
+                self.skip_to_sync = false;
+                self.end_request().await?;
+                self.ready()
+            }
+            Message::FunctionCall => {
+                let error = Error::new(ErrorKind::Unsupported, "function calls of the protocol are not supported")
+                    .with_hint("SELECT the function instead");
+                self.tell(&error)?;
+                self.ready()
+            }
+            Message::Malformed(malformed) => Err(error_of(malformed)),
+            Message::MalformedQuery(malformed) => {
+                self.tell(&error_of(malformed))?;
+                self.session.end_of_request();
+                self.ready()
+            }
+            // Left over from a copy that failed: passed over, as PostgreSQL does.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Ok(()),
+            Message::Terminate => return Ok(()),
+        };
+        match done {
+            Err(error) if error.kind() == ErrorKind::ShuttingDown => Err(error),
+            Err(error) => {
+                self.tell(&error)?;
+                self.skip_to_sync = extended;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Tells the client that a statement failed.
+    pub(super) fn tell(&mut self, error: &Error) -> Result<()> {
+        self.session.failed();
+        self.notices()?;
+        self.wire.error(error, Severity::Error)
+    }
+
+    pub(super) fn notices(&mut self) -> Result<()> {
+        for notice in self.session.take_notices() {
+            self.wire.error(&notice, Severity::Warning)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn ready(&mut self) -> Result<()> {
+        self.notices()?;
+        self.tell_settings()?;
+        self.session.idle();
+        self.is_ready = true;
+        self.wire.ready(self.session.status())
+    }
+
+    /// Drivers keep some settings in mind, and have to hear of every change.
+    fn tell_settings(&mut self) -> Result<()> {
+        if self.session.settings().is_unchanged_since(&self.told_of) {
+            return Ok(());
+        }
+        self.told_of = self.session.settings().clone();
+        for (name, value) in self.session.settings().reported() {
+            let told = self.told.entry(name).or_default();
+            if told != value {
+                value.clone_into(told);
+                self.wire.parameter(name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches over one statement.
+    pub(super) fn guard(&self) -> StatementGuard {
+        StatementGuard::new(self.session.registration(), self.session.settings().limits().statement_timeout)
+    }
+}

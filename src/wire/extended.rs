@@ -1,0 +1,255 @@
+//! The extended protocol: Parse, Bind, Describe, Execute, Close.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
+use pgwire::messages::response::EmptyQueryResponse;
+
+use super::connection::Connection;
+use super::describe::row_description;
+use super::message::Bind;
+use super::rows::{formats, send};
+use super::simple::tag;
+use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
+use rowkey_sql::session::{
+    Effect, Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, TransactionStatus, parse_all,
+};
+
+/// The type of a literal whose type is not known yet.
+const UNKNOWN: u32 = 705;
+
+impl Connection {
+    pub(super) async fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        self.session.active(text);
+        let types = types.iter().map(|oid| declared(*oid)).collect::<Result<Vec<_>>>()?;
+        let before = self.session.prepared_before(text, &types);
+        if name.is_empty() && before.is_some() {
+            self.session.close_statement("");
+        }
+        let prepared = match before {
+            Some(prepared) => Arc::new(prepared),
+            None => self.prepare(name, text, &types).await?,
+        };
+        self.session.keep_statement(name, prepared)?;
+        self.wire.push(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+    }
+
+    async fn prepare(
+        &mut self,
+        name: &str,
+        text: &str,
+        types: &[Option<&'static PostgresType>],
+    ) -> Result<Arc<Prepared>> {
+        let mut statements = parse_all(text)?;
+        if statements.len() > 1 {
+            let message = "cannot insert multiple commands into a prepared statement";
+            return Err(Error::new(ErrorKind::Syntax, message));
+        }
+        if name.is_empty() {
+            self.session.close_statement("");
+        }
+        let Some(statement) = statements.pop() else { return Ok(Arc::new(Prepared::empty(text))) };
+        let mut guard = self.guard();
+        let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), types)).await?);
+        self.session.keep_plan(text, types, &prepared);
+        Ok(prepared)
+    }
+
+    pub(super) async fn bind(&mut self, bind: Bind) -> Result<()> {
+        let prepared = self.session.statement(&bind.statement)?;
+        let wanted = prepared.parameters.len();
+        if bind.values.len() != wanted {
+            let message = format!(
+                "bind message supplies {} parameters, but prepared statement \"{}\" requires {wanted}",
+                bind.values.len(),
+                bind.statement
+            );
+            return Err(Error::new(ErrorKind::Protocol, message));
+        }
+        if bind.formats.len() > 1 && bind.formats.len() != wanted {
+            let message = format!("bind message has {} parameter formats but {wanted} parameters", bind.formats.len());
+            return Err(Error::new(ErrorKind::Protocol, message));
+        }
+        let style = Arc::clone(self.session.settings().style());
+        let mut values = Vec::with_capacity(wanted);
+        for (at, (value, ty)) in bind.values.iter().zip(&prepared.parameters).enumerate() {
+            let format = match bind.formats.as_slice() {
+                [] => 0,
+                [one] => *one,
+                each => each[at],
+            };
+            let value = value.as_ref().map_or(Ok(SqlValue::Null), |bytes| read(ty, bytes, format, &style));
+            values
+                .push(value.map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)))?);
+        }
+        if let Some(columns) = &prepared.columns {
+            formats(&bind.result_formats, columns.len())?;
+        }
+        if bind.portal.is_empty() {
+            self.session.close_portal("");
+        }
+        self.session.bind(&bind.portal, prepared, values, bind.result_formats)?;
+        self.wire.push(&PgWireBackendMessage::BindComplete(BindComplete::new()))
+    }
+
+    pub(super) fn describe_statement(&mut self, name: &str) -> Result<()> {
+        let prepared = self.session.statement(name)?;
+        let types = prepared.parameters.iter().map(|ty| ty.oid).collect();
+        self.wire.push(&PgWireBackendMessage::ParameterDescription(ParameterDescription::new(types)))?;
+        // Which formats there will be is not known before Bind.
+        self.describe(&prepared, &[])
+    }
+
+    pub(super) fn describe_portal(&mut self, name: &str) -> Result<()> {
+        let portal = self.session.portal(name)?;
+        let (prepared, asked) = (Arc::clone(&portal.prepared), portal.result_formats.clone());
+        self.describe(&prepared, &asked)
+    }
+
+    fn describe(&mut self, prepared: &Prepared, asked: &[i16]) -> Result<()> {
+        match &prepared.columns {
+            Some(columns) => {
+                let formats = formats(asked, columns.len())?;
+                self.wire.push(&row_description(columns, &formats)?)
+            }
+            None => self.wire.push(&PgWireBackendMessage::NoData(NoData::new())),
+        }
+    }
+
+    /// Runs a portal, or goes on with it; at most `rows_max` rows, 0 for all.
+    pub(super) async fn execute(&mut self, name: &str, rows_max: i32) -> Result<()> {
+        let portal = self.session.portal(name)?;
+        if matches!(portal.state, PortalState::Ready) && self.session.status() == TransactionStatus::Idle {
+            let is_transaction = match portal.prepared.statement.request.effect() {
+                Effect::None => false,
+                Effect::Some => !self.is_last_of_request().await?,
+                // What comes next are rows.
+                Effect::Rows => true,
+            };
+            if is_transaction {
+                self.session.begin_implicit()?;
+            }
+        }
+        let mut portal = self.session.take_portal(name)?;
+        self.session.active(portal.prepared.statement.text());
+        let rows_max = u64::try_from(rows_max).ok().filter(|rows| *rows > 0).unwrap_or(u64::MAX);
+        let mut guard = self.guard();
+        if let PortalState::Ready = portal.state {
+            if portal.prepared.is_empty() {
+                self.session.put_portal(name, portal);
+                return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+            }
+            let outcome = guard.run(pin!(self.session.run(&portal.prepared, &portal.parameters))).await?;
+            match outcome {
+                Outcome::Rows(rows) => portal.state = PortalState::Running(Box::new(rows)),
+                Outcome::Done(tag) => {
+                    portal.state = PortalState::Finished;
+                    // What ends a transaction ends its portals, this one too.
+                    self.notices()?;
+                    self.wire.complete(tag)?;
+                    self.session.put_portal(name, portal);
+                    return Ok(());
+                }
+                Outcome::CopyIn(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = Box::pin(self.copy_in(copy, &mut guard)).await?;
+                    return self.wire.complete(tag);
+                }
+                Outcome::CopyOut(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = Box::pin(self.copy_out(copy, &mut guard)).await?;
+                    return self.wire.complete(tag);
+                }
+                Outcome::FromCursor { name: cursor, rows_max: fetched } => {
+                    let asked = portal.result_formats.clone();
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    return Box::pin(self.execute_fetch(&cursor, fetched, &asked, &mut guard)).await;
+                }
+            }
+        }
+        let style = Arc::clone(self.session.settings().style());
+        match &mut portal.state {
+            PortalState::Running(rows) => {
+                let formats = formats(&portal.result_formats, rows.columns.len())?;
+                let sent = send(&mut self.wire, rows, &formats, &style, rows_max, &mut guard).await?;
+                // Less than asked for is the end; exactly as many is not known to be, as in PostgreSQL.
+                if sent == rows_max {
+                    self.wire.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
+                } else {
+                    self.session.succeeded()?;
+                    self.notices()?;
+                    self.wire.complete(tag(rows.verb, sent))?;
+                    portal.state = PortalState::Finished;
+                }
+            }
+            _ if portal.prepared.columns.is_some() => self.wire.complete(tag("SELECT", 0))?,
+            _ => return Err(Error::new(ErrorKind::WrongState, format!("portal \"{name}\" cannot be run"))),
+        }
+        self.session.put_portal(name, portal);
+        Ok(())
+    }
+
+    async fn execute_fetch(
+        &mut self,
+        cursor: &str,
+        rows_max: u64,
+        asked: &[i16],
+        guard: &mut StatementGuard,
+    ) -> Result<()> {
+        let style = Arc::clone(self.session.settings().style());
+        let mut portal = self.session.take_portal(cursor)?;
+        let PortalState::Running(rows) = &mut portal.state else {
+            return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{cursor}\" is not open")));
+        };
+        let formats = formats(asked, rows.columns.len())?;
+        let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
+        self.session.put_portal(cursor, portal);
+        self.wire.complete(format!("FETCH {sent}"))
+    }
+
+    pub(super) fn close_statement(&mut self, name: &str) -> Result<()> {
+        self.session.close_statement(name);
+        self.wire.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+    }
+
+    pub(super) fn close_portal(&mut self, name: &str) -> Result<()> {
+        self.session.close_portal(name);
+        self.wire.push(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+    }
+}
+
+/// The type that Parse declares: none where the server shall find it.
+fn declared(oid: u32) -> Result<Option<&'static PostgresType>> {
+    match oid {
+        0 | UNKNOWN => Ok(None),
+        oid => match type_by_oid(oid) {
+            Some(ty) => Ok(Some(ty)),
+            None => Err(Error::new(ErrorKind::UnknownObject, format!("type with OID {oid} does not exist"))),
+        },
+    }
+}
+
+fn read(ty: &PostgresType, bytes: &Bytes, format: i16, style: &TextStyle) -> Result<SqlValue> {
+    match format {
+        0 => {
+            let text = std::str::from_utf8(bytes)
+                .map_err(|_| Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))?;
+            if text.contains('\0') {
+                return Err(Error::new(
+                    ErrorKind::InvalidEncoding,
+                    "invalid byte sequence for encoding \"UTF8\": 0x00",
+                ));
+            }
+            Ok(parse_text(ty, text, style)?)
+        }
+        1 => Ok(parse_binary(ty, bytes)?),
+        other => Err(Error::new(ErrorKind::InvalidParameter, format!("unsupported format code: {other}"))),
+    }
+}

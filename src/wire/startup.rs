@@ -1,0 +1,245 @@
+//! The first messages of a connection.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::ErrorResponse;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::connection::Connection;
+use super::message::{self, First};
+use super::peer::Peer;
+use super::server::{Shared, set_no_delay};
+use super::sqlstate::{Severity, fields};
+use super::strangers::Stranger;
+use super::wire::Wire;
+use rowkey_sql::session::{Error, ErrorKind, FileAccess, Result, Session, Settings};
+
+/// How long a client may take to say who it is.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a client says of itself.
+#[derive(Debug, Default)]
+struct Client {
+    user: String,
+    database: Option<String>,
+    settings: Vec<(String, String)>,
+    /// Options of a later protocol, and its minor version: declined.
+    unknown: Vec<String>,
+    minor: u16,
+}
+
+/// Serves a connection to its end. Only its own socket suffers from what it sends.
+pub(crate) async fn welcome(mut socket: TcpStream, address: SocketAddr, shared: Arc<Shared>, mut stranger: Stranger) {
+    set_no_delay(&socket);
+    let mut buffer = BytesMut::new();
+    let first = tokio::select! {
+        first = tokio::time::timeout(PATIENCE, introduction(&mut socket, &mut buffer, &shared)) => first,
+        () = stranger.has_to_go() => return,
+    };
+    drop(stranger);
+    let client = match first {
+        Ok(Ok(Some(client))) => client,
+        Ok(Err(error)) => return refuse(&mut socket, &error).await,
+        // It said nothing, something else than PostgreSQL's protocol, or asked only to cancel.
+        Ok(Ok(None)) | Err(_) => return,
+    };
+    let session = match admit(&client, address, &shared) {
+        Ok(session) => session,
+        Err(error) => return refuse(&mut socket, &error).await,
+    };
+    serve(socket, buffer, client, session, shared).await;
+}
+
+/// Reads up to the startup message; `None` where the connection has served its purpose.
+async fn introduction(socket: &mut TcpStream, buffer: &mut BytesMut, shared: &Shared) -> Result<Option<Client>> {
+    loop {
+        match message::first(buffer) {
+            Err(_) => return Ok(None),
+            Ok(None) => match socket.read_buf(buffer).await {
+                Ok(bytes) if bytes > 0 => {}
+                _ => return Ok(None),
+            },
+            // Neither is spoken here; the client goes on in plain text, or leaves.
+            Ok(Some(First::Ssl | First::Gss)) => {
+                if socket.write_all(b"N").await.is_err() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(First::Cancel { pid, secret })) => {
+                shared.registry.cancel_with_secret(pid, secret);
+                return Ok(None);
+            }
+            Ok(Some(First::Startup { major: 3, minor, parameters })) => {
+                return Client::new(minor, parameters).map(Some);
+            }
+            Ok(Some(First::Unreadable)) => {
+                let message = "invalid startup packet layout: expected terminator as last byte";
+                return Err(Error::new(ErrorKind::Protocol, message));
+            }
+            Ok(Some(First::Startup { major, minor, .. })) => {
+                let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
+    }
+}
+
+impl Client {
+    fn new(minor: u16, parameters: Vec<(String, String)>) -> Result<Self> {
+        let mut client = Self { minor, ..Self::default() };
+        for (name, value) in parameters {
+            match name.as_str() {
+                "user" => client.user = value,
+                "database" => client.database = Some(value),
+                "options" => client.settings.extend(command_line(&value)?),
+                "replication" => match value.as_str() {
+                    "false" | "off" | "no" | "0" => {}
+                    _ => return Err(Error::new(ErrorKind::Unsupported, "there is no replication")),
+                },
+                name if name.starts_with("_pq_.") => client.unknown.push(name.to_owned()),
+                _ => client.settings.push((name, value)),
+            }
+        }
+        if client.user.is_empty() {
+            let message = "no PostgreSQL user name specified in startup packet";
+            return Err(Error::new(ErrorKind::UnknownObject, message));
+        }
+        Ok(client)
+    }
+}
+
+/// Settings in the form of a command line: `-c name=value`, `-cname=value` or `--name=value`, a backslash before blanks.
+fn command_line(options: &str) -> Result<Vec<(String, String)>> {
+    let mut words = vec![String::new()];
+    let mut chars = options.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => words.last_mut().into_iter().for_each(|word| word.extend(chars.next())),
+            c if c.is_whitespace() => words.push(String::new()),
+            c => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    let mut settings = Vec::new();
+    while let Some(word) = words.next() {
+        let setting = match (word.strip_prefix("--"), word.strip_prefix("-c")) {
+            (Some(setting), _) => Some(setting.to_owned()),
+            (None, Some("")) => words.next(),
+            (None, Some(setting)) => Some(setting.to_owned()),
+            (None, None) => None,
+        };
+        let Some((name, value)) = setting.as_deref().and_then(|setting| setting.split_once('=')) else {
+            return Err(Error::new(
+                ErrorKind::Syntax,
+                format!("invalid command-line argument for server process: {word}"),
+            ));
+        };
+        settings.push((name.trim().replace('-', "_"), value.to_owned()));
+    }
+    Ok(settings)
+}
+
+fn admit(client: &Client, address: SocketAddr, shared: &Shared) -> Result<Session> {
+    let database = client.database.as_deref().unwrap_or(&client.user);
+    if database != shared.database.account().as_str() && !(client.database.is_none() || database == "postgres") {
+        let message = format!("database \"{database}\" does not exist");
+        let hint = format!("the database is named {}", shared.database.account().as_str());
+        return Err(Error::new(ErrorKind::UnknownDatabase, message).with_hint(hint));
+    }
+    let mut settings = Settings::new(client.settings.iter().cloned())?;
+    settings.tell("port", &shared.port.to_string());
+    let mut session = shared.database.session(&client.user, &address.to_string(), settings)?;
+    if let Some(folder) = &shared.copy_folder {
+        session.allow_files(FileAccess::Within(folder.clone()));
+    }
+    Ok(session)
+}
+
+async fn refuse(socket: &mut TcpStream, error: &Error) {
+    let mut buffer = BytesMut::new();
+    let message = PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields(error, Severity::Fatal)));
+    if message.encode(&mut buffer).is_ok() {
+        // Whether it is read or not, the connection ends.
+        let _ = socket.write_all(&buffer).await;
+        let _ = socket.shutdown().await;
+    }
+}
+
+/// Runs a session where statements run. Its socket is served there too: a question that is answered in microseconds is not worth
+/// waking other threads for. New clients and cancellations are served here, whatever the statements do.
+async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<Shared>) {
+    // Without a descriptor that can be used there is nobody to tell.
+    let Ok(socket) = socket.into_std() else { return };
+    let compute = shared.compute.clone();
+    let work = compute.spawn(async move {
+        let Ok(socket) = TcpStream::from_std(socket) else { return };
+        let peer = Arc::new(Peer::new(socket));
+        shared.peers.add(session.registration().pid, &peer);
+        let mut wire = Wire::new(peer, buffer);
+        if greet(&mut wire, &client, &session).is_err() {
+            return;
+        }
+        Connection::new(session, wire).run().await;
+    });
+    // A panic in the session has been reported by the runtime; the socket is closed all the same.
+    let _ = work.await;
+}
+
+fn greet(wire: &mut Wire, client: &Client, session: &Session) -> Result<()> {
+    if client.minor > 0 || !client.unknown.is_empty() {
+        negotiate(&mut wire.buffer, &client.unknown);
+    }
+    // Authentication is done: code 0.
+    wire.buffer.put_slice(b"R\0\0\0\x08\0\0\0\0");
+    for (name, value) in session.settings().reported() {
+        wire.parameter(name, value)?;
+    }
+    let registration = session.registration();
+    wire.buffer.put_slice(b"K\0\0\0\x0c");
+    wire.buffer.put_i32(registration.pid);
+    wire.buffer.put_i32(registration.secret);
+    wire.ready(session.status())
+}
+
+/// NegotiateProtocolVersion: the newest minor version spoken here, and the options that are not known.
+fn negotiate(buffer: &mut BytesMut, unknown: &[String]) {
+    let length = 12 + unknown.iter().map(|name| name.len() + 1).sum::<usize>();
+    buffer.put_u8(b'v');
+    buffer.put_u32(length as u32);
+    buffer.put_i32(3 << 16);
+    buffer.put_u32(unknown.len() as u32);
+    for name in unknown {
+        buffer.put_slice(name.as_bytes());
+        buffer.put_u8(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_like_a_command_line() {
+        let read = command_line(r"-c statement_timeout=5s -csearch_path=a\ b,c --Date-Style=ISO").expect("read");
+        let wanted = [("statement_timeout", "5s"), ("search_path", "a b,c"), ("Date_Style", "ISO")];
+        assert_eq!(read, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(command_line("  ").expect("read"), []);
+        for bad in ["-c", "-c jit", "jit=on", "-x"] {
+            assert!(command_line(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_client_has_to_have_a_name() {
+        let error = Client::new(0, vec![("database".to_owned(), "x".to_owned())]).expect_err("no user");
+        assert!(error.to_string().contains("user name"));
+        let client = Client::new(2, vec![("user".to_owned(), "me".to_owned()), ("_pq_.x".to_owned(), "1".to_owned())]);
+        let client = client.expect("a client");
+        assert_eq!((client.minor, client.unknown), (2, vec!["_pq_.x".to_owned()]));
+    }
+}

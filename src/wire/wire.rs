@@ -1,0 +1,211 @@
+//! Both directions of a connection: messages in, answers out.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::{Buf, BytesMut};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::{
+    CommandComplete, ErrorResponse, NoticeResponse, ReadyForQuery, TransactionStatus as WireStatus,
+};
+use pgwire::messages::startup::ParameterStatus;
+use tokio::io::Interest;
+
+use super::message::{self, Lost, Message, Next, TooLarge};
+use super::peer::Peer;
+use super::sqlstate::{Severity, fields};
+use rowkey_sql::session::{Error, ErrorKind, Result, TransactionStatus};
+
+/// A chunk of this many bytes goes out.
+pub(crate) const CHUNK_BYTES: usize = 64 << 10;
+/// A buffer larger than this is given back once it is sent: many sessions are idle.
+const BUFFER_BYTES_KEPT_MAX: usize = 2 * CHUNK_BYTES;
+/// Longest text of an error: the client's library takes 30,000 bytes in all.
+const ERROR_BYTES_MAX: usize = 8 << 10;
+
+/// Least room in the buffer for a read.
+const READ_BYTES: usize = 8 << 10;
+/// While the client does not take its answers, no more than this is read ahead.
+const AHEAD_BYTES_MAX: usize = 16 << 20;
+
+/// Messages that come in one by one, and those that go out, gathered until somebody waits for them.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// What goes out.
+    pub buffer: BytesMut,
+    incoming: BytesMut,
+    /// What is left of a message that is too large, and passed over.
+    passed_over: Option<TooLarge>,
+    has_ended: bool,
+    /// The last read took all that there was room for.
+    was_filled: bool,
+    peer: Arc<Peer>,
+}
+
+impl Wire {
+    /// `incoming` was read already.
+    pub(crate) fn new(peer: Arc<Peer>, incoming: BytesMut) -> Self {
+        let buffer = BytesMut::with_capacity(1 << 10);
+        Self { buffer, incoming, passed_over: None, has_ended: false, was_filled: false, peer }
+    }
+
+    /// The next message; none when the client has left. It can be dropped at any time.
+    pub(crate) async fn next(&mut self) -> Option<Result<Message, Lost>> {
+        // One client whose messages never end is not the only one.
+        tokio::task::coop::consume_budget().await;
+        loop {
+            match self.read_before() {
+                Ok(None) => {}
+                message => return message.transpose(),
+            }
+            if self.has_ended {
+                return None;
+            }
+            if !self.try_read() && self.peer.socket.readable().await.is_err() {
+                self.has_ended = true;
+            }
+        }
+    }
+
+    /// The next message if all of it has been read.
+    pub(crate) fn read_before(&mut self) -> Result<Option<Message>, Lost> {
+        loop {
+            if let Some(mut large) = self.passed_over.take() {
+                self.incoming.advance(large.pass_over(self.incoming.len()));
+                if !large.is_over() {
+                    self.passed_over = Some(large);
+                    return Ok(None);
+                }
+                return Ok(Some(large.message()));
+            }
+            match message::next(&mut self.incoming)? {
+                Next::Whole(message) => return Ok(Some(message)),
+                Next::TooLarge(large) => self.passed_over = Some(large),
+                Next::Part => return Ok(None),
+            }
+        }
+    }
+
+    /// Whether there is something to do without a wait. The socket is asked only if the last read left something there.
+    pub(crate) fn has_more(&mut self) -> bool {
+        while self.passed_over.is_none() && !message::is_whole(&self.incoming) {
+            if !self.was_filled || !self.try_read() {
+                return false;
+            }
+        }
+        self.passed_over.is_none()
+    }
+
+    /// Reads what there is, without a wait; false if that is nothing.
+    fn try_read(&mut self) -> bool {
+        self.incoming.reserve(READ_BYTES);
+        let room = self.incoming.capacity() - self.incoming.len();
+        self.was_filled = false;
+        match self.peer.socket.try_read_buf(&mut self.incoming) {
+            Ok(0) => self.has_ended = true,
+            Ok(bytes) => {
+                self.was_filled = bytes == room;
+                self.peer.has_read(&self.incoming);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.has_ended = true,
+        }
+        true
+    }
+
+    pub(crate) fn push(&mut self, message: &PgWireBackendMessage) -> Result<()> {
+        message.encode(&mut self.buffer).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+    }
+
+    /// Sends what there is if it is worth a chunk. Waits while the client does not read.
+    pub(crate) async fn flush_if_large(&mut self) -> Result<()> {
+        if self.is_large() { self.flush().await } else { Ok(()) }
+    }
+
+    pub(crate) fn is_large(&self) -> bool {
+        self.buffer.len() >= CHUNK_BYTES
+    }
+
+    /// Sends what there is, and waits while the client does not read. Dropped while it waits, it keeps what was not sent: a
+    /// statement that is cancelled then must not take along the messages before it. Meanwhile messages are read ahead, for clients that
+    /// send all of theirs before they read.
+    pub(crate) async fn flush(&mut self) -> Result<()> {
+        while !self.try_flush()? {
+            let reads_on = !self.has_ended && self.incoming.len() < AHEAD_BYTES_MAX;
+            let awaited = if reads_on { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
+            let ready = self.peer.socket.ready(awaited).await.map_err(|_| gone())?;
+            if reads_on && ready.is_readable() {
+                self.try_read();
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what the socket takes without a wait; true if that is all there is.
+    pub(crate) fn try_flush(&mut self) -> Result<bool> {
+        while !self.buffer.is_empty() {
+            match self.peer.socket.try_write(&self.buffer) {
+                Ok(0) => return Err(gone()),
+                Ok(bytes) => self.buffer.advance(bytes),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(gone()),
+            }
+        }
+        if self.buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
+            self.buffer = BytesMut::new();
+        }
+        Ok(true)
+    }
+
+    /// Nothing more is read or sent. What has come unread is taken first: a socket that is closed over it takes back what was sent.
+    pub(crate) fn end(&mut self) {
+        for _ in 0..AHEAD_BYTES_MAX / READ_BYTES {
+            self.incoming.clear();
+            if self.has_ended || !self.try_read() {
+                break;
+            }
+        }
+    }
+
+    pub(crate) fn error(&mut self, error: &Error, severity: Severity) -> Result<()> {
+        let fields = fields(error, severity)
+            .into_iter()
+            .map(|(name, mut text)| {
+                if text.len() > ERROR_BYTES_MAX {
+                    let end = text.floor_char_boundary(ERROR_BYTES_MAX);
+                    text.truncate(end);
+                    text.push_str(" ...");
+                }
+                (name, text)
+            })
+            .collect();
+        self.push(&match severity {
+            Severity::Warning => PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields)),
+            _ => PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields)),
+        })
+    }
+
+    pub(crate) fn complete(&mut self, tag: String) -> Result<()> {
+        self.push(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)))
+    }
+
+    pub(crate) fn parameter(&mut self, name: &str, value: &str) -> Result<()> {
+        let status = ParameterStatus::new(name.to_owned(), value.to_owned());
+        self.push(&PgWireBackendMessage::ParameterStatus(status))
+    }
+
+    pub(crate) fn ready(&mut self, status: TransactionStatus) -> Result<()> {
+        let status = match status {
+            TransactionStatus::Idle => WireStatus::Idle,
+            TransactionStatus::InTransaction => WireStatus::Transaction,
+            TransactionStatus::Failed => WireStatus::Error,
+        };
+        self.push(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::ShuttingDown, "the client is gone")
+}

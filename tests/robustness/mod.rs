@@ -1,0 +1,34 @@
+//! The server under clients that are many, slow, gone, wrong or hostile: raw sockets against the real program.
+//!
+//! Every case ends with [`Server::assert_well`]: others are answered at once, memory is bounded, and nothing panicked. Longer
+//! variants run with `ROWKEY_TEST_ROBUSTNESS=long`.
+
+mod cancel;
+mod crowd;
+mod damage;
+mod errors;
+mod garbage;
+mod limits;
+mod long_steps;
+mod pipeline;
+mod server;
+mod shutdown;
+mod slow;
+mod wire;
+
+use std::time::{Duration, Instant};
+
+/// Whether the longer variants are wanted.
+fn is_long() -> bool {
+    std::env::var("ROWKEY_TEST_ROBUSTNESS").is_ok_and(|wanted| wanted == "long")
+}
+
+/// Waits until something is so; fails where it is not within the time.
+#[track_caller]
+fn wait_for(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < patience, "not so after {patience:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
