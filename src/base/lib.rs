@@ -1,10 +1,14 @@
-//! What every other crate stands on: time, and what a rule of the data model rejects.
+//! What every other crate stands on: the error, time, and the calendar.
 
 pub mod clock;
 mod date_time;
+mod error;
 mod rejected;
+mod sqlstate;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use date_time::{DATE_TIME_NEWTYPE, DateTime};
+pub use error::{Error, Result};
 pub use rejected::{Rejected, Rule};
+pub use sqlstate::{ErrorKind, SqlState};

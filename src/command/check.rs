@@ -8,7 +8,7 @@ use super::failure::{Failure, Outcome};
 use super::text::counted;
 use super::unreadable;
 use rowkey_sql::engine::{Engine, Options};
-use rowkey_sql::session::{Error, ErrorKind};
+use rowkey_sql::session::{Error, SqlState};
 use rowkey_storage::is_data_folder;
 use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
@@ -39,7 +39,9 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
     let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(super::options()?) };
     let database = match super::open_as(&location, options.clone()).await {
         // A log that is gone cannot be cut, and the error says what to do instead.
-        Err(Failure::Engine(error)) if error.kind() == ErrorKind::Corrupt && is_local && error.hint().is_none() => {
+        Err(Failure::Engine(error))
+            if error.sqlstate() == SqlState::DATA_CORRUPTED && is_local && error.hint().is_none() =>
+        {
             if !arguments.repair {
                 let hint = "put back what is missing or damaged from a copy; without one, rowkey check --repair ends the log before the damage, \
                             says what is lost by that, and keeps what it cuts";
@@ -81,7 +83,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
 }
 
 fn beyond_repair(error: Error) -> Failure {
-    if error.kind() != ErrorKind::Corrupt || error.hint().is_some() {
+    if error.sqlstate() != SqlState::DATA_CORRUPTED || error.hint().is_some() {
         return unreadable::failure(error);
     }
     Failure::Engine(error.with_hint(

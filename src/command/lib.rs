@@ -30,7 +30,7 @@ use arguments::{Command, DataArguments, EngineArguments};
 use failure::Failure;
 
 use rowkey_sql::engine::{Engine, Options};
-use rowkey_sql::session::ErrorKind;
+use rowkey_sql::session::SqlState;
 use std::sync::Arc;
 
 /// Does what the command line asks and says what went wrong, if anything did.
@@ -81,8 +81,8 @@ fn options() -> Result<Options, Failure> {
 
 async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failure> {
     let opened = Engine::open(location, options).await.map(Arc::new);
-    let database = opened.map_err(|error| match error.kind() {
-        ErrorKind::Conflict | ErrorKind::Unavailable if error.hint().is_none() => {
+    let database = opened.map_err(|error| match error.sqlstate() {
+        SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
             let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
             Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
         }

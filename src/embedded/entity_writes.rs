@@ -6,8 +6,8 @@ use rowkey_sql::engine::{EntityOperation, IfMatch};
 use rowkey_sql::session::Result;
 
 /// Every call returns when its write is durable and visible, with the Timestamp of the entity's new version. A failed one has changed
-/// nothing: [`ErrorKind::DuplicateKey`](rowkey_sql::session::ErrorKind::DuplicateKey), [`MissingEntity`](rowkey_sql::session::ErrorKind::MissingEntity),
-/// [`ConditionFailed`](rowkey_sql::session::ErrorKind::ConditionFailed) and [`Rejected`](rowkey_sql::session::ErrorKind::Rejected) say why.
+/// nothing: [`SqlState::UNIQUE_VIOLATION`](SqlState::UNIQUE_VIOLATION), [`MissingEntity`](SqlState::NO_DATA_FOUND),
+/// [`ConditionFailed`](SqlState::PRECONDITION_FAILED) and [`Rejected`](SqlState::CHECK_VIOLATION) say why.
 impl Table {
     /// Inserts an entity; its Timestamp is the server's, whatever it brings.
     pub async fn insert(&self, entity: &Entity) -> Result<DateTime> {

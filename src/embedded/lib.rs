@@ -10,7 +10,7 @@ pub use rowkey_sql::engine::{
     PropertyReport, SkippedAccount,
 };
 pub use rowkey_sql::session::{
-    Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection,
+    Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection, SqlState,
 };
 pub use rowkey_storage::{CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined};
 

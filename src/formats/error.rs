@@ -1,5 +1,6 @@
 //! What can be wrong with an input.
 
+use rowkey_base::SqlState;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -65,5 +66,16 @@ pub struct Reject {
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place.of(&self.input), self.reason)
+    }
+}
+
+/// What is wrong with an input is for the caller to mend; an input that cannot be read is out of reach.
+impl From<Error> for rowkey_base::Error {
+    fn from(error: Error) -> Self {
+        let sqlstate = match &error {
+            Error::Read { .. } => SqlState::IO_ERROR,
+            _ => SqlState::INVALID_STATEMENT,
+        };
+        Self::new(sqlstate, error.to_string()).with_source(error)
     }
 }

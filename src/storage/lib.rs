@@ -21,6 +21,7 @@ mod recovery;
 mod repair;
 pub mod run;
 mod snapshot;
+mod sqlstate;
 mod store;
 mod write;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::error_fields::Severity;
 use super::message::{Lost, MESSAGE_BYTES_MAX, Malformed, Message};
-use super::sqlstate::Severity;
 use super::wire::Wire;
-use rowkey_sql::session::{Error, ErrorKind, Interrupt, Result, Session, Settings, StatementGuard, TransactionStatus};
+use rowkey_sql::session::{Error, Interrupt, Result, Session, Settings, SqlState, StatementGuard, TransactionStatus};
 
 /// One client's session.
 pub(crate) struct Connection {
@@ -28,17 +28,19 @@ pub(crate) struct Connection {
 const FAREWELL: Duration = Duration::from_secs(3);
 
 fn terminated() -> Error {
-    Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command")
+    Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
 }
 
 pub(super) fn error_of(malformed: Malformed) -> Error {
     match malformed {
         Malformed::TooLarge(bytes) => {
             let message = format!("a message of {bytes} bytes is too large: at most {MESSAGE_BYTES_MAX} are taken");
-            Error::new(ErrorKind::TooLarge, message)
+            Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
         }
-        Malformed::Content(reason) => Error::new(ErrorKind::Protocol, reason),
-        Malformed::NotUtf8 => Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""),
+        Malformed::Content(reason) => Error::new(SqlState::PROTOCOL_VIOLATION, reason),
+        Malformed::NotUtf8 => {
+            Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
+        }
     }
 }
 
@@ -137,7 +139,7 @@ impl Connection {
         if self.session.is_implicit() {
             let mut guard = self.guard();
             if let Err(error) = guard.run(Box::pin(self.session.commit_implicit())).await {
-                if error.kind() == ErrorKind::ShuttingDown {
+                if error.sqlstate() == SqlState::ADMIN_SHUTDOWN {
                     return Err(error);
                 }
                 self.tell(&error)?;
@@ -148,7 +150,7 @@ impl Connection {
     }
 
     async fn receive(&mut self) -> Result<Option<Message>> {
-        let lost = |Lost(reason)| Error::new(ErrorKind::Protocol, reason);
+        let lost = |Lost(reason)| Error::new(SqlState::PROTOCOL_VIOLATION, reason);
         if let Some(message) = self.wire.read_before().map_err(lost)? {
             return Ok(Some(message));
         }
@@ -157,11 +159,11 @@ impl Connection {
         let (timeout, kind, idle) = match self.session.status() {
             TransactionStatus::Idle => {
                 let message = "terminating connection due to idle-session timeout";
-                (limits.idle_session_timeout, ErrorKind::IdleSession, message)
+                (limits.idle_session_timeout, SqlState::IDLE_SESSION_TIMEOUT, message)
             }
             _ => {
                 let message = "terminating connection due to idle-in-transaction timeout";
-                (limits.idle_in_transaction_session_timeout, ErrorKind::IdleTransaction, message)
+                (limits.idle_in_transaction_session_timeout, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, message)
             }
         };
         // In the middle of a request a client may take its time.
@@ -203,8 +205,9 @@ impl Connection {
                 self.ready()
             }
             Message::FunctionCall => {
-                let error = Error::new(ErrorKind::Unsupported, "function calls of the protocol are not supported")
-                    .with_hint("SELECT the function instead");
+                let error =
+                    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "function calls of the protocol are not supported")
+                        .with_hint("SELECT the function instead");
                 self.tell(&error)?;
                 self.ready()
             }
@@ -219,7 +222,7 @@ impl Connection {
             Message::Terminate => return Ok(()),
         };
         match done {
-            Err(error) if error.kind() == ErrorKind::ShuttingDown => Err(error),
+            Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => Err(error),
             Err(error) => {
                 self.tell(&error)?;
                 self.skip_to_sync = extended;

@@ -6,7 +6,7 @@ use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 
 use super::connection::{Connection, error_of};
 use super::message::Message;
-use rowkey_sql::session::{CopyIn, CopyOut, Error, ErrorKind, Result, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, SqlState, StatementGuard};
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -20,13 +20,14 @@ impl Connection {
         guard.run(self.wire.flush()).await?;
         loop {
             let received = guard.run(async { Ok(self.next_of_copy().await) }).await?;
-            let gone = || Error::new(ErrorKind::ShuttingDown, "unexpected EOF on client connection during COPY");
-            let message = received.ok_or_else(gone)?.map_err(|lost| Error::new(ErrorKind::Protocol, lost.0))?;
+            let gone = || Error::new(SqlState::ADMIN_SHUTDOWN, "unexpected EOF on client connection during COPY");
+            let message =
+                received.ok_or_else(gone)?.map_err(|lost| Error::new(SqlState::PROTOCOL_VIOLATION, lost.0))?;
             match message {
                 Message::CopyData(bytes) => copy.push(&bytes)?,
                 Message::CopyDone => return guard.run(self.session.finish_copy(*copy)).await,
                 Message::CopyFail(reason) => {
-                    return Err(Error::new(ErrorKind::Cancelled, format!("COPY from stdin failed: {reason}")));
+                    return Err(Error::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {reason}")));
                 }
                 // Clients of the extended protocol may have sent them ahead.
                 Message::Flush | Message::Sync => {}
@@ -34,7 +35,7 @@ impl Connection {
                 Message::Malformed(malformed) => return Err(error_of(malformed)),
                 _ => {
                     let message = "unexpected message type during COPY from stdin";
-                    return Err(Error::new(ErrorKind::Protocol, message));
+                    return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
                 }
             }
         }
@@ -72,5 +73,5 @@ fn put_line(buffer: &mut bytes::BytesMut, line: &[u8]) {
 }
 
 fn columns(width: usize) -> Result<i16> {
-    i16::try_from(width).map_err(|_| Error::new(ErrorKind::Unsupported, format!("COPY of {width} columns")))
+    i16::try_from(width).map_err(|_| Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("COPY of {width} columns")))
 }

@@ -4,14 +4,17 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
 use rowkey_postgres::types::{Format, type_of};
-use rowkey_sql::session::{Column, Error, ErrorKind, Result};
+use rowkey_sql::session::{Column, Error, Result, SqlState};
 
 /// The description of an answer.
 pub(crate) fn row_description(columns: &[Column], formats: &[Format]) -> Result<PgWireBackendMessage> {
     let fields = columns.iter().zip(formats).map(|(column, format)| {
         let ty = type_of(&column.field).ok_or_else(|| {
             let (name, ty) = (column.field.name(), column.field.data_type());
-            Error::new(ErrorKind::Unsupported, format!("column \"{name}\" has a type that cannot be sent: {ty}"))
+            Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("column \"{name}\" has a type that cannot be sent: {ty}"),
+            )
         })?;
         let (table, number) = column.origin.unwrap_or_default();
         let format = match format {

@@ -16,7 +16,7 @@ use super::rows::{formats, send};
 use super::simple::tag;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
 use rowkey_sql::session::{
-    Effect, Error, ErrorKind, Outcome, PortalState, Prepared, Result, StatementGuard, TransactionStatus, parse_all,
+    Effect, Error, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, TransactionStatus, parse_all,
 };
 
 /// The type of a literal whose type is not known yet.
@@ -47,7 +47,7 @@ impl Connection {
         let mut statements = parse_all(text)?;
         if statements.len() > 1 {
             let message = "cannot insert multiple commands into a prepared statement";
-            return Err(Error::new(ErrorKind::Syntax, message));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
         if name.is_empty() {
             self.session.close_statement("");
@@ -68,11 +68,11 @@ impl Connection {
                 bind.values.len(),
                 bind.statement
             );
-            return Err(Error::new(ErrorKind::Protocol, message));
+            return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
         }
         if bind.formats.len() > 1 && bind.formats.len() != wanted {
             let message = format!("bind message has {} parameter formats but {wanted} parameters", bind.formats.len());
-            return Err(Error::new(ErrorKind::Protocol, message));
+            return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
         }
         let style = Arc::clone(self.session.settings().style());
         let mut values = Vec::with_capacity(wanted);
@@ -190,7 +190,12 @@ impl Connection {
                 }
             }
             _ if portal.prepared.columns.is_some() => self.wire.complete(tag("SELECT", 0))?,
-            _ => return Err(Error::new(ErrorKind::WrongState, format!("portal \"{name}\" cannot be run"))),
+            _ => {
+                return Err(Error::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("portal \"{name}\" cannot be run"),
+                ));
+            }
         }
         self.session.put_portal(name, portal);
         Ok(())
@@ -206,7 +211,10 @@ impl Connection {
         let style = Arc::clone(self.session.settings().style());
         let mut portal = self.session.take_portal(cursor)?;
         let PortalState::Running(rows) = &mut portal.state else {
-            return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{cursor}\" is not open")));
+            return Err(Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("cursor \"{cursor}\" is not open"),
+            ));
         };
         let formats = formats(asked, rows.columns.len())?;
         let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
@@ -231,7 +239,7 @@ fn declared(oid: u32) -> Result<Option<&'static PostgresType>> {
         0 | UNKNOWN => Ok(None),
         oid => match type_by_oid(oid) {
             Some(ty) => Ok(Some(ty)),
-            None => Err(Error::new(ErrorKind::UnknownObject, format!("type with OID {oid} does not exist"))),
+            None => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))),
         },
     }
 }
@@ -239,17 +247,18 @@ fn declared(oid: u32) -> Result<Option<&'static PostgresType>> {
 fn read(ty: &PostgresType, bytes: &Bytes, format: i16, style: &TextStyle) -> Result<SqlValue> {
     match format {
         0 => {
-            let text = std::str::from_utf8(bytes)
-                .map_err(|_| Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))?;
+            let text = std::str::from_utf8(bytes).map_err(|_| {
+                Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
+            })?;
             if text.contains('\0') {
                 return Err(Error::new(
-                    ErrorKind::InvalidEncoding,
+                    SqlState::CHARACTER_NOT_IN_REPERTOIRE,
                     "invalid byte sequence for encoding \"UTF8\": 0x00",
                 ));
             }
             Ok(parse_text(ty, text, style)?)
         }
         1 => Ok(parse_binary(ty, bytes)?),
-        other => Err(Error::new(ErrorKind::InvalidParameter, format!("unsupported format code: {other}"))),
+        other => Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unsupported format code: {other}"))),
     }
 }

@@ -9,13 +9,13 @@
 mod connection;
 mod copy;
 mod describe;
+mod error_fields;
 mod extended;
 mod message;
 mod peer;
 mod rows;
 mod server;
 mod simple;
-mod sqlstate;
 mod startup;
 mod strangers;
 mod wire;

@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::wire::{CHUNK_BYTES, Wire};
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
-use rowkey_sql::session::{Column, Error, ErrorKind, Result, Rows, StatementGuard};
+use rowkey_sql::session::{Column, Error, Result, Rows, SqlState, StatementGuard};
 
 /// Rows asked for at a time where the client sets no limit.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -17,14 +17,14 @@ pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
     let format = |code: &i16| match code {
         0 => Ok(Format::Text),
         1 => Ok(Format::Binary),
-        other => Err(Error::new(ErrorKind::InvalidParameter, format!("unsupported format code: {other}"))),
+        other => Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unsupported format code: {other}"))),
     };
     match asked {
         [] => Ok(vec![Format::Text; columns]),
         [one] => Ok(vec![format(one)?; columns]),
         each if each.len() == columns => each.iter().map(format).collect(),
         each => Err(Error::new(
-            ErrorKind::Protocol,
+            SqlState::PROTOCOL_VIOLATION,
             format!("bind message has {} result formats but query has {columns} columns", each.len()),
         )),
     }
@@ -69,7 +69,7 @@ fn encoders<'a>(
 /// Encodes rows from one on until a chunk is full; the answer is the next row.
 fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut BytesMut) -> Result<usize> {
     let columns = i16::try_from(encoders.len())
-        .map_err(|_| Error::new(ErrorKind::Unsupported, format!("an answer of {} columns", encoders.len())))?;
+        .map_err(|_| Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("an answer of {} columns", encoders.len())))?;
     let mut row = from;
     while row < to && buffer.len() < CHUNK_BYTES {
         let start = buffer.len();
@@ -80,7 +80,7 @@ fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut B
             encoder.encode(row, buffer)?;
         }
         let length = i32::try_from(buffer.len() - start - 1)
-            .map_err(|_| Error::new(ErrorKind::Exhausted, "a row is larger than the protocol allows"))?;
+            .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
         buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
         row += 1;
     }

@@ -15,7 +15,7 @@ use super::peer::{LOOKS_EVERY, Peers};
 use super::startup;
 use super::strangers::Strangers;
 use rowkey_sql::engine::Engine;
-use rowkey_sql::session::{Error, ErrorKind, Registry, Result};
+use rowkey_sql::session::{Error, Registry, Result, SqlState};
 
 /// How long sessions may take to say goodbye.
 const SHUTDOWN: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ impl Server {
         if !address.ip().is_loopback() {
             let message =
                 format!("{address} can be reached from other machines, and this version asks for no password");
-            return Err(Error::new(ErrorKind::Unsupported, message)
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("listen on 127.0.0.1 or [::1], and let others in through an SSH tunnel"));
         }
         if let Some(folder) = &options.copy_folder {
@@ -77,10 +77,10 @@ impl Server {
         }
         let listener = TcpListener::bind(address).await.map_err(|error| {
             let error =
-                Error::new(ErrorKind::Unavailable, format!("cannot listen on {address}: {error}")).with_source(error);
+                Error::new(SqlState::IO_ERROR, format!("cannot listen on {address}: {error}")).with_source(error);
             error.with_hint("another program has the port: stop it, or choose another one with --pg 127.0.0.1:PORT")
         })?;
-        let port = listener.local_addr().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))?.port();
+        let port = listener.local_addr().map_err(|error| Error::new(SqlState::IO_ERROR, error.to_string()))?.port();
         let registry = Arc::clone(database.registry());
         registry.allow(options.connections_max);
         Ok(Self {
@@ -98,7 +98,7 @@ impl Server {
 
     /// Where it listens.
     pub fn address(&self) -> Result<SocketAddr> {
-        self.listener.local_addr().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
+        self.listener.local_addr().map_err(|error| Error::new(SqlState::IO_ERROR, error.to_string()))
     }
 
     /// Serves until told to stop; then statements are stopped, clients are told, and sockets closed.

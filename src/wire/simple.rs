@@ -11,7 +11,7 @@ use super::describe::row_description;
 use super::rows::{formats, send};
 use rowkey_postgres::types::SqlValue;
 use rowkey_sql::session::{
-    Error, ErrorKind, OfFewKeys, Outcome, PortalState, Prepared, Result, StatementGuard, parse_all, write_tag,
+    Error, OfFewKeys, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
 };
 
 impl Connection {
@@ -23,7 +23,7 @@ impl Connection {
         self.session.close_portal("");
         match self.statements(&text).await {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::ShuttingDown => return Err(error),
+            Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => return Err(error),
             Err(error) => self.tell(&error)?,
         }
         self.session.end_of_request();
@@ -100,7 +100,7 @@ impl Connection {
         guard: &mut StatementGuard,
     ) -> Result<String> {
         if prepared.parameters.len() != values.len() {
-            return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let outcome = guard.run(pin!(self.session.run(&prepared, values))).await?;
         match outcome {
@@ -118,7 +118,10 @@ impl Connection {
                 let style = Arc::clone(self.session.settings().style());
                 let mut portal = self.session.take_portal(&name)?;
                 let PortalState::Running(rows) = &mut portal.state else {
-                    return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+                    return Err(Error::new(
+                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        format!("cursor \"{name}\" is not open"),
+                    ));
                 };
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;

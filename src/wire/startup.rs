@@ -11,13 +11,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::connection::Connection;
+use super::error_fields::{Severity, fields};
 use super::message::{self, First};
 use super::peer::Peer;
 use super::server::{Shared, set_no_delay};
-use super::sqlstate::{Severity, fields};
 use super::strangers::Stranger;
 use super::wire::Wire;
-use rowkey_sql::session::{Error, ErrorKind, FileAccess, Result, Session, Settings};
+use rowkey_sql::session::{Error, FileAccess, Result, Session, Settings, SqlState};
 
 /// How long a client may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -79,11 +79,11 @@ async fn introduction(socket: &mut TcpStream, buffer: &mut BytesMut, shared: &Sh
             }
             Ok(Some(First::Unreadable)) => {
                 let message = "invalid startup packet layout: expected terminator as last byte";
-                return Err(Error::new(ErrorKind::Protocol, message));
+                return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
             }
             Ok(Some(First::Startup { major, minor, .. })) => {
                 let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
-                return Err(Error::new(ErrorKind::Unsupported, message));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
         }
     }
@@ -99,7 +99,7 @@ impl Client {
                 "options" => client.settings.extend(command_line(&value)?),
                 "replication" => match value.as_str() {
                     "false" | "off" | "no" | "0" => {}
-                    _ => return Err(Error::new(ErrorKind::Unsupported, "there is no replication")),
+                    _ => return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "there is no replication")),
                 },
                 name if name.starts_with("_pq_.") => client.unknown.push(name.to_owned()),
                 _ => client.settings.push((name, value)),
@@ -107,7 +107,7 @@ impl Client {
         }
         if client.user.is_empty() {
             let message = "no PostgreSQL user name specified in startup packet";
-            return Err(Error::new(ErrorKind::UnknownObject, message));
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         }
         Ok(client)
     }
@@ -135,7 +135,7 @@ fn command_line(options: &str) -> Result<Vec<(String, String)>> {
         };
         let Some((name, value)) = setting.as_deref().and_then(|setting| setting.split_once('=')) else {
             return Err(Error::new(
-                ErrorKind::Syntax,
+                SqlState::SYNTAX_ERROR,
                 format!("invalid command-line argument for server process: {word}"),
             ));
         };
@@ -149,7 +149,7 @@ fn admit(client: &Client, address: SocketAddr, shared: &Shared) -> Result<Sessio
     if database != shared.database.account().as_str() && !(client.database.is_none() || database == "postgres") {
         let message = format!("database \"{database}\" does not exist");
         let hint = format!("the database is named {}", shared.database.account().as_str());
-        return Err(Error::new(ErrorKind::UnknownDatabase, message).with_hint(hint));
+        return Err(Error::new(SqlState::UNDEFINED_DATABASE, message).with_hint(hint));
     }
     let mut settings = Settings::new(client.settings.iter().cloned())?;
     settings.tell("port", &shared.port.to_string());

@@ -11,10 +11,10 @@ use pgwire::messages::response::{
 use pgwire::messages::startup::ParameterStatus;
 use tokio::io::Interest;
 
+use super::error_fields::{Severity, fields};
 use super::message::{self, Lost, Message, Next, TooLarge};
 use super::peer::Peer;
-use super::sqlstate::{Severity, fields};
-use rowkey_sql::session::{Error, ErrorKind, Result, TransactionStatus};
+use rowkey_sql::session::{Error, Result, SqlState, TransactionStatus};
 
 /// A chunk of this many bytes goes out.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
@@ -115,7 +115,7 @@ impl Wire {
     }
 
     pub(crate) fn push(&mut self, message: &PgWireBackendMessage) -> Result<()> {
-        message.encode(&mut self.buffer).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        message.encode(&mut self.buffer).map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
     }
 
     /// Sends what there is if it is worth a chunk. Waits while the client does not read.
@@ -207,5 +207,5 @@ impl Wire {
 }
 
 fn gone() -> Error {
-    Error::new(ErrorKind::ShuttingDown, "the client is gone")
+    Error::new(SqlState::ADMIN_SHUTDOWN, "the client is gone")
 }

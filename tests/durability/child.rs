@@ -87,7 +87,7 @@ async fn write(table: &Table, writer: usize) {
 async fn delete(table: &Table, writer: usize, number: i64) {
     match table.delete(&partition(writer), &format!("single-{number:09}"), IfMatch::Any).await {
         Ok(_) => acknowledged(writer, "deleted", number),
-        Err(error) => assert_eq!(error.kind(), rowkey::ErrorKind::MissingEntity),
+        Err(error) => assert_eq!(error.sqlstate(), rowkey::SqlState::NO_DATA_FOUND),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rowkey::model::{Entity, EntityBuilder, Key};
-use rowkey::{Database, ErrorKind, Table};
+use rowkey::{Database, SqlState, Table};
 
 use crate::scratch::Scratch;
 
@@ -60,7 +60,7 @@ async fn without_its_lock_file_a_folder_is_neither_opened_nor_written() {
 
         // An older program takes the file alone for the lock: this one writes no more.
         let error = table.insert(&entity("refused")).await.expect_err("refused");
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
         assert!(error.to_string().contains(&lock.display().to_string()), "{error}");
         assert!(is_there(&table, "before").await && !is_there(&table, "refused").await, "reads go on");
         fs::rename(&aside, &lock).expect("a rename");

@@ -10,7 +10,7 @@ use super::super::output::{self, ResultWriter, TableWriter};
 use super::super::text::{counted, visible, width};
 use super::execute::{Event, Runner, Wanted};
 use super::meta::Listing;
-use rowkey_sql::session::{Error, ErrorKind, Result};
+use rowkey_sql::session::{Error, Result, SqlState};
 
 /// Most relations that one `\d PATTERN` describes.
 const DESCRIBED_MAX: usize = 100;
@@ -293,7 +293,7 @@ fn ask(runner: &mut Runner, query: &str) -> Result<Vec<RecordBatch>> {
 }
 
 fn texts(batches: &[RecordBatch]) -> Result<Vec<Vec<Option<String>>>> {
-    let unreadable = |error| Error::new(ErrorKind::Internal, format!("the catalog gave another type: {error}"));
+    let unreadable = |error| Error::new(SqlState::INTERNAL_ERROR, format!("the catalog gave another type: {error}"));
     let mut rows = Vec::new();
     for batch in batches {
         let columns = batch.columns().iter().map(|array| cast(array, &DataType::Utf8).map_err(unreadable));

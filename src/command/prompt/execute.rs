@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::local_copy::{self, LocalCopy};
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::{
-    Error, ErrorKind, Interrupt, Outcome, PortalState, Result, Rows, Session, StatementGuard, TransactionStatus,
+    Error, Interrupt, Outcome, PortalState, Result, Rows, Session, SqlState, StatementGuard, TransactionStatus,
     parse_all,
 };
 
@@ -175,13 +175,13 @@ impl Runner {
                 self.status = session.status();
                 self.session = Some(session);
                 match done {
-                    Err(error) if wanted == Wanted::Enough && error.kind() == ErrorKind::Cancelled => Ok(()),
+                    Err(error) if wanted == Wanted::Enough && error.sqlstate() == SqlState::QUERY_CANCELED => Ok(()),
                     done => done,
                 }
             }
             Ok(Err(error)) => {
                 self.status = TransactionStatus::Idle;
-                Err(Error::new(ErrorKind::Internal, format!("the statement ended unexpectedly: {error}"))
+                Err(Error::new(SqlState::INTERNAL_ERROR, format!("the statement ended unexpectedly: {error}"))
                     .with_hint("this is a defect of rowkey; please report it. A new session was begun"))
             }
             Err(_) => Err(self.abandon(&task)),
@@ -192,7 +192,7 @@ impl Runner {
     fn abandon<T>(&mut self, task: &JoinHandle<T>) -> Error {
         task.abort();
         self.status = TransactionStatus::Idle;
-        Error::new(ErrorKind::Cancelled, "canceling statement due to user request")
+        Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
             .with_detail("The statement did not stop in time: a new session was begun, without its settings.")
     }
 }
@@ -220,7 +220,7 @@ async fn statement(
     for statement in parse_all(text)? {
         let prepared = Arc::new(guard.run(session.prepare(Arc::new(statement), &[])).await?);
         if !prepared.parameters.is_empty() {
-            return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         match guard.run(session.run(&prepared, &[])).await? {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
@@ -240,7 +240,10 @@ async fn statement(
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
                 let PortalState::Running(rows) = &mut portal.state else {
-                    return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+                    return Err(Error::new(
+                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        format!("cursor \"{name}\" is not open"),
+                    ));
                 };
                 send(events, rows, rows_max, guard).await?;
                 session.put_portal(&name, portal);
@@ -251,7 +254,7 @@ async fn statement(
 }
 
 fn no_file() -> Error {
-    Error::new(ErrorKind::Unsupported, "COPY with STDIN or STDOUT is not supported at the prompt")
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY with STDIN or STDOUT is not supported at the prompt")
         .with_hint("\\copy does it with a file: \\copy TABLE FROM 'FILE' or \\copy (QUERY) TO 'FILE'")
 }
 
@@ -270,7 +273,7 @@ async fn send(events: &mpsc::Sender<Event>, rows: &mut Rows, rows_max: u64, guar
 
 async fn sent(events: &mpsc::Sender<Event>, event: Event) -> Result<()> {
     // The receiver goes away only when nothing more is wanted.
-    let gone = |_| Error::new(ErrorKind::Cancelled, "canceling statement due to user request");
+    let gone = |_| Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
     events.send(event).await.map_err(gone)
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use super::lexer::{Kind, Token, tokens};
-use rowkey_sql::session::{CopyIn, CopyOut, Error, ErrorKind, Result, Session, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, Session, SqlState, StatementGuard};
 
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -70,7 +70,7 @@ fn of_parts(text: &str, keyword: &Token, rest: &[Token], is_from: bool) -> std::
 }
 
 fn of_file(file: &std::path::Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Invalid, format!("{}: {error}", file.display()))
+    Error::new(SqlState::INVALID_STATEMENT, format!("{}: {error}", file.display()))
 }
 
 /// Rows of the file go into the table; the answer is the tag.
@@ -81,7 +81,7 @@ pub(super) async fn copy_in(
     guard: &mut StatementGuard,
 ) -> Result<String> {
     let Some(file) = &copy.file else {
-        return Err(Error::new(ErrorKind::Unsupported, "COPY FROM STDIN needs \\copy and a file"));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY FROM STDIN needs \\copy and a file"));
     };
     let mut source = File::open(file).map_err(|error| of_file(file, &error))?;
     let mut chunk = vec![0; CHUNK_BYTES];

@@ -1,7 +1,7 @@
 //! Errors and notices of statements, as psql prints them.
 
 use super::super::text::{visible, width};
-use rowkey_sql::session::{Error, ErrorKind};
+use rowkey_sql::session::{Error, SqlState};
 
 /// Longest part of a line that is shown of a statement, in columns.
 const SHOWN_COLUMNS_MAX: usize = 70;
@@ -23,7 +23,7 @@ pub(super) fn error(error: &Error, statement: &str) -> String {
 }
 
 pub(super) fn notice(notice: &Error) -> String {
-    let severity = if notice.kind() == ErrorKind::Notice { "NOTICE" } else { "WARNING" };
+    let severity = if notice.sqlstate() == SqlState::SUCCESSFUL_COMPLETION { "NOTICE" } else { "WARNING" };
     let mut text = format!("{severity}:  {}\n", visible(&notice.to_string()));
     for (label, more) in [("DETAIL", notice.detail()), ("HINT", notice.hint())] {
         if let Some(more) = more {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_caret_is_under_the_place() {
         let trouble =
-            Error::new(ErrorKind::UnknownColumn, "column \"c\" does not exist").at(16).with_hint("Look again.");
+            Error::new(SqlState::UNDEFINED_COLUMN, "column \"c\" does not exist").at(16).with_hint("Look again.");
         let expected = "
 ERROR:  column \"c\" does not exist
 LINE 2:   日本, c
@@ -81,7 +81,7 @@ LINE 2:   日本, c
 HINT:  Look again.
 ";
         assert_eq!(error(&trouble, "SELECT a\n  日本, c\nFROM t"), expected[1..]);
-        let end = Error::new(ErrorKind::Syntax, "syntax error at end of input").at(7);
+        let end = Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(7);
         assert_eq!(error(&end, "SELECT"), "ERROR:  syntax error at end of input\nLINE 1: SELECT\n              ^\n");
     }
 
@@ -89,7 +89,7 @@ HINT:  Look again.
     fn long_lines_are_cut() {
         let statement = format!("SELECT {}, x, {}", "a".repeat(100), "b".repeat(100));
         let at = statement.find('x').unwrap() + 1;
-        let shown = error(&Error::new(ErrorKind::Syntax, "no").at(at), &statement);
+        let shown = error(&Error::new(SqlState::SYNTAX_ERROR, "no").at(at), &statement);
         let lines: Vec<&str> = shown.lines().collect();
         assert!(lines[1].starts_with("LINE 1: ...aaa") && lines[1].ends_with("bbb..."), "{shown}");
         assert_eq!(lines[1].find('x'), lines[2].find('^'), "{shown}");
@@ -98,7 +98,7 @@ HINT:  Look again.
 
     #[test]
     fn notices() {
-        assert_eq!(notice(&Error::new(ErrorKind::Notice, "done")), "NOTICE:  done\n");
-        assert_eq!(notice(&Error::new(ErrorKind::ActiveTransaction, "hm")), "WARNING:  hm\n");
+        assert_eq!(notice(&Error::new(SqlState::SUCCESSFUL_COMPLETION, "done")), "NOTICE:  done\n");
+        assert_eq!(notice(&Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "hm")), "WARNING:  hm\n");
     }
 }

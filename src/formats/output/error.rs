@@ -1,5 +1,6 @@
 //! What can go wrong with an output.
 
+use rowkey_base::SqlState;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,5 +39,23 @@ impl WriteError {
     /// Whether whoever read the stream has gone away.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, WriteError::Stream { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<WriteError> for rowkey_base::Error {
+    fn from(error: WriteError) -> Self {
+        let (sqlstate, hint) = match &error {
+            WriteError::Exists { .. } => {
+                (SqlState::INVALID_STATEMENT, Some("name another path, or have it replaced: --overwrite"))
+            }
+            WriteError::Refused(_) | WriteError::Parquet { .. } => (SqlState::INVALID_STATEMENT, None),
+            WriteError::File { .. } | WriteError::Stream { .. } => (SqlState::IO_ERROR, None),
+            WriteError::NoColumn { .. } => (SqlState::INTERNAL_ERROR, None),
+        };
+        let told = Self::new(sqlstate, error.to_string()).with_source(error);
+        match hint {
+            Some(hint) => told.with_hint(hint),
+            None => told,
+        }
     }
 }

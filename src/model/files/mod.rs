@@ -17,6 +17,7 @@ mod private;
 mod publish;
 mod remote;
 mod spill;
+mod sqlstate;
 mod store;
 mod system;
 

@@ -69,3 +69,9 @@ impl serde::ser::Error for TypedError {
         TypedError::Custom { property: None, message: message.to_string() }
     }
 }
+
+impl From<TypedError> for rowkey_base::Error {
+    fn from(error: TypedError) -> Self {
+        Self::new(rowkey_base::SqlState::INVALID_STATEMENT, error.to_string()).with_source(error)
+    }
+}

@@ -5,7 +5,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::resolution::Resolver;
 
@@ -34,7 +34,7 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     let Ok(data_type) = first.get_type(resolver.schema) else { return Ok(args) };
     let kind = Kind::of(&data_type);
     if name == "string_agg" && kind == Kind::Bytea {
-        return fail(ErrorKind::Unsupported, "string_agg of bytea is not supported");
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
     let wanted = match name {
         // The engine's sum wraps around.

@@ -120,7 +120,7 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
             let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
             if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
                 let message = "could not determine polymorphic type because input has type unknown";
-                return super::error::fail(super::error::ErrorKind::DatatypeMismatch, message);
+                return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
             }
             params.args = aggregates::arguments(name, params.args, resolver)?;
             params.partition_by =
@@ -215,7 +215,7 @@ fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
             Ok(wanted_type) => wanted.push(wanted_type),
             Err((left, right)) => {
                 let message = format!("UNION types {} and {} cannot be matched", left.name(), right.name());
-                return super::error::fail(super::error::ErrorKind::DatatypeMismatch, message);
+                return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
             }
         }
     }

@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -54,7 +54,7 @@ fn run_atan2d(call: &Call) -> Result<ArrayRef> {
 }
 
 fn beyond<T>() -> Result<T> {
-    fail(ErrorKind::OutOfRange, "input is out of range")
+    fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")
 }
 
 fn finite(x: f64) -> Result<f64> {

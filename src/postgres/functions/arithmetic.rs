@@ -10,7 +10,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Operator, Volatility};
 
 use super::decimal::{self, Decimal};
-use super::error::{ErrorKind, division_by_zero, fail, out_of_range};
+use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
@@ -59,7 +59,7 @@ fn no_operator<T>(arguments: &Arguments) -> Result<T> {
         arguments.function,
         arguments.kind(1).name()
     );
-    fail(ErrorKind::UndefinedFunction, message)
+    fail(SqlState::UNDEFINED_FUNCTION, message)
 }
 
 /// The type of numbers brought together, numeric as yet without digits. A text takes the other's type.
@@ -231,10 +231,10 @@ macro_rules! checked {
 /// What a result that left the range of doubles is refused as: an infinity out of finite numbers, a zero out of others.
 fn in_range(value: f64, overflows: bool, underflows: bool) -> Result<f64> {
     if overflows && value.is_infinite() {
-        return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
     }
     if underflows && value == 0.0 {
-        return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow");
     }
     Ok(value)
 }
@@ -360,7 +360,7 @@ fn run_negative(call: &Call) -> Result<ArrayRef> {
 fn decimals(call: &Call, op: fn(Decimal, Decimal, i8) -> Result<Decimal>) -> Result<ArrayRef> {
     let (left, right) = (decimal::decimals(call, 0)?, decimal::decimals(call, 1)?);
     let DataType::Decimal128(precision, scale) = *call.returns else {
-        return fail(ErrorKind::Unsupported, format!("numeric as {} is not supported", call.returns));
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numeric as {} is not supported", call.returns));
     };
     let (left_scale, right_scale) = (left.scale(), right.scale());
     let combined: PrimitiveArray<Decimal128Type> = try_binary(&left, &right, |left, right| {

@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled};
-use super::error::{Error, ErrorKind, fail, out_of_range};
+use super::error::{Error, SqlState, fail, out_of_range};
 use super::interval_math::NANOS_PER_MICRO;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
 use super::type_names::{ANY_NUMERIC, TYPE_LENGTH};
@@ -113,22 +113,20 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
 }
 
 fn cannot<T>(from: Kind, to: Kind) -> Result<T> {
-    fail(ErrorKind::CannotCoerce, format!("cannot cast type {} to {}", from.name(), to.name()))
+    fail(SqlState::CANNOT_COERCE, format!("cannot cast type {} to {}", from.name(), to.name()))
 }
 
 impl From<types::Error> for Error {
     fn from(error: types::Error) -> Self {
-        use types::ErrorKind as Kind;
-        let kind = match error.kind {
-            Kind::InvalidText | Kind::InvalidBinary | Kind::InvalidEncoding => ErrorKind::InvalidText,
-            Kind::InvalidDateTime => ErrorKind::InvalidDateTime,
-            Kind::DateTimeOverflow | Kind::ZoneDisplacement => ErrorKind::DateTimeOutOfRange,
-            Kind::OutOfRange => ErrorKind::OutOfRange,
-            Kind::InvalidParameter => ErrorKind::InvalidParameter,
-            Kind::IntervalOverflow => ErrorKind::IntervalOverflow,
-            Kind::Unsupported | Kind::Internal => ErrorKind::Unsupported,
+        let sqlstate = match error.sqlstate {
+            SqlState::INVALID_BINARY_REPRESENTATION | SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+                SqlState::INVALID_TEXT_REPRESENTATION
+            }
+            SqlState::INVALID_TIME_ZONE_DISPLACEMENT => SqlState::DATETIME_FIELD_OVERFLOW,
+            SqlState::INTERNAL_ERROR => SqlState::FEATURE_NOT_SUPPORTED,
+            same => same,
         };
-        Error { kind, message: error.message }
+        Error { sqlstate, message: error.message }
     }
 }
 
@@ -152,7 +150,7 @@ pub(super) fn to_text(array: &ArrayRef, zone: &Zone) -> Result<ArrayRef> {
         encoder.write(row, &mut buffer).map_err(Error::from)?;
         match std::str::from_utf8(&buffer) {
             Ok(text) => texts.append_value(text),
-            Err(_) => return fail(ErrorKind::InvalidText, "the text form of a value is not UTF-8"),
+            Err(_) => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "the text form of a value is not UTF-8"),
         }
     }
     Ok(Arc::new(texts.finish()))
@@ -165,7 +163,7 @@ fn texts(array: &ArrayRef) -> Result<arrow::array::StringViewArray> {
 fn type_of(field: &Field) -> Result<&'static PostgresType> {
     match types::type_of(field) {
         Some(found) => Ok(found),
-        None => fail(ErrorKind::CannotCoerce, format!("cannot cast type text to {}", field.data_type())),
+        None => fail(SqlState::CANNOT_COERCE, format!("cannot cast type text to {}", field.data_type())),
     }
 }
 
@@ -198,7 +196,10 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
                 if let Some(numeric) = numeric {
                     parse_text(numeric, text, zone.style()).map_err(Error::from)?;
                 }
-                return fail(ErrorKind::OutOfRange, format!("numeric \"{text}\" has more than 38 digits"));
+                return fail(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("numeric \"{text}\" has more than 38 digits"),
+                );
             }
         }
     }
@@ -208,12 +209,12 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
 fn target(wanted: &DataType) -> Result<(u8, i8)> {
     match wanted {
         DataType::Decimal128(precision, scale) => Ok((*precision, *scale)),
-        other => fail(ErrorKind::Unsupported, format!("numbers as {other} are not supported")),
+        other => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numbers as {other} are not supported")),
     }
 }
 
 fn fitted(number: Decimal, precision: u8, scale: i8) -> Result<i128> {
-    number.unscaled(precision, scale).or_else(|_| fail(ErrorKind::OutOfRange, "numeric field overflow"))
+    number.unscaled(precision, scale).or_else(|_| fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"))
 }
 
 /// Decimals of any width, one by one.
@@ -310,10 +311,10 @@ fn to_float4(array: &ArrayRef) -> Result<ArrayRef> {
         .iter()
         .map(|value| match value {
             Some(value) if value.is_finite() && (value as f32).is_infinite() => {
-                fail(ErrorKind::OutOfRange, "value out of range: overflow")
+                fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
             }
             Some(value) if value != 0.0 && value as f32 == 0.0 => {
-                fail(ErrorKind::OutOfRange, "value out of range: underflow")
+                fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow")
             }
             value => Ok(value.map(|value| value as f32)),
         })
@@ -340,7 +341,9 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
                 Some(number) => built.append_value(fitted(number, precision, scale)?),
                 // Too small for 38 digits behind the point.
                 None if value.abs() < 1.0 => built.append_value(0),
-                None => return fail(ErrorKind::OutOfRange, format!("cannot convert {value} to numeric")),
+                None => {
+                    return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("cannot convert {value} to numeric"));
+                }
             }
         }
         return Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?));
@@ -349,7 +352,7 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
         let rounded = rescaled(array, precision, scale);
         return match rounded {
             Ok(rounded) => Ok(Arc::new(rounded)),
-            Err(_) => fail(ErrorKind::OutOfRange, "numeric field overflow"),
+            Err(_) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"),
         };
     }
     if from == Kind::Numeric {
@@ -561,7 +564,7 @@ impl ScalarUDFImpl for PostgresCast {
         match args.args.as_slice() {
             [ColumnarValue::Scalar(value)] => Ok(ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?)),
             [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?)),
-            _ => fail(ErrorKind::UndefinedFunction, "a cast takes one value"),
+            _ => fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
         }
     }
 }

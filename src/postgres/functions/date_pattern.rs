@@ -12,7 +12,7 @@ use super::calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, civil_of_days,
     days_in_month, days_of_civil, is_leap, iso_weekday,
 };
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{DATE_DAYS, date_range, in_range, micros_array};
 use super::scalar::Call;
 use super::to_char::{DAYS, KEYWORDS, MONTHS, ROMAN, quoted};
@@ -120,7 +120,7 @@ fn is_separator(character: char) -> bool {
 }
 
 fn invalid<T>(message: String) -> Result<T> {
-    fail(ErrorKind::InvalidDateTime, message)
+    fail(SqlState::INVALID_DATETIME_FORMAT, message)
 }
 
 /// Sets a field, unless it has another value already.
@@ -179,9 +179,10 @@ impl<'a> Reader<'a> {
         self.rest = &self.rest[end..];
         match value.filter(|value| i32::try_from(*value).is_ok()) {
             Some(value) => Ok((value, end)),
-            None => {
-                fail(ErrorKind::DateTimeOutOfRange, format!("value for \"{name}\" in source string is out of range"))
-            }
+            None => fail(
+                SqlState::DATETIME_FIELD_OVERFLOW,
+                format!("value for \"{name}\" in source string is out of range"),
+            ),
         }
     }
 
@@ -325,9 +326,10 @@ impl Fields {
                 }
                 set(&mut self.zone_minutes, number(2)?, name)
             }
-            "TZ" | "OF" => {
-                fail(ErrorKind::Unsupported, format!("formatting field \"{name}\" is only supported in to_char"))
-            }
+            "TZ" | "OF" => fail(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("formatting field \"{name}\" is only supported in to_char"),
+            ),
             "A.D." | "B.C." => set(&mut self.before_christ, reader.word(&["a.d.", "b.c."], name)?, name),
             "AD" | "BC" => set(&mut self.before_christ, reader.word(&["ad", "bc"], name)?, name),
             "MONTH" => set(&mut self.month, reader.word(&MONTHS, name)? + 1, name),
@@ -384,7 +386,8 @@ impl Fields {
 
     /// Microseconds that clocks show, and the offset east of Greenwich in seconds, if it was there.
     fn moment(mut self, text: &str) -> Result<Read> {
-        let beyond = || fail(ErrorKind::DateTimeOutOfRange, format!("date/time field value out of range: \"{text}\""));
+        let beyond =
+            || fail(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""));
         let (mut hour, mut minute, mut second) = (0, 0, 0);
         if self.seconds_of_day != 0 {
             (hour, minute, second) =
@@ -471,7 +474,7 @@ impl Fields {
             0 => None,
             _ if !(0..=15).contains(&self.zone_hours) || !(0..60).contains(&self.zone_minutes) => {
                 let message = format!("time zone displacement out of range: \"{text}\"");
-                return fail(ErrorKind::DateTimeOutOfRange, message);
+                return fail(SqlState::DATETIME_FIELD_OVERFLOW, message);
             }
             sign => Some(sign * (self.zone_hours * 3600 + self.zone_minutes * 60)),
         };

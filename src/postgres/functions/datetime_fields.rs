@@ -11,7 +11,7 @@ use super::calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, iso_weekday,
 };
 use super::decimal::Decimal;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use super::scalar::{Arguments, Call, Function};
@@ -108,9 +108,12 @@ impl Field {
 pub(super) fn no_field<T>(name: &str, kind: Kind) -> Result<T> {
     let name = name.to_ascii_lowercase();
     if Field::parse(&name).is_some() {
-        return fail(ErrorKind::Unsupported, format!("unit \"{name}\" not supported for type {}", kind.name()));
+        return fail(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("unit \"{name}\" not supported for type {}", kind.name()),
+        );
     }
-    fail(ErrorKind::InvalidParameter, format!("unit \"{name}\" not recognized for type {}", kind.name()))
+    fail(SqlState::INVALID_PARAMETER_VALUE, format!("unit \"{name}\" not recognized for type {}", kind.name()))
 }
 
 /// A text without a type is an interval to PostgreSQL nowhere, and to these functions a timestamptz.
@@ -142,7 +145,7 @@ fn run_part(call: &Call) -> Result<ArrayRef> {
 
 fn run_extract(call: &Call) -> Result<ArrayRef> {
     let DataType::Decimal128(precision, scale) = *call.returns else {
-        return fail(ErrorKind::Unsupported, "extract gives numeric");
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, "extract gives numeric");
     };
     let mut built = Decimal128Array::builder(call.rows);
     for value in values(call)? {

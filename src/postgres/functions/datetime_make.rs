@@ -9,7 +9,7 @@ use datafusion::logical_expr::Volatility;
 
 use super::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_in_month};
 use super::date_pattern;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, date_range, interval_range, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::{Arguments, Call, Function};
@@ -48,7 +48,7 @@ fn days_of(year: i64, month: i64, day: i64) -> Result<i64> {
     let astronomical = if year < 0 { year + 1 } else { year };
     if !in_calendar || day < 1 || day > days_in_month(astronomical, month) {
         let message = format!("date field value out of range: {year}-{month:02}-{day:02}");
-        return fail(ErrorKind::DateTimeOutOfRange, message);
+        return fail(SqlState::DATETIME_FIELD_OVERFLOW, message);
     }
     Ok(Civil { year: astronomical, month, day, micros: 0 }.days())
 }
@@ -60,7 +60,7 @@ fn time_of(hour: i64, minute: i64, second: f64) -> Result<i64> {
     let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64;
     if !in_day || time > MICROS_PER_DAY {
         let message = format!("time field value out of range: {hour}:{minute:02}:{second:02}");
-        return fail(ErrorKind::DateTimeOutOfRange, message);
+        return fail(SqlState::DATETIME_FIELD_OVERFLOW, message);
     }
     Ok(time)
 }
@@ -166,7 +166,7 @@ fn from_epoch(call: &Call) -> Result<ArrayRef> {
         Some(seconds) => {
             let micros = (seconds * MICROS_PER_SECOND as f64).round();
             if !micros.is_finite() || micros.abs() > 9.2e18 {
-                return fail(ErrorKind::DateTimeOutOfRange, format!("timestamp out of range: \"{seconds}\""));
+                return fail(SqlState::DATETIME_FIELD_OVERFLOW, format!("timestamp out of range: \"{seconds}\""));
             }
             Ok(Some(micros as i64))
         }

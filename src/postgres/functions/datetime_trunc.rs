@@ -11,7 +11,7 @@ use super::calendar::{
     Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_of_civil, iso_weekday,
 };
 use super::datetime_fields::{Field, no_field};
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, age, date_range, intervals, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::{Arguments, Call, Function};
@@ -182,13 +182,13 @@ fn run_bin(call: &Call) -> Result<ArrayRef> {
         let stride = strides.value(row);
         if stride.months != 0 {
             return fail(
-                ErrorKind::Unsupported,
+                SqlState::FEATURE_NOT_SUPPORTED,
                 "timestamps cannot be binned into intervals containing months or years",
             );
         }
         let width = i64::from(stride.days) * MICROS_PER_DAY + stride.nanoseconds / NANOS_PER_MICRO;
         if width <= 0 {
-            return fail(ErrorKind::DateTimeOutOfRange, "stride must be greater than zero");
+            return fail(SqlState::DATETIME_FIELD_OVERFLOW, "stride must be greater than zero");
         }
         let (at, origin) = (moments.value(row), origins.value(row));
         let Some(distance) = at.checked_sub(origin) else { return Err(date_range("timestamp")) };
@@ -248,7 +248,10 @@ fn run_zone(call: &Call) -> Result<ArrayRef> {
             (_, Some(spans)) if spans.is_valid(row) => {
                 let span = spans.value(row);
                 if span.months != 0 || span.days != 0 {
-                    return fail(ErrorKind::InvalidParameter, "interval time zone must not include months or days");
+                    return fail(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        "interval time zone must not include months or days",
+                    );
                 }
                 Some(Zone::fixed((span.nanoseconds / NANOS_PER_MICRO / MICROS_PER_SECOND) as i32))
             }

@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -65,14 +65,14 @@ impl Encoding {
     fn source(name: &str) -> Result<Self> {
         match Self::named(name) {
             Some(encoding) => Ok(encoding),
-            None => fail(ErrorKind::InvalidParameter, format!("invalid source encoding name \"{name}\"")),
+            None => fail(SqlState::INVALID_PARAMETER_VALUE, format!("invalid source encoding name \"{name}\"")),
         }
     }
 
     fn destination(name: &str) -> Result<Self> {
         match Self::named(name) {
             Some(encoding) => Ok(encoding),
-            None => fail(ErrorKind::InvalidParameter, format!("invalid destination encoding name \"{name}\"")),
+            None => fail(SqlState::INVALID_PARAMETER_VALUE, format!("invalid destination encoding name \"{name}\"")),
         }
     }
 
@@ -84,7 +84,7 @@ impl Encoding {
             .map(|character| match u8::try_from(u32::from(character)) {
                 Ok(byte) => Ok(byte),
                 Err(_) => fail(
-                    ErrorKind::Untranslatable,
+                    SqlState::UNTRANSLATABLE_CHARACTER,
                     format!(
                         "character with byte sequence {} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"",
                         shown(character.to_string().as_bytes())
@@ -115,7 +115,10 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 fn invalid_bytes<T>(bytes: &[u8]) -> Result<T> {
-    fail(ErrorKind::InvalidEncoding, format!("invalid byte sequence for encoding \"UTF8\": {}", shown(bytes)))
+    fail(
+        SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+        format!("invalid byte sequence for encoding \"UTF8\": {}", shown(bytes)),
+    )
 }
 
 fn bytes(call: &Call, place: usize) -> Result<BinaryViewArray> {
@@ -200,7 +203,7 @@ fn unescaped(text: &str) -> Result<String> {
         };
         let code = after.get(skip..skip + digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(code) = code.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
-            return fail(ErrorKind::Syntax, "invalid Unicode escape");
+            return fail(SqlState::SYNTAX_ERROR, "invalid Unicode escape");
         };
         rest = &after[skip + digits..];
         match (high.take(), code) {
@@ -212,7 +215,9 @@ fn unescaped(text: &str) -> Result<String> {
             (Some(_), _) | (None, 0xDC00..=0xDFFF) => return invalid_surrogates(),
             (None, code) => match char::from_u32(code).filter(|character| *character != '\0') {
                 Some(character) => out.push(character),
-                None => return fail(ErrorKind::InvalidParameter, format!("invalid Unicode code point: {code:04X}")),
+                None => {
+                    return fail(SqlState::INVALID_PARAMETER_VALUE, format!("invalid Unicode code point: {code:04X}"));
+                }
             },
         }
     }
@@ -224,7 +229,7 @@ fn unescaped(text: &str) -> Result<String> {
 }
 
 fn invalid_surrogates<T>() -> Result<T> {
-    fail(ErrorKind::Syntax, "invalid Unicode surrogate pair")
+    fail(SqlState::SYNTAX_ERROR, "invalid Unicode surrogate pair")
 }
 
 fn checked(place: i64, units: usize) -> Result<usize> {
@@ -232,7 +237,7 @@ fn checked(place: i64, units: usize) -> Result<usize> {
         Some(place) => Ok(place),
         None => {
             let last = i64::try_from(units).unwrap_or(i64::MAX) - 1;
-            fail(ErrorKind::SubscriptOutOfRange, format!("index {place} out of valid range, 0..{last}"))
+            fail(SqlState::ARRAY_SUBSCRIPT_ERROR, format!("index {place} out of valid range, 0..{last}"))
         }
     }
 }
@@ -271,7 +276,7 @@ fn write(call: &Call, width: usize) -> Result<ArrayRef> {
             (8, unit) => value[place] = unit as u8,
             (_, 0) => value[place / 8] &= !(1 << (place % 8)),
             (_, 1) => value[place / 8] |= 1 << (place % 8),
-            _ => return fail(ErrorKind::InvalidParameter, "new bit must be 0 or 1"),
+            _ => return fail(SqlState::INVALID_PARAMETER_VALUE, "new bit must be 0 or 1"),
         }
         built.append_value(value);
     }

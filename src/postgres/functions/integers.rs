@@ -9,7 +9,7 @@ use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::decimal::decimals;
-use super::error::{ErrorKind, fail, out_of_range};
+use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function};
 
@@ -98,8 +98,10 @@ fn returns_factorial(arguments: &Arguments) -> Result<DataType> {
 fn run_factorial(call: &Call) -> Result<ArrayRef> {
     let factorials = call.int8(0)?;
     let factorials = factorials.iter().map(|number| match number {
-        Some(..0) => fail(ErrorKind::OutOfRange, "factorial of a negative number is undefined"),
-        Some(number) if number > FACTORIAL_MAX => fail(ErrorKind::OutOfRange, "value overflows numeric format"),
+        Some(..0) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "factorial of a negative number is undefined"),
+        Some(number) if number > FACTORIAL_MAX => {
+            fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
+        }
         Some(number) => Ok(Some((1..=i128::from(number)).product())),
         None => Ok(None),
     });
@@ -146,7 +148,7 @@ pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
         let thresholds = cast_array(&lists.value(row), &DataType::Float64, &call.zone)?;
         let thresholds = thresholds.as_primitive::<Float64Type>();
         if thresholds.null_count() > 0 {
-            return fail(ErrorKind::NullNotAllowed, "thresholds array must not contain NULLs");
+            return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs");
         }
         let below = thresholds.values().partition_point(|threshold| {
             values.value(row).is_nan() || (!threshold.is_nan() && *threshold <= values.value(row))

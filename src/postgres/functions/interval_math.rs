@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType}
 use datafusion::common::{DataFusionError, Result};
 
 use super::calendar::{Civil, MICROS_PER_DAY, add_months};
-use super::error::{Error, ErrorKind, fail, out_of_range};
+use super::error::{Error, SqlState, fail, out_of_range};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::Call;
 use super::zone::Zone;
@@ -217,7 +217,7 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
             };
             Ok(Arc::new(moved.with_data_type(call.returns.clone())))
         }
-        other => fail(ErrorKind::Unsupported, format!("{} gives no {other}", call.function)),
+        other => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{} gives no {other}", call.function)),
     }
 }
 
@@ -242,7 +242,7 @@ pub(super) fn in_range(micros: i64) -> bool {
 }
 
 pub(super) fn date_range(type_name: &str) -> DataFusionError {
-    Error::new(ErrorKind::DateTimeOutOfRange, format!("{type_name} out of range")).into()
+    Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range")).into()
 }
 
 pub(super) fn interval_range() -> DataFusionError {

@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
 use super::decimal::{Decimal, decimals};
-use super::error::{ErrorKind, fail, out_of_range};
+use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function};
 
@@ -227,7 +227,7 @@ fn operator(arguments: &Arguments, name: &'static str) -> Result<DataType> {
 fn run_operator(call: &Call, name: &'static str) -> Result<ArrayRef> {
     match super::arithmetic::FUNCTIONS.iter().find(|function| function.name == name) {
         Some(function) => (function.run)(call),
-        None => fail(ErrorKind::UndefinedFunction, format!("operator {name} does not exist")),
+        None => fail(SqlState::UNDEFINED_FUNCTION, format!("operator {name} does not exist")),
     }
 }
 
@@ -261,19 +261,22 @@ fn run_power(call: &Call) -> Result<ArrayRef> {
     let powers = bases.iter().zip(exponents.iter()).map(|(base, exponent)| match base.zip(exponent) {
         Some((base, exponent)) => {
             if base == 0.0 && exponent < 0.0 {
-                return fail(ErrorKind::InvalidPower, "zero raised to a negative power is undefined");
+                return fail(
+                    SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION,
+                    "zero raised to a negative power is undefined",
+                );
             }
             if base < 0.0 && exponent.fract() != 0.0 {
                 let message = "a negative number raised to a non-integer power yields a complex result";
-                return fail(ErrorKind::InvalidPower, message);
+                return fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message);
             }
             let power = base.powf(exponent);
             if power.is_infinite() && base.is_finite() && exponent.is_finite() {
                 let message = if exact { "value overflows numeric format" } else { "value out of range: overflow" };
-                return fail(ErrorKind::OutOfRange, message);
+                return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message);
             }
             if power == 0.0 && base != 0.0 && !exact && base.is_finite() && exponent.is_finite() {
-                return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+                return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow");
             }
             Ok(Some(power))
         }
@@ -294,27 +297,27 @@ fn doubles(call: &Call, of: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
 fn exponential(value: f64) -> Result<f64> {
     let power = value.exp();
     if power.is_infinite() && value.is_finite() {
-        return fail(ErrorKind::OutOfRange, "value out of range: overflow");
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
     }
     if power == 0.0 && value.is_finite() {
-        return fail(ErrorKind::OutOfRange, "value out of range: underflow");
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow");
     }
     Ok(power)
 }
 
 fn above_zero(value: f64) -> Result<f64> {
     if value == 0.0 {
-        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of zero");
+        return fail(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of zero");
     }
     if value < 0.0 {
-        return fail(ErrorKind::InvalidLogarithm, "cannot take logarithm of a negative number");
+        return fail(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of a negative number");
     }
     Ok(value)
 }
 
 fn within_one(value: f64) -> Result<f64> {
     if value.abs() > 1.0 {
-        return fail(ErrorKind::OutOfRange, "input is out of range");
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range");
     }
     Ok(value)
 }
@@ -340,7 +343,9 @@ fn run_log(call: &Call) -> Result<ArrayRef> {
 fn run_sqrt(call: &Call) -> Result<ArrayRef> {
     let values = call.float8(0)?;
     let roots = values.iter().map(|value| match value {
-        Some(value) if value < 0.0 => fail(ErrorKind::InvalidPower, "cannot take square root of a negative number"),
+        Some(value) if value < 0.0 => {
+            fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")
+        }
         value => Ok(value.map(f64::sqrt)),
     });
     let roots: ArrayRef = Arc::new(roots.collect::<Result<Float64Array>>()?);
@@ -360,10 +365,10 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
         }
         let (value, low, high, count) = (values.value(row), lows.value(row), highs.value(row), counts.value(row));
         if count <= 0 {
-            return fail(ErrorKind::InvalidParameter, "count must be greater than zero");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, "count must be greater than zero");
         }
         if low == high {
-            return fail(ErrorKind::InvalidParameter, "lower bound cannot equal upper bound");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, "lower bound cannot equal upper bound");
         }
         let share = (value - low) / (high - low);
         buckets.append_value(if share < 0.0 {

@@ -50,7 +50,7 @@ mod zone;
 
 pub use analyzer::ObjectNames;
 pub use cast::{cast_array, typed_constant};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, SqlState};
 pub use keys::key as comparison_key;
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;

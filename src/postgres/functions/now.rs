@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 };
 
 use super::calendar::MICROS_PER_DAY;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::{Kind, timestamp, timestamptz};
 use super::zone::Zone;
 use rowkey_base::clock::Clock;
@@ -83,7 +83,7 @@ impl ScalarUDFImpl for StatementTime {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        fail(ErrorKind::Unsupported, format!("{} is known only when a statement is planned", self.name))
+        fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{} is known only when a statement is planned", self.name))
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {

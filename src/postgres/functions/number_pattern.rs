@@ -8,7 +8,7 @@ use datafusion::common::Result;
 
 use super::cast::cast_array;
 use super::decimal::Decimal;
-use super::error::{ErrorKind, fail, out_of_range};
+use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call};
 
@@ -68,7 +68,7 @@ struct Pattern {
 }
 
 fn syntax<T>(message: &str) -> Result<T> {
-    fail(ErrorKind::Syntax, message)
+    fail(SqlState::SYNTAX_ERROR, message)
 }
 
 fn pieces(pattern: &str) -> Vec<Piece> {
@@ -557,7 +557,7 @@ pub(super) fn returns_number(arguments: &Arguments) -> Result<DataType> {
 pub(super) fn run_number(call: &Call) -> Result<ArrayRef> {
     let (texts, patterns) = (call.text(0)?, call.text(1)?);
     let DataType::Decimal128(precision, scale) = *call.returns else {
-        return fail(ErrorKind::Unsupported, format!("numeric as {} is not supported", call.returns));
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numeric as {} is not supported", call.returns));
     };
     let mut built = Decimal128Array::builder(call.rows);
     for row in 0..call.rows {
@@ -568,10 +568,10 @@ pub(super) fn run_number(call: &Call) -> Result<ArrayRef> {
         }
         let pattern = Pattern::parse(patterns.value(row))?;
         if pattern.roman {
-            return fail(ErrorKind::Unsupported, "\"RN\" not supported for input");
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"RN\" not supported for input");
         }
         if pattern.exponent {
-            return fail(ErrorKind::Unsupported, "\"EEEE\" not supported for input");
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"EEEE\" not supported for input");
         }
         let mut number = read(&pattern, texts.value(row));
         if pattern.shift > 0 {
@@ -580,7 +580,10 @@ pub(super) fn run_number(call: &Call) -> Result<ArrayRef> {
         match Decimal::parse(&number) {
             Some(read) => built.append_value(read.unscaled(precision, scale)?),
             None => {
-                return fail(ErrorKind::InvalidText, format!("invalid input syntax for type numeric: \"{number}\""));
+                return fail(
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    format!("invalid input syntax for type numeric: \"{number}\""),
+                );
             }
         }
     }

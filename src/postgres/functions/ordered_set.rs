@@ -11,7 +11,7 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Signature, Volatility};
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::Kind;
 
@@ -109,7 +109,7 @@ fn shares(expr: &Arc<dyn PhysicalExpr>) -> Result<Vec<Option<f64>>> {
     let empty = arrow::array::RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty()));
     let constant = match expr.evaluate(&empty) {
         Ok(ColumnarValue::Scalar(value)) => value,
-        _ => return fail(ErrorKind::Unsupported, "a percentile that is no constant is not supported"),
+        _ => return fail(SqlState::FEATURE_NOT_SUPPORTED, "a percentile that is no constant is not supported"),
     };
     let constants = match &constant {
         ScalarValue::List(list) => list.values().clone(),
@@ -121,7 +121,7 @@ fn shares(expr: &Arc<dyn PhysicalExpr>) -> Result<Vec<Option<f64>>> {
         .iter()
         .map(|share| match share {
             Some(share) if !(0.0..=1.0).contains(&share) => {
-                fail(ErrorKind::OutOfRange, format!("percentile value {share} is not between 0 and 1"))
+                fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("percentile value {share} is not between 0 and 1"))
             }
             share => Ok(share),
         })

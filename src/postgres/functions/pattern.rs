@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 
 use datafusion::common::Result;
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 
 /// The pattern of the row before, which mostly is that of the next.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Last {
         }
         match &self.known {
             Some((_, _, regex)) => Ok(regex),
-            None => fail(ErrorKind::InvalidRegex, "no pattern"),
+            None => fail(SqlState::INVALID_REGULAR_EXPRESSION, "no pattern"),
         }
     }
 }
@@ -41,7 +41,10 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
             'x' => _ = builder.ignore_whitespace(true),
             'q' => return self::literal(pattern),
             other => {
-                return fail(ErrorKind::InvalidParameter, format!("invalid regular expression option: \"{other}\""));
+                return fail(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("invalid regular expression option: \"{other}\""),
+                );
             }
         }
     }
@@ -50,12 +53,12 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
         Err(error) => {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            fail(ErrorKind::InvalidRegex, format!("invalid regular expression: {reason}"))
+            fail(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {reason}"))
         }
     }
 }
 
 fn literal(pattern: &str) -> Result<Regex> {
     Regex::new(&regex::escape(pattern))
-        .or_else(|error| fail(ErrorKind::InvalidRegex, format!("invalid regular expression: {error}")))
+        .or_else(|error| fail(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {error}")))
 }

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::Scalar;
@@ -166,11 +166,11 @@ impl Resolver<'_> {
                         "\"{}\" is text and {value} a number: write the number in quotes, '{value}'",
                         column.name
                     );
-                    return fail(ErrorKind::UndefinedFunction, message);
+                    return fail(SqlState::UNDEFINED_FUNCTION, message);
                 }
                 let message =
                     format!("operator does not exist: {} {} {}", left_kind.name(), operator(), right_kind.name());
-                fail(ErrorKind::UndefinedFunction, message)
+                fail(SqlState::UNDEFINED_FUNCTION, message)
             }
         }
     }
@@ -280,7 +280,7 @@ impl Resolver<'_> {
                     let kind = self.kind(&when).filter(|_| unknown_text(&when).is_none());
                     if let Some(kind) = kind.filter(|kind| !matches!(kind, Kind::Bool | Kind::Null | Kind::Other)) {
                         let message = format!("argument of CASE/WHEN must be type boolean, not type {}", kind.name());
-                        return fail(ErrorKind::DatatypeMismatch, message);
+                        return fail(SqlState::DATATYPE_MISMATCH, message);
                     }
                     *when
                 }
@@ -316,7 +316,7 @@ impl Resolver<'_> {
             Err((left, right)) => {
                 let place = place.to_uppercase();
                 let message = format!("{place} types {} and {} cannot be matched", left.name(), right.name());
-                return fail(ErrorKind::DatatypeMismatch, message);
+                return fail(SqlState::DATATYPE_MISMATCH, message);
             }
         };
         exprs
@@ -359,7 +359,7 @@ impl Resolver<'_> {
         if !joins(left_kind) && !joins(right_kind) {
             let name = |kind: Option<Kind>| kind.map_or("unknown", Kind::name);
             let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
-            return fail(ErrorKind::UndefinedFunction, message);
+            return fail(SqlState::UNDEFINED_FUNCTION, message);
         }
         let left = as_text(left, right_kind)?;
         let right = as_text(right, left_kind)?;
@@ -420,7 +420,10 @@ impl Resolver<'_> {
             if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
                 (float(value).filter(|number| *number != 0.0), &cast)
             {
-                return fail(ErrorKind::OutOfRange, format!("numeric {number:e} has more than 38 digits"));
+                return fail(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("numeric {number:e} has more than 38 digits"),
+                );
             }
             return Ok(Expr::Literal(cast, metadata.clone()));
         }
@@ -444,7 +447,7 @@ impl Resolver<'_> {
         }
         if !cast::exists(Kind::of(from), Kind::of(wanted)) {
             let message = format!("cannot cast type {} to {}", Kind::of(from).name(), Kind::of(wanted).name());
-            return fail(ErrorKind::CannotCoerce, message);
+            return fail(SqlState::CANNOT_COERCE, message);
         }
         Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
     }

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 };
 
 use super::cast;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::zone::Zone;
 
@@ -66,7 +66,7 @@ impl Arguments<'_> {
 
 pub(super) fn undefined<'a, T>(name: &str, types: impl Iterator<Item = &'a DataType>) -> Result<T> {
     let types: Vec<&str> = types.map(|data_type| Kind::of(data_type).name()).collect();
-    fail(ErrorKind::UndefinedFunction, format!("function {name}({}) does not exist", types.join(", ")))
+    fail(SqlState::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", types.join(", ")))
 }
 
 /// One call over a batch.

@@ -14,7 +14,7 @@ use datafusion::physical_plan::streaming::PartitionStream;
 
 use super::cast;
 use super::decimal::Decimal;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{date_range, moved};
 use super::kind::{Kind, interval, timestamp, timestamptz, unknown_text};
 use super::resolution::Resolver;
@@ -60,7 +60,7 @@ impl Series {
         let (start, stop, step) = match constants.as_slice() {
             [start, stop] => (start, stop, None),
             [start, stop, step] => (start, stop, Some(step)),
-            _ => return fail(ErrorKind::UndefinedFunction, format!("function {NAME} takes two or three arguments")),
+            _ => return fail(SqlState::UNDEFINED_FUNCTION, format!("function {NAME} takes two or three arguments")),
         };
         let kinds: Vec<Kind> = constants
             .iter()
@@ -68,7 +68,7 @@ impl Series {
             .map(|(value, arg)| if unknown_text(arg).is_some() { Kind::Null } else { Kind::of(&value.data_type()) })
             .collect();
         let (Some(first), Some(second)) = (kinds.first(), kinds.get(1)) else {
-            return fail(ErrorKind::UndefinedFunction, format!("function {NAME} takes two or three arguments"));
+            return fail(SqlState::UNDEFINED_FUNCTION, format!("function {NAME} takes two or three arguments"));
         };
         let Some(bound) = first.common(*second) else { return undefined(&kinds) };
         if bound.is_day() {
@@ -79,7 +79,7 @@ impl Series {
             let bounds = match values {
                 (Some(next), Some(last), Some(step)) => {
                     if step.months == 0 && step.days == 0 && step.nanoseconds == 0 {
-                        return fail(ErrorKind::InvalidParameter, "step size cannot equal zero");
+                        return fail(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero");
                     }
                     Some(Bounds::Moments { next, last, step, zoned })
                 }
@@ -99,7 +99,7 @@ impl Series {
         let (start, stop, step) =
             (unit(numbers.first().copied().flatten())?, unit(numbers.get(1).copied().flatten())?, unit(step)?);
         let bounds = match (start, stop, step) {
-            (_, _, Some(0)) => return fail(ErrorKind::InvalidParameter, "step size cannot equal zero"),
+            (_, _, Some(0)) => return fail(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero"),
             (Some(next), Some(last), Some(step)) => Some(Bounds::Numbers { next, last, step }),
             _ => None,
         };
@@ -118,7 +118,7 @@ fn schema(data_type: DataType) -> SchemaRef {
 
 fn undefined<T>(kinds: &[Kind]) -> Result<T> {
     let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-    fail(ErrorKind::UndefinedFunction, format!("function {NAME}({}) does not exist", kinds.join(", ")))
+    fail(SqlState::UNDEFINED_FUNCTION, format!("function {NAME}({}) does not exist", kinds.join(", ")))
 }
 
 /// An argument's value, with the type that PostgreSQL gives it.
@@ -127,7 +127,7 @@ fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
     let resolver = Resolver { schema: &schema, zone: Some(zone) };
     match resolver.resolve(arg.clone())? {
         Expr::Literal(value, _) => Ok(value),
-        _ => fail(ErrorKind::Unsupported, format!("arguments of {NAME} have to be constants")),
+        _ => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("arguments of {NAME} have to be constants")),
     }
 }
 

@@ -11,7 +11,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Volatility};
 
 use super::cast::cast_value;
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -78,7 +78,7 @@ fn returns_hex(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn too_long<T>() -> Result<T> {
-    fail(ErrorKind::TooLarge, "requested length too large")
+    fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
 /// The bytes that a constant text takes at least, as far as its length is written down.
@@ -126,7 +126,7 @@ impl Texts {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.rows > 1 && self.bytes > BATCH_BYTES_MAX {
             let message = format!("texts of more than {BATCH_BYTES_MAX} bytes in {} rows at a time", self.rows);
-            return fail(ErrorKind::BatchTooLarge, message);
+            return fail(SqlState::BATCH_TOO_LARGE, message);
         }
         Ok(())
     }
@@ -201,15 +201,21 @@ fn run_chr(call: &Call) -> Result<ArrayRef> {
         }
         let code = codes.value(row);
         match u32::try_from(code).ok() {
-            None => return fail(ErrorKind::InvalidParameter, "character number must be positive"),
-            Some(0) => return fail(ErrorKind::TooLarge, "null character not permitted"),
+            None => return fail(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"),
+            Some(0) => return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "null character not permitted"),
             Some(code) => match char::from_u32(code) {
                 Some(character) => built.append_value(character.to_string()),
                 None if code > 0x10_FFFF => {
-                    return fail(ErrorKind::TooLarge, format!("requested character too large for encoding: {code}"));
+                    return fail(
+                        SqlState::PROGRAM_LIMIT_EXCEEDED,
+                        format!("requested character too large for encoding: {code}"),
+                    );
                 }
                 None => {
-                    return fail(ErrorKind::TooLarge, format!("requested character not valid for encoding: {code}"));
+                    return fail(
+                        SqlState::PROGRAM_LIMIT_EXCEEDED,
+                        format!("requested character not valid for encoding: {code}"),
+                    );
                 }
             },
         }
@@ -227,7 +233,7 @@ fn run_split_part(call: &Call) -> Result<ArrayRef> {
         }
         let (text, separator, place) = (texts.value(row), separators.value(row), places.value(row));
         if place == 0 {
-            return fail(ErrorKind::InvalidParameter, "field position must not be zero");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, "field position must not be zero");
         }
         let nth = usize::try_from(place.unsigned_abs() - 1).unwrap_or(usize::MAX);
         // Between texts without a separator there is one field.
@@ -256,7 +262,7 @@ fn run_to_hex(call: &Call) -> Result<ArrayRef> {
 }
 
 fn unknown_encoding<T>(name: &str) -> Result<T> {
-    fail(ErrorKind::InvalidParameter, format!("unrecognized encoding: \"{name}\""))
+    fail(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized encoding: \"{name}\""))
 }
 
 fn run_encode(call: &Call) -> Result<ArrayRef> {
@@ -312,7 +318,7 @@ fn run_decode(call: &Call) -> Result<ArrayRef> {
             "base64" => from_base64(text)?,
             "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone)? {
                 ScalarValue::BinaryView(Some(bytes)) => bytes,
-                _ => return fail(ErrorKind::InvalidText, "invalid input syntax for type bytea"),
+                _ => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea"),
             },
             _ => return unknown_encoding(encodings.value(row)),
         });
@@ -326,12 +332,12 @@ fn from_hex(text: &str) -> Result<Vec<u8>> {
         match character.to_digit(16) {
             Some(digit) => digits.push(digit as u8),
             None => {
-                return fail(ErrorKind::InvalidParameter, format!("invalid hexadecimal digit: \"{character}\""));
+                return fail(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{character}\""));
             }
         }
     }
     if digits.len() % 2 != 0 {
-        return fail(ErrorKind::InvalidParameter, "invalid hexadecimal data: odd number of digits");
+        return fail(SqlState::INVALID_PARAMETER_VALUE, "invalid hexadecimal data: odd number of digits");
     }
     Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
@@ -341,11 +347,11 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
     let is_symbol = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '=');
     if let Some(character) = plain.chars().find(|character| !is_symbol(*character)) {
         let message = format!("invalid symbol \"{character}\" found while decoding base64 sequence");
-        return fail(ErrorKind::InvalidParameter, message);
+        return fail(SqlState::INVALID_PARAMETER_VALUE, message);
     }
     match BASE64.decode(&plain) {
         Ok(bytes) => Ok(bytes),
-        Err(_) => fail(ErrorKind::InvalidParameter, "invalid base64 end sequence"),
+        Err(_) => fail(SqlState::INVALID_PARAMETER_VALUE, "invalid base64 end sequence"),
     }
 }
 

@@ -7,7 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -65,7 +65,7 @@ fn run_substring(call: &Call) -> Result<ArrayRef> {
         let start = from.value(row).saturating_sub(1);
         let end = match &count {
             Some(count) if count.value(row) < 0 => {
-                return fail(ErrorKind::InvalidSubstring, "negative substring length not allowed");
+                return fail(SqlState::SUBSTRING_ERROR, "negative substring length not allowed");
             }
             Some(count) => start.saturating_add(count.value(row)),
             None => i64::MAX,

@@ -8,7 +8,7 @@ use arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::Result;
 
 use super::calendar::{Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, iso_weekday};
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::Kind;
 use super::scalar::Call;
@@ -150,7 +150,7 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
                 let place = usize::try_from((months - 1).rem_euclid(12)).unwrap_or(0).min(11);
                 if filled { format!("{:<4}", case(ROMAN[place])) } else { case(ROMAN[place]) }
             }
-            _ => return fail(ErrorKind::InvalidDateTime, "invalid format specification for an interval value"),
+            _ => return fail(SqlState::INVALID_DATETIME_FORMAT, "invalid format specification for an interval value"),
         };
         text.push_str(&value);
         if let Some(upper) = ordinal {

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo,
 };
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use crate::types::POSTGRES_TYPE;
 
@@ -62,7 +62,7 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
         SqlType::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             with_length(Kind::Time, None, *digits)
         }
-        SqlType::Time(..) => fail(ErrorKind::Unsupported, "type \"time with time zone\" is not supported"),
+        SqlType::Time(..) => fail(SqlState::FEATURE_NOT_SUPPORTED, "type \"time with time zone\" is not supported"),
         SqlType::Interval { .. } => plain(Kind::Interval),
         SqlType::Numeric(info) | SqlType::Decimal(info) | SqlType::Dec(info) => numeric(*info),
         SqlType::Varchar(length) | SqlType::CharacterVarying(length) | SqlType::CharVarying(length) => {
@@ -122,9 +122,9 @@ fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
         name if OID_TYPES.contains(&name) => return with_length(Kind::Oid, Some(name), None),
         name if TEXT_TYPES.contains(&name) => return with_length(Kind::Text, Some(name), length),
         "timetz" | "money" | "xml" | "inet" | "cidr" | "point" | "bit" | "varbit" | "tsvector" | "tsquery" => {
-            return fail(ErrorKind::Unsupported, format!("type \"{name}\" is not supported"));
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("type \"{name}\" is not supported"));
         }
-        _ => return fail(ErrorKind::UndefinedType, format!("type \"{name}\" does not exist")),
+        _ => return fail(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")),
     };
     with_length(kind, None, length)
 }
@@ -170,18 +170,18 @@ fn numeric(info: ExactNumberInfo) -> Result<Option<FieldRef>> {
     };
     if !(1..=1000).contains(&precision) {
         let message = format!("NUMERIC precision {precision} must be between 1 and 1000");
-        return fail(ErrorKind::InvalidParameter, message);
+        return fail(SqlState::INVALID_PARAMETER_VALUE, message);
     }
     if scale < 0 || scale as u64 > precision {
         let message = format!("NUMERIC scale {scale} must be between 0 and precision {precision}");
-        return fail(ErrorKind::InvalidParameter, message);
+        return fail(SqlState::INVALID_PARAMETER_VALUE, message);
     }
     match u8::try_from(precision) {
         Ok(precision) if precision <= NUMERIC_DIGITS_MAX => {
             Ok(Some(Arc::new(Field::new("", DataType::Decimal128(precision, scale as i8), true))))
         }
         _ => fail(
-            ErrorKind::Unsupported,
+            SqlState::FEATURE_NOT_SUPPORTED,
             format!("numeric({precision}, {scale}): at most {NUMERIC_DIGITS_MAX} digits are supported"),
         ),
     }

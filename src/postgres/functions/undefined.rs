@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::error::{ErrorKind, fail};
+use super::error::{SqlState, fail};
 use super::kind::Kind;
 
 /// Those that the planner knows without their being in a list.
@@ -47,7 +47,7 @@ struct Undefined {
 
 impl Undefined {
     fn refuse<T>(&self, types: &[String]) -> Result<T> {
-        fail(ErrorKind::UndefinedFunction, format!("function {}({}) does not exist", self.name, types.join(", ")))
+        fail(SqlState::UNDEFINED_FUNCTION, format!("function {}({}) does not exist", self.name, types.join(", ")))
     }
 }
 

@@ -4,17 +4,17 @@ use arrow::datatypes::i256;
 use bytes::{BufMut, BytesMut};
 
 use super::calendar::{POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_MICROS};
-use super::{Error, ErrorKind};
+use super::{Error, SqlState};
 
 pub(super) fn put_timestamp(micros: i64, out: &mut BytesMut) -> Result<(), Error> {
     let since_2000 = micros.checked_sub(POSTGRES_EPOCH_MICROS);
-    out.put_i64(since_2000.ok_or_else(|| Error::new(ErrorKind::DateTimeOverflow, "timestamp out of range"))?);
+    out.put_i64(since_2000.ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range"))?);
     Ok(())
 }
 
 pub(super) fn put_date(days: i32, out: &mut BytesMut) -> Result<(), Error> {
     let since_2000 = days.checked_sub(POSTGRES_EPOCH_DAYS);
-    out.put_i32(since_2000.ok_or_else(|| Error::new(ErrorKind::DateTimeOverflow, "date out of range"))?);
+    out.put_i32(since_2000.ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range"))?);
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use super::arrow::holds;
 use super::calendar::MICROS_PER_DAY;
 use super::postgres_type::oid;
 use super::value::Interval;
-use super::{Error, ErrorKind, PostgresType, TextStyle, binary, text, type_of};
+use super::{Error, PostgresType, SqlState, TextStyle, binary, text, type_of};
 
 mod lists;
 #[cfg(test)]
@@ -101,7 +101,7 @@ impl<'a> ColumnEncoder<'a> {
         // A client reads the bytes as the type that it was told.
         if !array.data_type().is_null() && !holds(array.data_type(), ty) {
             let message = format!("a column of type {} holds Arrow values of type {}", ty.sql_name, array.data_type());
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
         }
         let values = match array.data_type() {
             DataType::Null => Values::Null,
@@ -180,7 +180,10 @@ impl<'a> ColumnEncoder<'a> {
         out.put_i32(0);
         let written = self.write(row, out).and_then(|()| {
             i32::try_from(out.len() - start - 4).map_err(|_| {
-                Error::new(ErrorKind::OutOfRange, format!("a value of type {} is too long", self.ty.sql_name))
+                Error::new(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("a value of type {} is too long", self.ty.sql_name),
+                )
             })
         });
         match written {
@@ -305,7 +308,7 @@ impl<'a> ColumnEncoder<'a> {
                 [byte] => out.put_u8(*byte),
                 _ => {
                     let message = format!("value \"{value}\" is too long for type \"char\"");
-                    return Err(Error::new(ErrorKind::OutOfRange, message));
+                    return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
                 }
             },
             oid::JSONB => {
@@ -329,7 +332,8 @@ pub fn text_value(field: &Field, array: &ArrayRef, row: usize, style: &TextStyle
     let mut out = BytesMut::new();
     encoder.write(0, &mut out)?;
     let text = String::from_utf8(out.to_vec());
-    text.map(Some).map_err(|_| Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))
+    text.map(Some)
+        .map_err(|_| Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\""))
 }
 
 fn interval(array: &IntervalMonthDayNanoArray, row: usize) -> Interval {
@@ -342,7 +346,7 @@ fn time_of_day(array: &Time64MicrosecondArray, row: usize) -> Result<i64, Error>
     if (0..=MICROS_PER_DAY).contains(&micros) {
         Ok(micros)
     } else {
-        Err(Error::new(ErrorKind::DateTimeOverflow, "time out of range"))
+        Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "time out of range"))
     }
 }
 
@@ -379,8 +383,9 @@ fn canonical(ty: &PostgresType, array: &ArrayRef) -> Result<ArrayRef, Error> {
         _ => return Ok(Arc::clone(array)),
     };
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(array, &target, &options)
-        .map_err(|error| Error::new(ErrorKind::OutOfRange, format!("{} out of range: {error}", ty.sql_name)))
+    cast_with_options(array, &target, &options).map_err(|error| {
+        Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range: {error}", ty.sql_name))
+    })
 }
 
 fn not_shown(data_type: &DataType) -> Error {

@@ -1,7 +1,7 @@
 //! Session settings that shape the text of values.
 
 use super::zone::Zone;
-use super::{Error, ErrorKind};
+use super::{Error, SqlState};
 
 /// Session settings that shape text.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,7 @@ impl DateStyle {
     pub fn parse(text: &str, current: DateStyle) -> Result<DateStyle, Error> {
         let invalid = || {
             let message = format!("invalid value for parameter \"DateStyle\": \"{text}\"");
-            Error::new(ErrorKind::InvalidParameter, message)
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
         };
         let (mut format, mut order) = (None, None);
         for word in text.split(',') {
@@ -134,7 +134,7 @@ impl std::str::FromStr for IntervalStyle {
             "sql_standard" => Ok(IntervalStyle::SqlStandard),
             "iso_8601" => Ok(IntervalStyle::Iso8601),
             _ => Err(Error::new(
-                ErrorKind::InvalidParameter,
+                SqlState::INVALID_PARAMETER_VALUE,
                 format!("invalid value for parameter \"IntervalStyle\": \"{text}\""),
             )),
         }
@@ -160,7 +160,7 @@ impl std::str::FromStr for ByteaOutput {
             "hex" => Ok(ByteaOutput::Hex),
             "escape" => Ok(ByteaOutput::Escape),
             _ => Err(Error::new(
-                ErrorKind::InvalidParameter,
+                SqlState::INVALID_PARAMETER_VALUE,
                 format!("invalid value for parameter \"bytea_output\": \"{text}\""),
             )),
         }

@@ -15,7 +15,7 @@ use arrow::error::ArrowError;
 
 use super::arrow::typed_field;
 use super::postgres_type::oid;
-use super::{Error, ErrorKind, PostgresType};
+use super::{Error, PostgresType, SqlState};
 
 #[cfg(test)]
 mod tests;
@@ -176,7 +176,7 @@ impl<'a> Column<'a> {
             let data_type = super::arrow_type(self.ty).ok_or_else(|| mismatch(self.ty))?;
             return Ok(new_null_array(&data_type, self.values.len()));
         };
-        let overflow = || Error::new(ErrorKind::OutOfRange, "value overflows numeric format");
+        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
         let mut digits = scale.unsigned_abs();
         let mut rescaled = Vec::with_capacity(parts.len());
         for part in parts {
@@ -222,7 +222,7 @@ impl<'a> Column<'a> {
 }
 
 fn month_day_nano(value: Interval) -> Result<IntervalMonthDayNano, Error> {
-    let overflow = || Error::new(ErrorKind::DateTimeOverflow, "interval out of range");
+    let overflow = || Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range");
     let nanos = value.micros.checked_mul(1000).ok_or_else(overflow)?;
     Ok(IntervalMonthDayNano::new(value.months, value.days, nanos))
 }
@@ -232,5 +232,5 @@ fn mismatch(ty: &PostgresType) -> Error {
 }
 
 fn unfit(ty: &PostgresType, error: &ArrowError) -> Error {
-    Error::new(ErrorKind::OutOfRange, format!("values of type {} do not fit: {error}", ty.sql_name))
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("values of type {} do not fit: {error}", ty.sql_name))
 }

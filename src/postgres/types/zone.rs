@@ -4,7 +4,7 @@ use chrono::{DateTime, Offset, TimeZone, Utc};
 use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
 
 use super::calendar::{Day, MICROS_PER_DAY, MICROS_PER_SECOND, day_of, days_of, is_leap, weekday};
-use super::{Error, ErrorKind};
+use super::{Error, SqlState};
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +54,7 @@ impl Zone {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let invalid = || {
             let message = format!("invalid value for parameter \"TimeZone\": \"{text}\"");
-            Error::new(ErrorKind::InvalidParameter, message)
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
         };
         let number = text.trim_start();
         if number.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))
@@ -166,7 +166,7 @@ impl std::fmt::Display for Zone {
 }
 
 fn leap_seconds(text: &str) -> Error {
-    Error::new(ErrorKind::InvalidParameter, format!("time zone \"{text}\" appears to use leap seconds"))
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{text}\" appears to use leap seconds"))
 }
 
 /// `[+-]hh[:mm[:ss]]` in seconds, and what follows it.

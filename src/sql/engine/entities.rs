@@ -10,7 +10,7 @@ use rowkey_model::{Entity, KeyRange, KeyRef, TableName};
 use rowkey_storage::TableSnapshot;
 
 use super::open::Engine;
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 
 impl Engine {
     /// Names of all tables, as they were created, in the order of their creation.
@@ -27,7 +27,7 @@ impl Engine {
         found.map(|table| table.id).ok_or_else(|| {
             let names = self.table_names();
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            Error::no_such_table(name, &candidates)
+            crate::session::error::no_such_table(name, &candidates)
         })
     }
 
@@ -53,7 +53,7 @@ impl Engine {
     fn table_snapshot(&self, table: u64) -> Result<TableSnapshot> {
         let snapshot = self.store.snapshot();
         let table = snapshot.table(table).map(|table| snapshot.table_snapshot(table));
-        table.ok_or_else(|| Error::new(ErrorKind::UnknownTable, "the table was dropped meanwhile"))
+        table.ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table was dropped meanwhile"))
     }
 }
 

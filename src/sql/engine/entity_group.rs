@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::open::Engine;
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 use rowkey_model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
 use rowkey_storage::{Change, Condition, Content, Operation};
 
@@ -93,7 +93,7 @@ impl Engine {
 /// The rules of entity groups: one partition, at most 100 operations and 4 MiB, every entity once.
 fn check_group(operations: &[EntityOperation]) -> Result<()> {
     let Some(first) = operations.first() else {
-        return Err(Error::new(ErrorKind::Invalid, "an entity group transaction has at least one operation"));
+        return Err(Error::new(SqlState::INVALID_STATEMENT, "an entity group transaction has at least one operation"));
     };
     if operations.len() > ENTITY_GROUP_OPERATIONS_MAX {
         let limit = format!("at most {ENTITY_GROUP_OPERATIONS_MAX} operations");

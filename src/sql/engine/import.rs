@@ -11,7 +11,7 @@ use super::key_conflicts::KeyConflicts;
 use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 use rowkey_formats::{
     self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
     Source, TypeSamples, Warning, WarningKind,
@@ -163,7 +163,7 @@ impl Engine {
             Some(table) => (Arc::clone(table), Vec::new()),
             None if snapshot.catalog.view(&self.account, name.as_str()).is_some() => {
                 let message = format!("\"{name}\" is not a table: entities cannot be imported into a view");
-                return Err(Error::new(ErrorKind::Invalid, message));
+                return Err(Error::new(SqlState::INVALID_STATEMENT, message));
             }
             None => self.new_table(&name, snapshot.catalog.next_table_id()),
         };
@@ -238,17 +238,6 @@ impl Engine {
     }
 }
 
-/// What is wrong with an input is for the caller to mend; an input that cannot be read is out of reach.
-impl From<rowkey_formats::Error> for Error {
-    fn from(error: rowkey_formats::Error) -> Self {
-        let kind = match &error {
-            rowkey_formats::Error::Read { .. } => ErrorKind::Unavailable,
-            _ => ErrorKind::Invalid,
-        };
-        Error::new(kind, error.to_string()).with_source(error)
-    }
-}
-
 struct Import<'a> {
     engine: &'a Engine,
     table: &'a TableName,
@@ -317,7 +306,7 @@ impl Import<'_> {
         if self.options.strict
             && let Some(warning) = report.warnings.iter().find(|warning| warning.kind != WarningKind::Lenient)
         {
-            let error = Error::new(ErrorKind::Invalid, warning.to_string());
+            let error = Error::new(SqlState::INVALID_STATEMENT, warning.to_string());
             return Err(error.with_hint("this is only a warning unless the import is strict"));
         }
         progress.enter("merging");
@@ -408,7 +397,7 @@ impl Import<'_> {
         for conflict in &conflicts {
             let reject = self.conflicts.borrow_mut().reject(conflict, &mut lines);
             if self.options.on_reject == OnReject::Stop {
-                return Err(Error::new(ErrorKind::Rejected, reject.to_string()));
+                return Err(Error::new(SqlState::CHECK_VIOLATION, reject.to_string()));
             }
             report.entities -= 1;
             report.rejected += 1;
@@ -448,7 +437,7 @@ impl Import<'_> {
             (Ok(true), Some(rejects)) => hint.push_str(&format!("; the rejects are in {}", rejects.path().display())),
             _ => {}
         }
-        Error::new(ErrorKind::Rejected, message).with_hint(hint)
+        Error::new(SqlState::CHECK_VIOLATION, message).with_hint(hint)
     }
 
     fn decode(
@@ -485,7 +474,7 @@ impl Import<'_> {
                 if on_reject == OnReject::Stop
                     && let Some(reject) = chunk.rejects.first()
                 {
-                    return Err(Error::new(ErrorKind::Rejected, reject.to_string()));
+                    return Err(Error::new(SqlState::CHECK_VIOLATION, reject.to_string()));
                 }
                 if let Some(rejects) = rejects {
                     rejects.write(&chunk.reject_lines).map_err(|error| unwritable(rejects, &error))?;
@@ -543,7 +532,7 @@ impl Import<'_> {
 const WARNINGS_MAX: usize = 1000;
 
 fn unwritable(rejects: &RejectsFile, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("{}: cannot write rejects: {error}", rejects.path().display()))
+    Error::new(SqlState::IO_ERROR, format!("{}: cannot write rejects: {error}", rejects.path().display()))
 }
 
 fn whole_micros(at: DateTime) -> DateTime {
@@ -559,7 +548,7 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             Edit::ReplaceRanges { from, to, ranges, .. } => {
                 let replaced = table.manifest.with_ranges_replaced(*from, *to, ranges);
                 table.manifest = replaced.ok_or_else(|| {
-                    Error::new(ErrorKind::Internal, "range partitions of an import do not fit its table")
+                    Error::new(SqlState::INTERNAL_ERROR, "range partitions of an import do not fit its table")
                 })?;
             }
             Edit::CreateTable { .. }

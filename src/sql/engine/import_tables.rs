@@ -3,7 +3,7 @@
 use super::import::{ImportOptions, ImportReport};
 use super::named_types::NamedTypes;
 use super::open::Engine;
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 use rowkey_formats::{Format, Source, StoredTable};
 use rowkey_model::TableName;
 
@@ -41,7 +41,7 @@ impl Engine {
             if format != Format::AzuriteDatabase {
                 let message =
                     format!("{input}: only a database of Azurite names its tables; this is {}", format.name());
-                return Err(Error::new(ErrorKind::Invalid, message).with_hint("name the table to import into"));
+                return Err(Error::new(SqlState::INVALID_STATEMENT, message).with_hint("name the table to import into"));
             }
             let tables = source.tables()?;
             if !tables.iter().any(|stored| stored.account == account) {
@@ -113,5 +113,5 @@ fn no_table(input: &str, account: &str, table: Option<&TableName>, tables: &[Sto
         true => "there is none at all".to_owned(),
         false => format!("there are: {}", names.join(", ")),
     };
-    Error::new(ErrorKind::Invalid, format!("{input}: there is no {missing}; {there_are}"))
+    Error::new(SqlState::INVALID_STATEMENT, format!("{input}: there is no {missing}; {there_are}"))
 }

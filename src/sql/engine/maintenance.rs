@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 use rowkey_storage::{Maintainer, Store};
 
 /// The thread; dropping this stops it and waits for its end.
@@ -19,7 +19,7 @@ impl Maintenance {
         let maintainer = Maintainer::new(Arc::clone(store));
         let thread = Builder::new().name("rowkey-maintenance".to_owned()).spawn(move || maintainer.run());
         let thread = thread.map_err(|error| {
-            Error::new(ErrorKind::Unavailable, format!("cannot start the thread that folds and compacts: {error}"))
+            Error::new(SqlState::IO_ERROR, format!("cannot start the thread that folds and compacts: {error}"))
         })?;
         Ok(Self { store: Arc::clone(store), thread: Some(thread) })
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::open::Engine;
-use crate::session::{Error, ErrorKind, Result};
+use crate::session::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_storage::{Edit, Snapshot, Store};
 
@@ -35,5 +35,5 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T> {
     let store = Arc::clone(store);
     let done = tokio::task::spawn_blocking(move || run(&store)).await;
-    Ok(done.map_err(|error| Error::new(ErrorKind::Internal, format!("a write was not finished: {error}")))??)
+    Ok(done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, format!("a write was not finished: {error}")))??)
 }

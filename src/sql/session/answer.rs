@@ -9,7 +9,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 
-use super::error::{Error, Result};
+use rowkey_base::Result;
 
 /// Rows as they are computed, a batch at a time.
 pub struct Answer {
@@ -71,7 +71,7 @@ impl Answer {
 
     /// The next rows; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
-        Some(self.batches.next().await?.map_err(Error::from))
+        Some(self.batches.next().await?.map_err(crate::session::error::from_datafusion))
     }
 
     /// All rows at once: for answers that fit in memory.

@@ -2,9 +2,12 @@
 
 use std::sync::LazyLock;
 
+use datafusion::sql::sqlparser::tokenizer::Location;
 use regex::{Captures, Regex};
 
-use super::error::{Error, ErrorKind};
+use super::error::with_usual_hint;
+use super::position::Source;
+use rowkey_base::{Error, SqlState};
 
 /// A message of the engine, and what it is in PostgreSQL.
 struct Wording {
@@ -25,20 +28,23 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r#"column "([^"]+)" must appear in the GROUP BY clause"#, |found| grouping(&found[1])),
         wording(r"HAVING clause references: (\S+) must appear in the GROUP BY", |found| grouping(&found[1])),
         wording(r"(?i)aggregate functions are not allowed in the (WHERE|HAVING|GROUP BY) clause", |found| {
-            Error::new(ErrorKind::Grouping, format!("aggregate functions are not allowed in {}", &found[1]))
+            Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {}", &found[1]))
         }),
         wording(r"Aggregate function calls cannot be nested", |_| {
-            Error::new(ErrorKind::Grouping, "aggregate function calls cannot be nested")
+            Error::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
         }),
         wording(r"Scalar subquery returned more than one row", |_| {
-            Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression")
+            Error::new(
+                SqlState::CARDINALITY_VIOLATION,
+                "more than one row returned by a subquery used as an expression",
+            )
         }),
         wording(
             r"(subquery has too (?:many|few) columns|WITH TIES cannot be specified without ORDER BY clause)",
-            |found| Error::new(ErrorKind::Syntax, &found[1]),
+            |found| Error::new(SqlState::SYNTAX_ERROR, &found[1]),
         ),
         wording(r"Too many columns! The subquery should only return one column", |_| {
-            Error::new(ErrorKind::Syntax, "subquery has too many columns")
+            Error::new(SqlState::SYNTAX_ERROR, "subquery has too many columns")
         }),
         wording(r"Cannot create filter with non-boolean predicate '.*' returning (.+)$", |found| {
             boolean_wanted("WHERE", &found[1])
@@ -47,18 +53,18 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
             boolean_wanted("NOT", &found[1])
         }),
         wording(r"byte array offset overflow", |_| {
-            Error::new(ErrorKind::TooLarge, "texts of more than 2 GB in one batch of rows")
+            Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "texts of more than 2 GB in one batch of rows")
         }),
         wording(r"Arithmetic overflow: Overflow happened on", |_| {
-            Error::new(ErrorKind::OutOfRange, "value out of range: overflow")
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
         }),
         wording(r"Unary operator '-' only supports signed numeric", |_| {
-            Error::new(ErrorKind::UnknownFunction, "operator does not exist: - of what is no number").with_usual_hint()
+            with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: - of what is no number"))
         }),
         wording(r"Invalid function '([^']+)'", |found| match WINDOW_FUNCTIONS.contains(&&found[1]) {
             true => {
                 let message = format!("window function {} requires an OVER clause", &found[1]);
-                Error::new(ErrorKind::WrongFunctionKind, message)
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message)
             }
             false => undefined(&found[1], ""),
         }),
@@ -75,10 +81,14 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         ),
         wording(r"Expected LIMIT to be an integer or null, but got (\S+)", |found| {
             let message = format!("argument of LIMIT must be type bigint, not type {}", type_name(&found[1]));
-            Error::new(ErrorKind::TypeMismatch, message)
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
         }),
         wording(r"(LIMIT|OFFSET) must be >= ?0", |found| {
-            let kind = if &found[1] == "LIMIT" { ErrorKind::InvalidLimit } else { ErrorKind::InvalidOffset };
+            let kind = if &found[1] == "LIMIT" {
+                SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE
+            } else {
+                SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE
+            };
             Error::new(kind, format!("{} must not be negative", &found[1]))
         }),
         wording(
@@ -90,13 +100,13 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         }),
         wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
             let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);
-            Error::new(ErrorKind::InvalidText, message)
+            Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
         }),
         wording(r"(?s)regex parse error:.*error: ([^\n]+)", |found| {
-            Error::new(ErrorKind::InvalidRegex, format!("invalid regular expression: {}", &found[1]))
+            Error::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {}", &found[1]))
         }),
         wording(r"(?i)regular expression did not compile", |_| {
-            Error::new(ErrorKind::InvalidRegex, "invalid regular expression")
+            Error::new(SqlState::INVALID_REGULAR_EXPRESSION, "invalid regular expression")
         }),
     ];
     wordings.into_iter().flatten().collect()
@@ -109,18 +119,18 @@ pub(super) fn reworded(message: &str) -> Option<Error> {
 
 fn grouping(column: &str) -> Error {
     let message = format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
-    Error::new(ErrorKind::Grouping, message)
+    Error::new(SqlState::GROUPING_ERROR, message)
 }
 
 fn boolean_wanted(place: &str, found: &str) -> Error {
     let message = format!("argument of {place} must be type boolean, not type {}", type_name(found));
-    Error::new(ErrorKind::TypeMismatch, message)
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
 }
 
 fn undefined(function: &str, types: &str) -> Error {
     let types: Vec<String> = arguments(types).into_iter().map(type_name).collect();
     let message = format!("function {function}({}) does not exist", types.join(", "));
-    Error::new(ErrorKind::UnknownFunction, message).with_usual_hint()
+    with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, message))
 }
 
 fn no_operator(left: &str, operator: &str, right: &str) -> Error {
@@ -128,10 +138,12 @@ fn no_operator(left: &str, operator: &str, right: &str) -> Error {
     if ["AND", "OR"].contains(&operator) {
         let other = if left == "boolean" { right } else { left };
         let message = format!("argument of {operator} must be type boolean, not type {other}");
-        return Error::new(ErrorKind::TypeMismatch, message);
+        return Error::new(SqlState::DATATYPE_MISMATCH, message);
     }
-    Error::new(ErrorKind::UnknownFunction, format!("operator does not exist: {left} {operator} {right}"))
-        .with_usual_hint()
+    with_usual_hint(Error::new(
+        SqlState::UNDEFINED_FUNCTION,
+        format!("operator does not exist: {left} {operator} {right}"),
+    ))
 }
 
 /// The parts between the commas outside of parentheses.
@@ -178,25 +190,16 @@ fn type_name(engine: &str) -> String {
     .to_owned()
 }
 
-impl Error {
-    /// Says where the function is called that does not exist: at its first call in the text.
-    pub(super) fn at_function(
-        self,
-        called: &[(String, datafusion::sql::sqlparser::tokenizer::Location)],
-        source: &super::position::Source,
-    ) -> Self {
-        if self.kind() != ErrorKind::UnknownFunction || self.position().is_some() {
-            return self;
-        }
-        let message = self.to_string();
-        let name = message.strip_prefix("function ").and_then(|rest| rest.split('(').next());
-        match called.iter().find(|(called, at)| Some(called.as_str()) == name && at.line > 0) {
-            Some((_, at)) => {
-                let position = source.position(*at);
-                self.at(position)
-            }
-            None => self,
-        }
+/// Says where the function is called that does not exist: at its first call in the text.
+pub(super) fn at_function(error: Error, called: &[(String, Location)], source: &Source) -> Error {
+    if error.sqlstate() != SqlState::UNDEFINED_FUNCTION || error.position().is_some() {
+        return error;
+    }
+    let message = error.to_string();
+    let name = message.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    match called.iter().find(|(called, at)| Some(called.as_str()) == name && at.line > 0) {
+        Some((_, at)) => error.at(source.position(*at)),
+        None => error,
     }
 }
 
@@ -206,34 +209,34 @@ mod tests {
 
     #[test]
     fn messages_of_the_engine_become_those_of_postgresql() {
-        let said = |message: &str| reworded(message).map(|error| (error.kind(), error.to_string()));
-        let of = |kind: ErrorKind, message: &str| Some((kind, message.to_owned()));
+        let said = |message: &str| reworded(message).map(|error| (error.sqlstate(), error.to_string()));
+        let of = |kind: SqlState, message: &str| Some((kind, message.to_owned()));
         assert_eq!(
             said(
                 "Error during planning: Function 'lower' requires String, but received Int64 (DataType: Int64).. No function matches the given name and argument types 'lower(Int64)'. You might need to add explicit type casts."
             ),
-            of(ErrorKind::UnknownFunction, "function lower(bigint) does not exist")
+            of(SqlState::UNDEFINED_FUNCTION, "function lower(bigint) does not exist")
         );
         assert_eq!(
             said(
                 "Error during planning: Internal error: Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires Decimal, but received String (DataType: Utf8View).,Error"
             ),
-            of(ErrorKind::UnknownFunction, "function sum(text) does not exist")
+            of(SqlState::UNDEFINED_FUNCTION, "function sum(text) does not exist")
         );
         assert_eq!(
             said("Cannot infer common argument type for comparison operation Utf8View = Int32"),
-            of(ErrorKind::UnknownFunction, "operator does not exist: text = integer")
+            of(SqlState::UNDEFINED_FUNCTION, "operator does not exist: text = integer")
         );
         assert_eq!(
             said("Cannot create filter with non-boolean predicate 'Employees.LastName' returning Utf8View"),
-            of(ErrorKind::TypeMismatch, "argument of WHERE must be type boolean, not type text")
+            of(SqlState::DATATYPE_MISMATCH, "argument of WHERE must be type boolean, not type text")
         );
         assert_eq!(
             said(
                 "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \"Employees.LastName\" must appear in the GROUP BY clause or must be part of an aggregate function, currently only \"count(Int64(1))\" appears"
             ),
             of(
-                ErrorKind::Grouping,
+                SqlState::GROUPING_ERROR,
                 "column \"Employees.LastName\" must appear in the GROUP BY clause or be used in an aggregate function"
             )
         );

@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{AnalyzeFormat, AnalyzeFormatKind, Expr, UnaryOperator, UtilityOption, Value};
 
-use super::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 
 /// How EXPLAIN writes a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +52,15 @@ impl ExplainOptions {
                     }
                 }
                 "format" => options.format = format_named(word(option).unwrap_or_default().as_str())?,
-                other => return Err(Error::new(ErrorKind::Syntax, format!("unrecognized EXPLAIN option \"{other}\""))),
+                other => {
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, format!("unrecognized EXPLAIN option \"{other}\"")));
+                }
             }
         }
         match needs_analyze.filter(|_| !options.analyze) {
             Some(name) => {
                 let message = format!("EXPLAIN option {} requires ANALYZE", name.to_ascii_uppercase());
-                Err(Error::new(ErrorKind::InvalidParameter, message))
+                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
             }
             None => Ok(options),
         }
@@ -72,13 +74,13 @@ fn format_named(name: &str) -> Result<ExplainFormat> {
         "xml" | "yaml" => Err(unsupported_format(name)),
         other => {
             let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
-            Err(Error::new(ErrorKind::InvalidParameter, message))
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
         }
     }
 }
 
 fn unsupported_format(name: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("EXPLAIN writes text or json, not {name}"))
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("EXPLAIN writes text or json, not {name}"))
 }
 
 /// The value of an option as a word in lower case.
@@ -100,7 +102,7 @@ fn flag(option: &UtilityOption) -> Result<bool> {
         Some("false" | "off" | "0") => Ok(false),
         Some(_) => {
             let message = format!("{} requires a Boolean value", option.name.value.to_ascii_lowercase());
-            Err(Error::new(ErrorKind::Syntax, message))
+            Err(Error::new(SqlState::SYNTAX_ERROR, message))
         }
     }
 }

@@ -12,7 +12,7 @@ use super::prepared::Prepared;
 use super::registry::{Interrupt, Registry};
 use super::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
-use rowkey_postgres::functions::system::{FunctionError, FunctionErrorKind};
+use rowkey_postgres::functions::system::{FunctionError, SqlState};
 use rowkey_postgres::types::type_of;
 
 /// A session as one statement sees it.
@@ -81,10 +81,10 @@ impl SessionControl for Facts {
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, FunctionError> {
         let mut settings = self.current();
         settings.set(name, Some(value), false).map_err(|error| {
-            let kind = match error.kind() {
-                super::error::ErrorKind::UnknownObject => FunctionErrorKind::UndefinedObject,
-                super::error::ErrorKind::CannotChange => FunctionErrorKind::CannotChange,
-                _ => FunctionErrorKind::InvalidParameter,
+            let kind = match error.sqlstate() {
+                super::error::SqlState::UNDEFINED_OBJECT => SqlState::UNDEFINED_OBJECT,
+                super::error::SqlState::CANT_CHANGE_RUNTIME_PARAM => SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                _ => SqlState::INVALID_PARAMETER_VALUE,
             };
             FunctionError::new(kind, error.to_string())
         })?;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::error::Result;
 use super::registry::{Interrupt, Registration};
 use super::watching::{Signals, interrupted, timed_out};
+use rowkey_base::Result;
 use rowkey_base::clock::timer_now;
 
 /// Watches over one statement, from its planning to its last row.

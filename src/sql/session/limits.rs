@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 
 /// Deepest nesting of expressions that is parsed.
 pub(super) const DEPTH_MAX: usize = 200;
@@ -15,7 +15,7 @@ const POSTFIX_MAX: usize = 100;
 const CALLS_MAX: usize = 16;
 
 pub(super) fn too_deep() -> Error {
-    Error::new(ErrorKind::TooComplex, format!("expressions are nested more than {DEPTH_MAX} deep"))
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("expressions are nested more than {DEPTH_MAX} deep"))
 }
 
 /// Brackets that are open.
@@ -45,7 +45,7 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                 calls += usize::from(is_call);
                 if calls > CALLS_MAX {
                     return Err(Error::new(
-                        ErrorKind::TooComplex,
+                        SqlState::STATEMENT_TOO_COMPLEX,
                         format!("calls are nested more than {CALLS_MAX} deep"),
                     )
                     .with_hint("compute the inner part in a subquery in FROM"));
@@ -82,12 +82,15 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
         }
         if let Some(innermost) = open.last() {
             if innermost.chain > CHAIN_MAX {
-                return Err(Error::new(ErrorKind::Unsupported, format!("more than {CHAIN_MAX} operators in a row"))
-                    .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"));
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("more than {CHAIN_MAX} operators in a row"),
+                )
+                .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"));
             }
             if innermost.postfix > POSTFIX_MAX {
                 let message = format!("more than {POSTFIX_MAX} casts, NOTs or the like in a row");
-                return Err(Error::new(ErrorKind::TooComplex, message));
+                return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
             }
         }
         before = token;

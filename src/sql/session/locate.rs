@@ -4,8 +4,8 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::error::{Error, ErrorKind};
 use super::statement::Statement;
+use rowkey_base::{Error, SqlState};
 
 const AGGREGATES: &[&str] = &[
     "array_agg",
@@ -39,20 +39,21 @@ pub(super) fn located(error: Error, statement: &Statement) -> Error {
         return error;
     }
     let message = error.to_string();
-    let wanted = match error.kind() {
-        ErrorKind::InvalidText | ErrorKind::InvalidDateTime | ErrorKind::DateTimeOutOfRange | ErrorKind::OutOfRange => {
-            quoted(&message).map(|text| Wanted::Literal(text.to_owned()))
-        }
-        ErrorKind::UnknownFunction => {
+    let wanted = match error.sqlstate() {
+        SqlState::INVALID_TEXT_REPRESENTATION
+        | SqlState::INVALID_DATETIME_FORMAT
+        | SqlState::DATETIME_FIELD_OVERFLOW
+        | SqlState::NUMERIC_VALUE_OUT_OF_RANGE => quoted(&message).map(|text| Wanted::Literal(text.to_owned())),
+        SqlState::UNDEFINED_FUNCTION => {
             message.strip_prefix("operator does not exist: ").and_then(operator).map(Wanted::Operator)
         }
-        ErrorKind::Grouping => {
+        SqlState::GROUPING_ERROR => {
             message.contains(" must appear in the GROUP BY").then(|| quoted(&message)).flatten().map(|name| {
                 let name = name.rsplit('.').next().unwrap_or(name);
                 Wanted::Column(name.trim_matches('"').to_lowercase())
             })
         }
-        ErrorKind::Syntax if message.starts_with("subquery has too ") => Some(Wanted::Operator("IN".to_owned())),
+        SqlState::SYNTAX_ERROR if message.starts_with("subquery has too ") => Some(Wanted::Operator("IN".to_owned())),
         _ => None,
     };
     let (Some(wanted), Ok(tokens)) =
@@ -152,34 +153,44 @@ mod tests {
         for (text, kind, message, expected) in [
             (
                 "SELECT 1; SELECT 'abc'::int",
-                ErrorKind::InvalidText,
+                SqlState::INVALID_TEXT_REPRESENTATION,
                 "invalid input syntax for type integer: \"abc\"",
                 Some(18),
             ),
-            ("SELECT 'a'::int, 'a'", ErrorKind::InvalidText, "invalid input syntax for type integer: \"a\"", None),
+            (
+                "SELECT 'a'::int, 'a'",
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                "invalid input syntax for type integer: \"a\"",
+                None,
+            ),
             (
                 "SELECT date '2020-02-31'",
-                ErrorKind::DateTimeOutOfRange,
+                SqlState::DATETIME_FIELD_OVERFLOW,
                 "date/time field value out of range: \"2020-02-31\"",
                 Some(13),
             ),
             (
                 "SELECT '99999999999'::int",
-                ErrorKind::OutOfRange,
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
                 "value \"99999999999\" is out of range for type integer",
                 Some(8),
             ),
-            ("SELECT a + b FROM t", ErrorKind::UnknownFunction, "operator does not exist: boolean + text", Some(10)),
-            ("SELECT a + b, a + c FROM t", ErrorKind::UnknownFunction, "operator does not exist: boolean + text", None),
+            ("SELECT a + b FROM t", SqlState::UNDEFINED_FUNCTION, "operator does not exist: boolean + text", Some(10)),
+            (
+                "SELECT a + b, a + c FROM t",
+                SqlState::UNDEFINED_FUNCTION,
+                "operator does not exist: boolean + text",
+                None,
+            ),
             (
                 "SELECT max(b), b FROM t",
-                ErrorKind::Grouping,
+                SqlState::GROUPING_ERROR,
                 "column \"t.b\" must appear in the GROUP BY clause or be used in an aggregate function",
                 Some(16),
             ),
             (
                 "SELECT max(b), t.b FROM t",
-                ErrorKind::Grouping,
+                SqlState::GROUPING_ERROR,
                 "column \"t.b\" must appear in the GROUP BY clause or be used in an aggregate function",
                 Some(16),
             ),

@@ -1,5 +1,6 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
+use crate::session::error::from_datafusion;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as PlannedStatement,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner,
 };
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -21,7 +22,7 @@ use datafusion::sql::sqlparser::ast::{
     visit_expressions, visit_expressions_mut,
 };
 
-use super::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::functions::typed_constant;
 use rowkey_postgres::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
@@ -35,7 +36,8 @@ pub(super) async fn plan(
 ) -> Result<(LogicalPlan, Vec<&'static PostgresType>)> {
     let count = count(&query)?.max(declared.len());
     if count == 0 {
-        let plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await?;
+        let plan =
+            state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await.map_err(from_datafusion)?;
         return Ok((plan, Vec::new()));
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
@@ -43,7 +45,7 @@ pub(super) async fn plan(
     if (0..count).any(|at| declared(at).is_none()) {
         // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
-            inferred = plan.get_parameter_fields()?;
+            inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
             infer_more(&plan, &mut inferred)?;
         }
     }
@@ -58,9 +60,9 @@ pub(super) async fn plan(
         data_types: types.iter().map(|ty| data_type(ty)).collect(),
         statement: Box::new(query),
     };
-    match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await? {
-        LogicalPlan::Statement(PlannedStatement::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
-        _ => Err(Error::new(ErrorKind::Internal, "a prepared statement was planned as something else")),
+    match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await.map_err(from_datafusion)? {
+        LogicalPlan::Statement(StatementPlanner::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
+        _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
     }
 }
 
@@ -112,7 +114,8 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                 Ok(TreeNodeRecursion::Continue)
             })
         })
-    })?;
+    })
+    .map_err(from_datafusion)?;
     Ok(())
 }
 
@@ -122,7 +125,7 @@ fn is_named_object(field: &Field) -> bool {
 }
 
 fn known(name: &str) -> Result<&'static PostgresType> {
-    type_by_name(name).ok_or_else(|| Error::new(ErrorKind::Internal, format!("there is no type {name}")))
+    type_by_name(name).ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, format!("there is no type {name}")))
 }
 
 /// A type that a parameter can have: not the one of NULL.
@@ -162,7 +165,7 @@ pub(super) fn used_in<V: Visit>(query: &V) -> Result<BTreeSet<usize>> {
     match found {
         ControlFlow::Continue(()) => Ok(numbers),
         ControlFlow::Break(name) => {
-            Err(Error::new(ErrorKind::UnknownParameter, format!("there is no parameter {name}")))
+            Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}")))
         }
     }
 }
@@ -242,10 +245,10 @@ pub(super) fn with_values(
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        Ok(ScalarValue::try_from_array(&array, 0)?)
+        Ok(ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)?)
     });
     let values = values.collect::<Result<Vec<_>>>()?;
-    Ok(plan.transform_up_with_subqueries(|node| bind(node, &values)).data()?)
+    Ok(plan.transform_up_with_subqueries(|node| bind(node, &values)).data().map_err(from_datafusion)?)
 }
 
 /// Puts values in the place of the parameters of one node, whose columns keep their names.
@@ -293,28 +296,33 @@ pub(super) async fn value_of(
     let wanted = arrow_type(ty);
     let planned = state
         .statement_to_plan(ParsedStatement::Statement(Box::new(super::statement::select_of(expr.clone())?)))
-        .await?;
+        .await
+        .map_err(from_datafusion)?;
     let LogicalPlan::Projection(projection) = &planned else {
-        return Err(Error::new(ErrorKind::Unsupported, format!("an argument has to be a plain value, not {expr}")));
+        return Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("an argument has to be a plain value, not {expr}"),
+        ));
     };
     let expr = match projection.expr.as_slice() {
         [expr] => expr.clone(),
-        _ => return Err(Error::new(ErrorKind::Internal, "an expression was planned as several")),
+        _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "an expression was planned as several")),
     };
     let expr = match &wanted {
         Some(wanted) => datafusion::logical_expr::cast(expr, wanted.clone()),
         None => expr,
     };
-    let physical = state.create_physical_expr(expr, &empty)?;
+    let physical = state.create_physical_expr(expr, &empty).map_err(from_datafusion)?;
     let batch = datafusion::arrow::array::RecordBatch::try_new_with_options(
         Arc::new(arrow::datatypes::Schema::empty()),
         Vec::new(),
         &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
     )
-    .map_err(datafusion::common::DataFusionError::from)?;
-    let value = match physical.evaluate(&batch)? {
+    .map_err(datafusion::common::DataFusionError::from)
+    .map_err(from_datafusion)?;
+    let value = match physical.evaluate(&batch).map_err(from_datafusion)? {
         ColumnarValue::Array(array) => array,
-        ColumnarValue::Scalar(scalar) => scalar.to_array()?,
+        ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(from_datafusion)?,
     };
     if value.is_null(0) {
         return Ok(SqlValue::Null);

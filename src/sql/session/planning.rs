@@ -1,10 +1,9 @@
 //! From a statement to a running plan.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::catalog::TableProvider;
 use datafusion::common::plan_err;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
@@ -19,33 +18,31 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::answer::Answer;
 use super::constructs::{self, CatalogContext};
-use super::definitions::{self, Definition, ENTITY_TYPES, EntityTypes, ViewExpansion};
+use super::definitions::{self, Definition, ViewExpansion};
 use super::engine_faults;
-use super::error::{Error, ErrorKind, Result};
-use super::explain::AccessPaths;
+use super::error::from_datafusion;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
 use super::literals::Forms;
 use super::locate::located;
 use super::memory::memory_bytes_available;
-use super::names;
 use super::parameters;
 use super::plan_cache::PlanCache;
 use super::prepared::{Column, Planned, PlanningSettings, Prepared};
 use super::registry::Registry;
-use super::relations::SnapshotRelations;
 use super::settings::Settings;
-use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
-use super::statement::{Request, Statement, parse};
-use super::statement_state::{BaseState, LentState, StatementSettings};
+use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
+use super::statement::Statement;
+use super::statement_planner::StatementPlanner;
+use super::statement_state::BaseState;
 use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
 use crate::system_catalog::{CursorRow, SystemCatalog};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
 use rowkey_postgres::functions;
@@ -100,7 +97,8 @@ impl Planner {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
-            .build_arc()?;
+            .build_arc()
+            .map_err(from_datafusion)?;
         if let Some(folder) = &options.spill {
             for made in runtime.disk_manager.temp_dir_paths() {
                 folder.make_private(&made)?;
@@ -136,11 +134,13 @@ impl Planner {
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .build();
-        state = constructs::install(functions::register(state, store.clock(), functions::ObjectNames::default())?);
+        state = constructs::install(
+            functions::register(state, store.clock(), functions::ObjectNames::default()).map_err(from_datafusion)?,
+        );
         state = engine_faults::avoid(state);
-        functions::system::register(&mut state)?;
+        functions::system::register(&mut state).map_err(from_datafusion)?;
         for function in [guid_text(), other_property()] {
-            datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
+            datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;
         }
         let functions = Arc::new(FunctionNames::of(&state));
         let started = store.clock().now();
@@ -279,14 +279,14 @@ impl Planner {
                 let explains = !prepared.statement.is_query();
                 let changed = |before| !same_columns(before, &planned.columns);
                 if !explains && prepared.columns.as_deref().is_some_and(changed) {
-                    return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
+                    return Err(Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type"));
                 }
                 planned.plan
             }
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
         let plan = session.state.create_physical_plan(&plan).await;
-        let plan = plan.map_err(|error| located(Error::from(error), &prepared.statement))?;
+        let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
         Ok((plan, session.settings.task_context()))
     }
 
@@ -302,7 +302,10 @@ impl Planner {
         }
         let (plan, context) = Box::pin(self.physical(view, prepared, query, values)).await?;
         let watch = StatementWatch::new(Arc::clone(&view.signals));
-        let rows = Box::pin(WatchedRows::new(execute_stream(watched(plan, &watch)?, context)?, watch));
+        let rows = Box::pin(WatchedRows::new(
+            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, context).map_err(from_datafusion)?,
+            watch,
+        ));
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -347,7 +350,7 @@ impl Planner {
     }
 
     /// The planner for one statement.
-    pub(super) fn statement(&self, view: &View) -> PlannedStatement {
+    pub(super) fn statement(&self, view: &View) -> StatementPlanner {
         let facts = self.facts(view);
         let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
         let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
@@ -367,7 +370,7 @@ impl Planner {
             views: ViewExpansion::new(settings.clone(), system.clone()),
             rows: None,
         };
-        PlannedStatement::new(settings, tables, system, view.settings.search_path())
+        StatementPlanner::new(settings, tables, system, view.settings.search_path())
     }
 
     /// What a statement that defines something is to change.
@@ -388,7 +391,7 @@ impl Planner {
     pub async fn commit_edits(&self, edits: Vec<Edit>, base: Arc<Catalog>) -> Result<()> {
         let store = Arc::clone(&self.store);
         let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits, &base)).await;
-        committed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
+        committed.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))??;
         Ok(())
     }
 }
@@ -427,38 +430,43 @@ fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
             _ => true,
         };
         Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
-    })?;
+    })
+    .map_err(from_datafusion)?;
     Ok(only)
 }
 
 /// A plan to be kept, which holds nothing of the moment that it was made for.
 fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let kept = plan.transform_down_with_subqueries(|node| {
-        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
-        let provider = source_as_provider(&scan.source)?;
-        let Some(table) = provider.downcast_ref::<EntityTable>() else {
-            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-        };
-        scan.source = provider_as_source(Arc::new(table.in_snapshot(table.snapshot().without_content())));
-        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-    })?;
+    let kept = plan
+        .transform_down_with_subqueries(|node| {
+            let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+            let provider = source_as_provider(&scan.source)?;
+            let Some(table) = provider.downcast_ref::<EntityTable>() else {
+                return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+            };
+            scan.source = provider_as_source(Arc::new(table.in_snapshot(table.snapshot().without_content())));
+            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+        })
+        .map_err(from_datafusion)?;
     Ok(kept.data)
 }
 
 /// A plan that was made for another moment, with what its tables hold in this snapshot; their columns are the same.
 fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
-    let seen = plan.transform_down_with_subqueries(|node| {
-        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
-        let provider = source_as_provider(&scan.source)?;
-        let Some(table) = provider.downcast_ref::<EntityTable>() else {
-            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-        };
-        let Some(now) = snapshot.table(table.table().id) else {
-            return plan_err!("table \"{}\" was dropped", table.table().name);
-        };
-        scan.source = provider_as_source(Arc::new(table.in_snapshot(snapshot.table_snapshot(now))));
-        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-    })?;
+    let seen = plan
+        .transform_down_with_subqueries(|node| {
+            let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+            let provider = source_as_provider(&scan.source)?;
+            let Some(table) = provider.downcast_ref::<EntityTable>() else {
+                return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+            };
+            let Some(now) = snapshot.table(table.table().id) else {
+                return plan_err!("table \"{}\" was dropped", table.table().name);
+            };
+            scan.source = provider_as_source(Arc::new(table.in_snapshot(snapshot.table_snapshot(now))));
+            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+        })
+        .map_err(from_datafusion)?;
     Ok(seen.data)
 }
 
@@ -477,210 +485,5 @@ impl std::fmt::Debug for Planner {
             .field("account", &self.account)
             .field("options", &self.options)
             .finish_non_exhaustive()
-    }
-}
-
-/// A statement being planned: the functions and rules of all statements, with the tables of one snapshot.
-#[derive(Debug, Clone)]
-pub(super) struct PlannedStatement {
-    state: Arc<LentState>,
-    settings: StatementSettings,
-    tables: SnapshotCatalog,
-    relations: SnapshotRelations,
-}
-
-/// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
-#[derive(Debug, Clone)]
-pub(super) struct Surroundings {
-    settings: StatementSettings,
-    tables: SnapshotCatalog,
-    relations: SnapshotRelations,
-}
-
-impl Surroundings {
-    pub(super) fn planner(&self) -> PlannedStatement {
-        let state = self.settings.lend(|state| {
-            state.register_catalog_list(Arc::new(self.tables.clone()));
-            state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
-            state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
-        });
-        PlannedStatement {
-            state: Arc::new(state),
-            settings: self.settings.clone(),
-            tables: self.tables.clone(),
-            relations: self.relations.clone(),
-        }
-    }
-}
-
-/// A query whose names are resolved and whose types are known.
-#[derive(Debug)]
-pub(super) struct PlannedQuery {
-    pub plan: LogicalPlan,
-    pub parameters: Vec<&'static PostgresType>,
-    pub columns: Vec<Column>,
-    /// Schemas and names of the relations that it reads.
-    pub relations: Vec<(String, String)>,
-}
-
-impl PlannedStatement {
-    /// `settings` has the functions, rules and settings of the session.
-    pub(super) fn new(
-        settings: StatementSettings,
-        tables: SnapshotCatalog,
-        system: SystemCatalog,
-        search_path: Vec<String>,
-    ) -> Self {
-        let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
-        Surroundings { settings, tables, relations }.planner()
-    }
-
-    /// The same for the text of a view, whose names do not depend on who reads it.
-    pub(super) fn for_views(&self) -> Self {
-        Self { relations: self.relations.along(vec![PUBLIC.to_owned()]), ..self.clone() }
-    }
-
-    pub(super) fn catalog(&self) -> &Catalog {
-        &self.tables.snapshot.catalog
-    }
-
-    pub(super) fn account(&self) -> &AccountName {
-        &self.tables.account
-    }
-
-    pub(super) fn snapshot(&self) -> &Snapshot {
-        &self.tables.snapshot
-    }
-
-    /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
-    pub(super) fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
-        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
-        let surroundings = Surroundings { settings: self.settings.clone(), tables, relations: self.relations.clone() };
-        surroundings.planner()
-    }
-
-    /// The same for another snapshot.
-    pub(super) fn seeing(&self, snapshot: &Snapshot) -> Self {
-        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.tables.clone() };
-        let relations = self.relations.of(snapshot);
-        Surroundings { settings: self.settings.clone(), tables, relations }.planner()
-    }
-
-    /// Whether a view can be read.
-    pub(super) async fn has_view(&self, view: &Arc<rowkey_storage::View>) -> bool {
-        self.tables.views.expand(view, &self.tables).await.is_ok()
-    }
-
-    /// The zone of times without one.
-    pub(super) fn zone(&self) -> Result<functions::Zone> {
-        Ok(functions::Zone::of(self.state.config_options())?)
-    }
-
-    /// A plan to look at.
-    pub(super) async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
-        Ok((self.state.create_physical_plan(plan).await?, self.settings.task_context()))
-    }
-
-    /// Runs a plan.
-    pub(super) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
-        let plan = self.state.create_physical_plan(plan).await?;
-        let watch = StatementWatch::new(Arc::clone(signals));
-        Ok(WatchedRows::new(execute_stream(watched(plan, &watch)?, self.settings.task_context())?, watch))
-    }
-
-    /// What a view is to be made of, planned as where it will be read.
-    pub(super) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
-        self.tables.views.query(statement, query, &self.tables).await
-    }
-
-    /// All rows of a query of our own, whose answer is small.
-    pub(super) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        let statement = parse(sql)?;
-        let Request::Query(query) = &statement.request else {
-            return Err(Error::new(ErrorKind::Internal, format!("not a query: {sql}")));
-        };
-        let plan = self.for_views().physical_plan(&statement, query).await?;
-        Answer::new(execute_stream(plan, self.settings.task_context())?).collect().await
-    }
-
-    /// Plans a query of which nothing is known but its text.
-    pub(super) async fn physical_plan(
-        &self,
-        statement: &Statement,
-        query: &ast::Statement,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planned = self.query(statement, query, &[]).await?;
-        if !planned.parameters.is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "the statement has parameters, for which there are no values"));
-        }
-        Ok(self.state.create_physical_plan(&planned.plan).await?)
-    }
-
-    /// The plan of a query before its values are known, with the types of its parameters and its columns.
-    pub(super) async fn query(
-        &self,
-        statement: &Statement,
-        query: &ast::Statement,
-        declared: &[Option<&'static PostgresType>],
-    ) -> Result<PlannedQuery> {
-        let mut query = query.clone();
-        let resolved = self.resolve(statement, &mut query)?;
-        let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
-        Ok(PlannedQuery { relations: resolved.relations, ..planned })
-    }
-
-    /// Writes into a statement what its names mean.
-    pub(super) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
-        names::resolve(resolved, &self.relations).map_err(|error| Error::from_names(error, &statement.source))
-    }
-
-    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they have the planner's names.
-    pub(super) async fn resolved_query(
-        &self,
-        statement: &Statement,
-        mut query: ast::Statement,
-        called: &[(String, Location)],
-        output: Vec<names::OutputColumn>,
-        declared: &[Option<&'static PostgresType>],
-    ) -> Result<PlannedQuery> {
-        constructs::rewrite_syntax(&mut query)?;
-        functions::rewrite_syntax(&mut query);
-        let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))?;
-        let planned = parameters::plan(&state, query, declared).await;
-        let (plan, parameters) = planned.map_err(|error| error.at_function(called, &statement.source))?;
-        // Literals and what is computed from them get their types from the analyzer.
-        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
-        let analyzed = match is_plain {
-            true => None,
-            // What is wrong beside the types of the columns is told when the statement runs.
-            false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
-        };
-        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
-        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
-    }
-
-    fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {
-        let fields = plan.schema().fields();
-        if output.is_empty() {
-            // SHOW TABLES and DESCRIBE have no labels of their own.
-            return Ok(fields.iter().map(|field| Column { field: Arc::clone(field), origin: None }).collect());
-        }
-        if fields.len() != output.len() {
-            let message = format!("{} columns were planned, {} named", fields.len(), output.len());
-            return Err(Error::new(ErrorKind::Internal, message));
-        }
-        // Each relation is looked up once, however many of its columns there are.
-        let mut numbers = HashMap::new();
-        let columns = fields.iter().zip(output).map(|(field, output)| {
-            let origin = output.origin.and_then(|names::Origin { schema, relation, column }| {
-                let found = numbers
-                    .entry((schema, relation))
-                    .or_insert_with_key(|(schema, relation)| self.relations.column_numbers(schema, relation));
-                let (oid, numbers) = found.as_ref()?;
-                Some((*oid, *numbers.get(&column)?))
-            });
-            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
-        });
-        Ok(columns.collect())
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 
 use super::answer::Answer;
-use super::error::Result;
 use super::prepared::{Column, Prepared};
 use super::statement::Statement;
 use crate::system_catalog::CursorRow;
+use rowkey_base::Result;
 use rowkey_model::DateTime;
 use rowkey_postgres::types::SqlValue;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use super::error::{Error, ErrorKind};
+use rowkey_base::{Error, SqlState};
 
 /// A text of statements, in which the parser's places are found again.
 #[derive(Debug, Clone)]
@@ -45,10 +45,10 @@ impl Source {
                     "" => token.token.to_string(),
                     near => near.to_owned(),
                 };
-                Error::new(ErrorKind::Syntax, format!("syntax error at or near \"{near}\""))
+                Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{near}\""))
                     .at(self.position(token.span.start))
             }
-            _ => Error::new(ErrorKind::Syntax, "syntax error at end of input").at(self.text.chars().count() + 1),
+            _ => Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(self.text.chars().count() + 1),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::error::{Error, ErrorKind, Result};
 use super::watching::Signals;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 
 /// A session as others see it.
@@ -101,7 +101,7 @@ impl Registry {
     pub fn register(self: &Arc<Self>, activity: Activity) -> Result<Registration> {
         let mut sessions = self.sessions();
         if sessions.len() >= self.connections_max.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::TooManyConnections, "sorry, too many clients already"));
+            return Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
         }
         let pid = loop {
             let pid = self.next_pid.fetch_add(1, Ordering::Relaxed) & i32::MAX;

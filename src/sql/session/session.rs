@@ -1,5 +1,6 @@
 //! One caller's session: statements in, rows out, and what lasts from one statement to the next.
 
+use crate::session::error::from_datafusion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use super::answer::Answer;
 use super::commands::{Command, Discard};
 use super::copy::{CopyIn, CopyOut, FileAccess};
 use super::definitions::Definition;
-use super::error::{Error, ErrorKind, Result};
 use super::explain;
 use super::facts::Changes;
 use super::planning::{Planner, View};
@@ -24,6 +24,7 @@ use super::statement::{Request, Statement, parse};
 use super::transaction::{Transaction, TransactionStatus};
 use super::writes;
 use crate::system_catalog::CursorRow;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
@@ -116,9 +117,9 @@ impl Session {
         match self.run(&prepared, &bound).await? {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
-            Outcome::FromCursor { .. } => Err(Error::new(ErrorKind::Unsupported, "FETCH needs a connection")),
+            Outcome::FromCursor { .. } => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "FETCH needs a connection")),
             Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
-                Err(Error::new(ErrorKind::Unsupported, "COPY needs a connection of the Postgres wire"))
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY needs a connection of the Postgres wire"))
             }
         }
     }
@@ -134,11 +135,11 @@ impl Session {
         let used = statement.parameters()?;
         if let Some(missing) = used.iter().find(|number| **number > values.len()) {
             let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
         }
         if let Some(unused) = (1..=values.len()).find(|number| !used.contains(number)) {
             let message = format!("a value is given for ${unused}, and the statement has no such parameter");
-            return Err(Error::new(ErrorKind::UnknownParameter, message));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
         }
         let prepared = Arc::new(self.prepare(statement, types).await?);
         self.keep_plan(text, types, &prepared);
@@ -317,11 +318,11 @@ impl Session {
     pub fn keep_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
         if !name.is_empty() && self.prepared.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
-            return Err(Error::new(ErrorKind::DuplicateStatement, message));
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
         if self.prepared.len() >= NAMED_MAX {
             let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
-            return Err(Error::new(ErrorKind::Exhausted, message));
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, message));
         }
         Arc::make_mut(&mut self.prepared).insert(name.to_owned(), prepared);
         Ok(())
@@ -333,7 +334,7 @@ impl Session {
                 "" => "unnamed prepared statement does not exist".to_owned(),
                 name => format!("prepared statement \"{name}\" does not exist"),
             };
-            Error::new(ErrorKind::UnknownStatement, message)
+            Error::new(SqlState::UNDEFINED_PREPARED_STATEMENT, message)
         })
     }
 
@@ -357,10 +358,10 @@ impl Session {
 
     fn keep_portal(&mut self, name: &str, portal: Portal) -> Result<()> {
         if !name.is_empty() && self.portals.contains_key(name) {
-            return Err(Error::new(ErrorKind::DuplicateCursor, format!("cursor \"{name}\" already exists")));
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
         }
         if self.portals.len() >= NAMED_MAX {
-            return Err(Error::new(ErrorKind::Exhausted, format!("a session keeps at most {NAMED_MAX} cursors")));
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, format!("a session keeps at most {NAMED_MAX} cursors")));
         }
         self.portals.insert(name.to_owned(), portal);
         Ok(())
@@ -453,7 +454,7 @@ impl Session {
         match command {
             Command::Begin { modes, .. } => {
                 if self.transaction.status() != TransactionStatus::Idle && !self.transaction.is_implicit() {
-                    self.warn(ErrorKind::ActiveTransaction, "there is already a transaction in progress");
+                    self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
                 }
                 self.transaction.begin(*modes, &mut self.settings)?;
             }
@@ -476,7 +477,10 @@ impl Session {
             }
             Command::SetTransaction(modes) => {
                 if self.transaction.status() == TransactionStatus::Idle {
-                    self.warn(ErrorKind::NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks");
+                    self.warn(
+                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                        "SET TRANSACTION can only be used in transaction blocks",
+                    );
                 } else {
                     self.transaction.set_modes(*modes, &mut self.settings)?;
                 }
@@ -495,7 +499,7 @@ impl Session {
             }
             Command::Set { name, value, local } => {
                 if *local && self.transaction.status() == TransactionStatus::Idle {
-                    self.warn(ErrorKind::NoActiveTransaction, "SET LOCAL can only be used in transaction blocks");
+                    self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
                 }
                 self.set(name, value.as_deref(), *local)?;
             }
@@ -517,7 +521,7 @@ impl Session {
                 if *discard == Discard::All {
                     if self.transaction.status() != TransactionStatus::Idle {
                         let message = "DISCARD ALL cannot run inside a transaction block";
-                        return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                        return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
                     }
                     self.portals.clear();
                     Arc::make_mut(&mut self.prepared).clear();
@@ -537,7 +541,7 @@ impl Session {
                     let message = format!("wrong number of parameters for prepared statement \"{name}\"");
                     let detail =
                         format!("Expected {} parameters but got {}.", statement.parameters.len(), arguments.len());
-                    return Err(Error::new(ErrorKind::Syntax, message).with_detail(detail));
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).with_detail(detail));
                 }
                 let view = self.view();
                 let mut values = Vec::new();
@@ -554,21 +558,21 @@ impl Session {
             Command::Declare { name, hold, statement } => {
                 if !hold && self.transaction.status() == TransactionStatus::Idle {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
-                    return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+                    return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let declaration = Arc::clone(&prepared.statement);
                 let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
                 if matches!(prepared.statement.request, Request::Write(_)) {
-                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
                 }
                 if prepared.parameters.len() != parameters.len() {
                     let message = format!("there is no value for parameter ${}", parameters.len() + 1);
-                    return Err(Error::new(ErrorKind::UnknownParameter, message));
+                    return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
                 }
                 let prepared = Arc::new(prepared);
                 let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
-                    return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
                 };
                 let declared = self.planner.now();
                 self.cursors_declared += 1;
@@ -587,7 +591,7 @@ impl Session {
             Command::Vacuum(vacuum) => {
                 if self.transaction.status() != TransactionStatus::Idle {
                     let message = "VACUUM cannot run inside a transaction block";
-                    return Err(Error::new(ErrorKind::ActiveTransaction, message));
+                    return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
                 }
                 self.notices.extend(self.planner.vacuum(vacuum).await?);
             }
@@ -598,13 +602,13 @@ impl Session {
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         if (name, value) == ("transaction_isolation", None) && self.transaction.status() == TransactionStatus::Idle {
             let message = "RESET TRANSACTION can only be used in transaction blocks";
-            self.warn(ErrorKind::NoActiveTransaction, message);
+            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
         }
         match (name, value) {
             ("session_authorization", Some(user)) if user == self.user => Ok(()),
             ("session_authorization", None) => Ok(()),
             ("session_authorization" | "role", Some(user)) if user != self.user => {
-                Err(Error::new(ErrorKind::UnknownObject, format!("role \"{user}\" does not exist")))
+                Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("role \"{user}\" does not exist")))
             }
             ("role", _) => Ok(()),
             _ if is_transaction_mode(name) => self.transaction.set_mode(name, value, false, &mut self.settings),
@@ -615,7 +619,7 @@ impl Session {
     fn cursor(&self, name: &str) -> Result<&Portal> {
         self.portals
             .get(name)
-            .ok_or_else(|| Error::new(ErrorKind::UnknownCursor, format!("cursor \"{name}\" does not exist")))
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_CURSOR, format!("cursor \"{name}\" does not exist")))
     }
 
     fn texts(&self, prepared: &Prepared, verb: &'static str, rows: Vec<Vec<String>>) -> Result<Outcome> {
@@ -624,13 +628,14 @@ impl Session {
         let arrays = (0..columns.len())
             .map(|at| Arc::new(StringViewArray::from_iter_values(rows.iter().map(|row| &row[at]))) as ArrayRef)
             .collect();
-        let batch =
-            RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(datafusion::common::DataFusionError::from)?;
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)
+            .map_err(datafusion::common::DataFusionError::from)
+            .map_err(from_datafusion)?;
         let batches = RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]));
         Ok(Outcome::Rows(Rows::new(columns, verb, Answer::new(Box::pin(batches)))))
     }
 
-    fn warn(&mut self, kind: ErrorKind, message: &str) {
+    fn warn(&mut self, kind: SqlState, message: &str) {
         self.notices.push(Error::new(kind, message));
     }
 
@@ -654,7 +659,7 @@ impl Session {
 }
 
 fn unknown_portal(name: &str) -> Error {
-    Error::new(ErrorKind::UnknownCursor, format!("portal \"{name}\" does not exist"))
+    Error::new(SqlState::UNDEFINED_CURSOR, format!("portal \"{name}\" does not exist"))
 }
 
 fn text_columns(names: &[&str]) -> Vec<Column> {

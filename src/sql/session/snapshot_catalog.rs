@@ -7,7 +7,6 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::{DataFusionError, Result};
 
 use super::definitions::{ENTITY_TYPES, ViewExpansion};
-use super::error::Error;
 use super::writes::MEMORY_ROWS;
 use crate::provider::{EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
@@ -100,7 +99,7 @@ impl SchemaProvider for SnapshotCatalog {
             }
             let names = self.table_names();
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            return Err(DataFusionError::External(Box::new(Error::no_such_table(name, &candidates))));
+            return Err(DataFusionError::External(Box::new(crate::session::error::no_such_table(name, &candidates))));
         };
         Ok(Some(Arc::new(EntityTable::new(self.snapshot.table_snapshot(table), Arc::clone(&self.files), self.scan))))
     }

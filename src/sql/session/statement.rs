@@ -14,7 +14,6 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use super::abbreviations;
 use super::commands::{Command, Words};
 use super::definitions::{self, ENTITY_TYPES};
-use super::error::{Error, ErrorKind, Result};
 pub(super) use super::explain_options::ExplainFormat;
 use super::explain_options::ExplainOptions;
 use super::limits;
@@ -24,6 +23,7 @@ use super::snapshot_catalog::ACCESS_PATHS;
 use super::writes;
 use crate::system_catalog::ROWKEY_SCHEMA;
 pub(super) use do_nothing::is_nothing;
+use rowkey_base::{Error, Result, SqlState};
 use tokens::tokens;
 
 /// A parsed statement, and where it stands in its text.
@@ -128,9 +128,9 @@ pub(super) fn parse(text: &str) -> Result<Statement> {
     let mut statements = parse_all(text)?.into_iter();
     match (statements.next(), statements.next()) {
         (Some(statement), None) => Ok(statement),
-        (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement to run")),
+        (None, _) => Err(Error::new(SqlState::SYNTAX_ERROR, "there is no statement to run")),
         (Some(_), Some(_)) => {
-            Err(Error::new(ErrorKind::Syntax, "one statement at a time, please: this text has several"))
+            Err(Error::new(SqlState::SYNTAX_ERROR, "one statement at a time, please: this text has several"))
         }
     }
 }
@@ -195,7 +195,7 @@ pub(super) fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
 pub(super) fn select_of(expr: Expr) -> Result<ast::Statement> {
     let mut statement = match parse("SELECT 1")?.request {
         Request::Query(query) => query,
-        _ => return Err(Error::new(ErrorKind::Internal, "a query was parsed as something else")),
+        _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query was parsed as something else")),
     };
     if let ast::Statement::Query(query) = statement.as_mut()
         && let ast::SetExpr::Select(select) = query.body.as_mut()
@@ -235,7 +235,7 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
     let Some((message, place)) = message.rsplit_once(" at Line: ") else {
         return match message.contains("found: EOF") {
             true => source.syntax_at(None).with_detail(message),
-            false => Error::new(ErrorKind::Syntax, format!("syntax error: {message}")),
+            false => Error::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}")),
         };
     };
     let place = place.split_once(", Column: ").and_then(|(line, column)| {
@@ -271,9 +271,8 @@ fn classify(statement: ast::Statement) -> Result<Request> {
                 ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
             if let Some(verb) = writes.filter(|_| analyze) {
                 let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
-                return Err(
-                    Error::new(ErrorKind::Unsupported, message).with_hint("EXPLAIN shows how it finds its rows")
-                );
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("EXPLAIN shows how it finds its rows"));
             }
             Ok(Request::Explain { statement, analyze, verbose, format })
         }
@@ -290,7 +289,7 @@ fn refused(statement: &ast::Statement) -> Error {
         None => String::new(),
     };
     Error::new(
-        ErrorKind::Unsupported,
+        SqlState::FEATURE_NOT_SUPPORTED,
         format!(
             "{verb} is not supported: statements are SELECT, VALUES, WITH, INSERT, UPDATE, DELETE, MERGE, COPY, EXPLAIN, SHOW TABLES, DESCRIBE, CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW and COMMENT ON"
         ),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::commands::{Isolation, Modes};
-use super::error::{Error, ErrorKind, Result};
 use super::settings::{READ_ONLY, Settings, definition};
 use super::writes::{Mark, OwnChanges};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_storage::{Definitions, Edit, Operation, Snapshot, Table};
 
@@ -79,7 +79,7 @@ impl Transaction {
     pub(super) fn refuse_if_failed(&self) -> Result<()> {
         match self.status() {
             TransactionStatus::Failed => Err(Error::new(
-                ErrorKind::FailedTransaction,
+                SqlState::IN_FAILED_SQL_TRANSACTION,
                 "current transaction is aborted, commands ignored until end of transaction block",
             )),
             _ => Ok(()),
@@ -227,7 +227,7 @@ impl Transaction {
 
     /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they are committed.
     pub(super) fn define(&mut self, edits: Vec<Edit>, unwritten: impl IntoIterator<Item = u64>) -> Result<()> {
-        let no_snapshot = || Error::new(ErrorKind::Internal, "a definition without a snapshot");
+        let no_snapshot = || Error::new(SqlState::INTERNAL_ERROR, "a definition without a snapshot");
         let block = self.block_for("a definition")?;
         let seen = block.defined.as_ref().or(block.snapshot.as_ref()).ok_or_else(no_snapshot)?;
         let defined = seen.with_edits(&edits)?;
@@ -310,7 +310,7 @@ impl Transaction {
             _ => has_read.then_some("SET TRANSACTION [NOT] DEFERRABLE must be called before any query"),
         };
         match refusal {
-            Some(message) => Err(Error::new(ErrorKind::ActiveTransaction, message)),
+            Some(message) => Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)),
             None => settings.set(name, Some(&value), true),
         }
     }
@@ -319,13 +319,13 @@ impl Transaction {
         // What no BEGIN has begun has no savepoints.
         let named = !matches!(command, "SAVEPOINT" | "RELEASE SAVEPOINT" | "ROLLBACK TO SAVEPOINT");
         self.block.as_mut().filter(|block| named || !block.is_implicit).ok_or_else(|| {
-            Error::new(ErrorKind::NoActiveTransaction, format!("{command} can only be used in transaction blocks"))
+            Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{command} can only be used in transaction blocks"))
         })
     }
 
     fn find(&mut self, name: &str, command: &str) -> Result<usize> {
         let found = self.block_for(command)?.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        found.ok_or_else(|| Error::new(ErrorKind::UnknownSavepoint, format!("savepoint \"{name}\" does not exist")))
+        found.ok_or_else(|| Error::new(SqlState::UNDEFINED_SAVEPOINT, format!("savepoint \"{name}\" does not exist")))
     }
 }
 

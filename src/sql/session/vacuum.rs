@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::commands::Vacuum;
-use super::error::{Error, ErrorKind, Result};
 use super::planning::Planner;
 use super::snapshot_catalog::PUBLIC;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_storage::{FILE_BYTES, Table, VacuumReport};
 
@@ -17,12 +17,12 @@ impl Planner {
         for table in self.tables_of(vacuum, &mut told)? {
             let (store, id, full) = (Arc::clone(self.store()), table.id, vacuum.full);
             let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, FILE_BYTES)).await;
-            match done.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? {
+            match done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))? {
                 Ok(report) if vacuum.verbose => told.push(report_of(&table.name, &report)),
                 Ok(_) => {}
                 Err(rowkey_storage::Error::Busy(_)) if !named => {
                     let message = format!("skipping vacuum of \"{}\": another job is changing it", table.name);
-                    told.push(Error::new(ErrorKind::Notice, message));
+                    told.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
                 }
                 // Dropped since the list was made.
                 Err(rowkey_storage::Error::NoSuchTable(_)) if !named => {}
@@ -46,7 +46,7 @@ impl Planner {
                 tables.push(Arc::clone(table));
             } else if public && catalog.view(account, name).is_some() {
                 let message = format!("skipping \"{name}\" --- cannot vacuum non-tables or special system tables");
-                told.push(Error::new(ErrorKind::Notice, message));
+                told.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
             } else {
                 let shown = schema.as_ref().map_or(name.clone(), |schema| format!("{schema}.{name}"));
                 let names: Vec<&str> = catalog
@@ -54,7 +54,7 @@ impl Planner {
                     .filter(|table| table.account == account.as_str())
                     .map(|table| table.name.as_str())
                     .collect();
-                return Err(Error::no_such_table(&shown, &names));
+                return Err(crate::session::error::no_such_table(&shown, &names));
             }
         }
         Ok(tables)
@@ -67,5 +67,5 @@ fn report_of(table: &str, report: &VacuumReport) -> Error {
         "\"{table}\": folded {} entities into {} files; wrote {} files as {}, without {} masked rows",
         fold.written, fold.files, compaction.read, compaction.written, compaction.dropped
     );
-    Error::new(ErrorKind::Notice, message)
+    Error::new(SqlState::SUCCESSFUL_COMPLETION, message)
 }

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns, build};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{ANY, Call, Definition, arity};
 use crate::functions::system::context::StatementContext;
 use crate::types::POSTGRES_TYPE;
@@ -141,7 +141,7 @@ impl ArrayFunction {
             Polymorphic::Expand => {
                 let Some(DataType::List(item)) = argument.map(|field| field.data_type()) else {
                     let message = "function _pg_expandarray(unknown) does not exist";
-                    return Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message).into());
+                    return Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message).into());
                 };
                 rows(vec![Field::new("x", item.data_type().clone(), true), Field::new("n", DataType::Int32, true)])
             }
@@ -281,7 +281,7 @@ fn explode(array: &ArrayRef, role: &dyn Fn(&str) -> u32) -> Result<ListArray> {
             for item in items.iter().filter_map(Datum::text) {
                 let malformed = || {
                     let message = format!("invalid input syntax for type aclitem: \"{item}\"");
-                    FunctionError::new(FunctionErrorKind::InvalidText, message)
+                    FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 };
                 let (grantee, rest) = item.split_once('=').ok_or_else(malformed)?;
                 let (letters, grantor) = rest.split_once('/').ok_or_else(malformed)?;

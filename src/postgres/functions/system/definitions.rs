@@ -4,7 +4,7 @@ use datafusion::common::Result;
 
 use super::context::FunctionFacts;
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use super::quoting::{quote_identifier, quote_qualified};
 use super::registered::class;
@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let relation = call.context()?.relation(oid);
         if relation.is_some_and(|relation| !relation.columns.contains(&column)) {
             let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            return Err(FunctionError::new(FunctionErrorKind::UndefinedColumn, message).into());
+            return Err(FunctionError::new(SqlState::UNDEFINED_COLUMN, message).into());
         }
         Ok(Datum::Null)
     }),

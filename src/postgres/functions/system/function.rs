@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 
 use super::context::{FunctionContext, StatementContext};
 use super::datum::{Datum, Returns, scalar};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -56,7 +56,7 @@ impl Call<'_> {
             Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
             {
                 Ok(oid) => Ok(oid),
-                Err(_) => Err(FunctionError::new(FunctionErrorKind::OutOfRange, "OID out of range").into()),
+                Err(_) => Err(FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range").into()),
             },
             Datum::Text(text) => Ok(read_oid(text)?),
             other => internal_err!("{other:?} as an oid"),
@@ -74,7 +74,7 @@ impl Call<'_> {
             Datum::Float(value) if value.fract() == 0.0 => Ok(*value as i64),
             Datum::Text(text) => text.trim().parse().map_err(|_| {
                 let message = format!("invalid input syntax for type integer: \"{text}\"");
-                FunctionError::new(FunctionErrorKind::InvalidText, message).into()
+                FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
             }),
             other => internal_err!("{other:?} as an integer"),
         }
@@ -89,7 +89,7 @@ impl Call<'_> {
                 "f" | "false" | "n" | "no" | "off" | "0" => Ok(false),
                 _ => {
                     let message = format!("invalid input syntax for type boolean: \"{text}\"");
-                    Err(FunctionError::new(FunctionErrorKind::InvalidText, message).into())
+                    Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into())
                 }
             },
             other => internal_err!("{other:?} as a boolean"),
@@ -103,11 +103,11 @@ pub(super) fn read_oid(text: &str) -> std::result::Result<u32, FunctionError> {
     match trimmed.parse::<i64>() {
         Ok(value) => u32::try_from(value).or_else(|_| i32::try_from(value).map(i32::cast_unsigned)).map_err(|_| {
             let message = format!("value \"{text}\" is out of range for type oid");
-            FunctionError::new(FunctionErrorKind::OutOfRange, message)
+            FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
         }),
         Err(_) => {
             let message = format!("invalid input syntax for type oid: \"{text}\"");
-            Err(FunctionError::new(FunctionErrorKind::InvalidText, message))
+            Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
         }
     }
 }
@@ -234,7 +234,7 @@ pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[Fie
     }
     let types: Vec<_> = arguments.iter().map(|field| sql_type_name(field.data_type())).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
-    Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message).into())
+    Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message).into())
 }
 
 fn sql_type_name(data_type: &DataType) -> String {

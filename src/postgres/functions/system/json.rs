@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{ANY, arity};
 use crate::functions::{Error, Zone};
 use crate::types::{POSTGRES_TYPE, TextStyle, text_value};
@@ -81,7 +81,7 @@ impl ScalarUDFImpl for JsonFunction {
         arity(self.name, arguments, args.arg_fields)?;
         if self.kind == Kind::Object && !args.arg_fields.len().is_multiple_of(2) {
             let message = "argument list must have even number of elements";
-            return Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into());
+            return Err(FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message).into());
         }
         let json = if self.name.starts_with("jsonb") || self.name == "to_jsonb" { "jsonb" } else { "json" };
         Ok(Arc::new(Returns::Named(json).field(self.name)))
@@ -106,7 +106,7 @@ impl ScalarUDFImpl for JsonFunction {
                     for (i, key) in arrays.iter().enumerate().step_by(2) {
                         let Some(key) = Datum::read(key, row)?.text() else {
                             let message = format!("argument {}: key must not be null", i + 1);
-                            return Err(FunctionError::new(FunctionErrorKind::NullNotAllowed, message).into());
+                            return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
                         };
                         if i > 0 {
                             out.push_str(", ");

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns, read_array_text};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{ANY, arity};
 use super::json_text::{Json, JsonKind};
 use crate::types::POSTGRES_TYPE;
@@ -155,7 +155,7 @@ impl JsonAccess {
 }
 
 fn invalid(message: &str) -> datafusion::common::DataFusionError {
-    FunctionError::new(FunctionErrorKind::InvalidParameter, message).into()
+    FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message).into()
 }
 
 /// The steps of a path: an array, or the text of one. None: one of them is NULL.

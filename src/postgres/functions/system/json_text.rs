@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 
 /// Deepest nesting that is read.
 const DEPTH_MAX: usize = 500;
@@ -128,7 +128,7 @@ fn decoded(quoted: &str) -> Result<Cow<'_, str>> {
     }
     match serde_json::from_str::<String>(quoted) {
         Ok(text) if text.contains('\0') => {
-            Err(FunctionError::new(FunctionErrorKind::InvalidText, "unsupported Unicode escape sequence"))
+            Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, "unsupported Unicode escape sequence"))
         }
         Ok(text) => Ok(Cow::Owned(text)),
         Err(_) => Err(invalid()),
@@ -136,7 +136,7 @@ fn decoded(quoted: &str) -> Result<Cow<'_, str>> {
 }
 
 fn invalid() -> FunctionError {
-    FunctionError::new(FunctionErrorKind::InvalidText, "invalid input syntax for type json")
+    FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
 }
 
 struct Scanner<'a> {
@@ -169,7 +169,7 @@ impl<'a> Scanner<'a> {
     fn value(&mut self, depth: usize, part: &mut dyn FnMut(&'a str, Json<'a>)) -> Result<Json<'a>> {
         if depth > DEPTH_MAX {
             let message = format!("JSON is nested more than {DEPTH_MAX} deep");
-            return Err(FunctionError::new(FunctionErrorKind::NotSupported, message));
+            return Err(FunctionError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         self.blanks();
         let from = self.at;

@@ -33,7 +33,7 @@ pub use context::{
     TypeFacts,
 };
 pub use datum::read_array_text;
-pub use error::{FunctionError, FunctionErrorKind};
+pub use error::{FunctionError, SqlState};
 pub use function::is_vector;
 pub use json::JSON_OF_ARRAY;
 pub use json_access::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};

@@ -3,7 +3,7 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{ANY, Call, Definition};
 use super::keywords::{Category, KEYWORDS};
 
@@ -43,7 +43,7 @@ pub(super) fn quote_literal(text: &str) -> String {
 
 fn invalid_name(text: &str) -> FunctionError {
     let message = format!("string is not a valid identifier: \"{text}\"");
-    FunctionError::new(FunctionErrorKind::InvalidParameter, message)
+    FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
 fn parse_ident(call: &Call) -> Result<Datum> {
@@ -98,7 +98,7 @@ pub(super) fn split_names(text: &str, strict: bool) -> std::result::Result<Vec<S
 
 /// `format`: %s, %I, %L and %%, each with an optional position, a minus, and a width.
 fn format(call: &Call) -> Result<Datum> {
-    let refuse = |message: String| FunctionError::new(FunctionErrorKind::InvalidParameter, message);
+    let refuse = |message: String| FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message);
     let Some(template) = call.text(0) else { return Ok(Datum::Null) };
     let too_few = || refuse("too few arguments for format()".to_owned());
     let argument = |position: usize| -> Result<&Datum> {
@@ -156,7 +156,7 @@ fn format(call: &Call) -> Result<Datum> {
             ('I', Some(text)) => quote_identifier(&text),
             ('I', None) => {
                 let message = "null values cannot be formatted as an SQL identifier";
-                return Err(FunctionError::new(FunctionErrorKind::NullNotAllowed, message).into());
+                return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
             }
             (_, Some(text)) => quote_literal(&text),
             (_, None) => "NULL".to_owned(),
@@ -184,6 +184,6 @@ fn digits(chars: &mut std::iter::Peekable<std::str::Chars>) -> Result<Option<usi
     if text.is_empty() {
         return Ok(None);
     }
-    let out_of_range = |_| FunctionError::new(FunctionErrorKind::OutOfRange, "number is out of range");
+    let out_of_range = |_| FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range");
     Ok(Some(text.parse().map_err(out_of_range)?))
 }

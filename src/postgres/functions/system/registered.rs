@@ -5,7 +5,7 @@ use datafusion::common::Result;
 
 use super::context::FunctionContext;
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition, read_oid};
 use super::quoting::{quote_identifier, quote_qualified, split_names};
 use super::type_names::{format_type, type_by_sql_name};
@@ -74,7 +74,7 @@ fn find(call: &Call, lookup: Lookup) -> Result<Datum> {
     match read(call, lookup) {
         Ok(oid) => Ok(oid),
         Err(datafusion::error::DataFusionError::External(error)) => match error.downcast_ref::<FunctionError>() {
-            Some(error) if error.kind != FunctionErrorKind::InvalidName => Ok(Datum::Null),
+            Some(error) if error.sqlstate != SqlState::INVALID_NAME => Ok(Datum::Null),
             _ => Err(datafusion::error::DataFusionError::External(error)),
         },
         Err(other) => Err(other),
@@ -91,7 +91,7 @@ fn print(call: &Call, name: fn(&dyn FunctionContext, u32) -> Option<String>) -> 
 
 /// `schema.name` or `name`, taken apart.
 pub(super) fn qualified(text: &str) -> std::result::Result<(Option<String>, String), FunctionError> {
-    let invalid = || FunctionError::new(FunctionErrorKind::InvalidName, "invalid name syntax");
+    let invalid = || FunctionError::new(SqlState::INVALID_NAME, "invalid name syntax");
     let mut names = split_names(text, true).map_err(|_| invalid())?;
     let name = names.pop().ok_or_else(invalid)?;
     match names.len() {
@@ -100,7 +100,7 @@ pub(super) fn qualified(text: &str) -> std::result::Result<(Option<String>, Stri
         1 | 2 => Ok((names.pop(), name)),
         _ => {
             let message = format!("improper relation name (too many dotted names): {text}");
-            Err(FunctionError::new(FunctionErrorKind::InvalidName, message))
+            Err(FunctionError::new(SqlState::INVALID_NAME, message))
         }
     }
 }
@@ -109,14 +109,13 @@ pub(super) fn class(context: &dyn FunctionContext, text: &str) -> std::result::R
     let (schema, name) = qualified(text)?;
     context.relation_oid(schema.as_deref(), &name).ok_or_else(|| {
         let shown = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
-        FunctionError::new(FunctionErrorKind::UndefinedTable, format!("relation \"{shown}\" does not exist"))
+        FunctionError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
     })
 }
 
 fn data_type(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
-    type_by_sql_name(context, text)?.ok_or_else(|| {
-        FunctionError::new(FunctionErrorKind::UndefinedObject, format!("type \"{text}\" does not exist"))
-    })
+    type_by_sql_name(context, text)?
+        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist")))
 }
 
 fn function(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
@@ -128,27 +127,27 @@ fn function(context: &dyn FunctionContext, text: &str) -> std::result::Result<u3
         (Some(oid), 0) => Ok(oid),
         (Some(_), _) => {
             let message = format!("more than one function named \"{bare}\"");
-            Err(FunctionError::new(FunctionErrorKind::AmbiguousFunction, message))
+            Err(FunctionError::new(SqlState::AMBIGUOUS_FUNCTION, message))
         }
         (None, _) => {
             let message = format!("function \"{text}\" does not exist");
-            Err(FunctionError::new(FunctionErrorKind::UndefinedFunction, message))
+            Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message))
         }
     }
 }
 
 fn namespace(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
     let (_, name) = qualified(text)?;
-    context.schema_oid(&name).ok_or_else(|| {
-        FunctionError::new(FunctionErrorKind::InvalidSchema, format!("schema \"{name}\" does not exist"))
-    })
+    context
+        .schema_oid(&name)
+        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
 }
 
 fn role(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
     let (_, name) = qualified(text)?;
-    context.role_oid(&name).ok_or_else(|| {
-        FunctionError::new(FunctionErrorKind::UndefinedObject, format!("role \"{name}\" does not exist"))
-    })
+    context
+        .role_oid(&name)
+        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
 }
 
 /// A relation's name, with its schema unless the search path finds it without.

@@ -4,7 +4,7 @@ use datafusion::common::Result;
 use datafusion::functions::regex::compile_regex;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use crate::functions::pattern::Last;
 
@@ -21,7 +21,7 @@ fn like_escape(call: &Call) -> Result<Datum> {
     let mut escapes = escape.chars();
     let escape = escapes.next();
     if escapes.next().is_some() {
-        return Err(FunctionError::new(FunctionErrorKind::InvalidEscape, "invalid escape string").into());
+        return Err(FunctionError::new(SqlState::INVALID_ESCAPE_CHARACTER, "invalid escape string").into());
     }
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars();
@@ -62,7 +62,7 @@ fn part(call: &Call) -> Result<Datum> {
             Some(number) => Ok(number),
             None => {
                 let message = format!("invalid value for parameter \"{name}\": {number}");
-                Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into())
+                Err(FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message).into())
             }
         }
     };
@@ -70,7 +70,7 @@ fn part(call: &Call) -> Result<Datum> {
     let flags = call.text(4).filter(|flags| !flags.is_empty());
     let regex = compile_regex(&pattern, flags.as_deref()).map_err(|_| {
         let message = format!("invalid regular expression: {pattern}");
-        FunctionError::new(FunctionErrorKind::InvalidRegularExpression, message)
+        FunctionError::new(SqlState::INVALID_REGULAR_EXPRESSION, message)
     })?;
     let Some((start, _)) = text.char_indices().chain([(text.len(), ' ')]).nth(from - 1) else {
         return Ok(Datum::Null);
@@ -85,7 +85,7 @@ fn split(call: &Call) -> Result<Datum> {
     let flags = call.text(2);
     let regex = compile_regex(&pattern, flags.as_deref()).map_err(|_| {
         let message = format!("invalid regular expression: {pattern}");
-        FunctionError::new(FunctionErrorKind::InvalidRegularExpression, message)
+        FunctionError::new(SqlState::INVALID_REGULAR_EXPRESSION, message)
     })?;
     let mut parts = Vec::new();
     let mut from = 0;

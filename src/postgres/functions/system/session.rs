@@ -3,7 +3,7 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 
 pub(super) static FUNCTIONS: &[Definition] =
@@ -38,7 +38,7 @@ pub(super) static FUNCTIONS: &[Definition] =
         Definition::volatile("pg_is_in_recovery", (0, 0), Returns::Bool, |_| Ok(false.into())),
         Definition::volatile("pg_is_wal_replay_paused", (0, 0), Returns::Bool, |_| {
             let message = "recovery is not in progress";
-            Err(FunctionError::new(FunctionErrorKind::CannotChange, message).into())
+            Err(FunctionError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message).into())
         }),
         Definition::stable("pg_postmaster_start_time", (0, 0), Returns::Timestamptz, |call| {
             Ok(call.context()?.started_micros().into())
@@ -70,7 +70,8 @@ const NAME: Returns = Returns::Named("name");
 
 fn pid(call: &Call) -> Result<i32> {
     let pid = call.int(0)?;
-    i32::try_from(pid).map_err(|_| FunctionError::new(FunctionErrorKind::OutOfRange, "integer out of range").into())
+    i32::try_from(pid)
+        .map_err(|_| FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range").into())
 }
 
 fn transaction_id(call: &Call) -> Result<Datum> {
@@ -84,14 +85,14 @@ fn current_setting(call: &Call) -> Result<Datum> {
         None if call.flag(1)? => Ok(Datum::Null),
         None => {
             let message = format!("unrecognized configuration parameter \"{name}\"");
-            Err(FunctionError::new(FunctionErrorKind::UndefinedObject, message).into())
+            Err(FunctionError::new(SqlState::UNDEFINED_OBJECT, message).into())
         }
     }
 }
 
 fn set_config(call: &Call) -> Result<Datum> {
     let Some(name) = call.text(0) else {
-        return Err(FunctionError::new(FunctionErrorKind::NullNotAllowed, "SET requires parameter name").into());
+        return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name").into());
     };
     let value = call.text(1).unwrap_or_default();
     Ok(call.context()?.set_setting(&name, &value, call.flag(2)?)?.into())

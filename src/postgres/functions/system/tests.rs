@@ -110,7 +110,7 @@ fn wrong_arguments_are_refused() {
         let error = answer(&format!("select {expression}")).expect_err(expression);
         let datafusion::error::DataFusionError::External(error) = error.find_root() else { panic!("{error}") };
         let refusal = error.downcast_ref::<FunctionError>().expect("a refusal");
-        assert_eq!((refusal.kind.sqlstate(), refusal.message.as_str()), (sqlstate, message), "{expression}");
+        assert_eq!((refusal.sqlstate.code(), refusal.message.as_str()), (sqlstate, message), "{expression}");
     }
 }
 

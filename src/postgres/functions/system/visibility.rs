@@ -3,7 +3,7 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, FunctionErrorKind};
+use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use super::registered::class;
 
@@ -40,11 +40,11 @@ pub(super) static FUNCTIONS: &[Definition] = &[
     }),
     Definition::stable("has_database_privilege", (2, 3), Returns::Bool, |call| {
         let known = |name: &str| -> Result<bool> { Ok(call.context()?.database_oid(name).is_some()) };
-        privilege(call, 0, FunctionErrorKind::UndefinedDatabase, "database", known)
+        privilege(call, 0, SqlState::UNDEFINED_DATABASE, "database", known)
     }),
     Definition::stable("has_schema_privilege", (2, 3), Returns::Bool, |call| {
         let known = |name: &str| -> Result<bool> { Ok(call.context()?.schema_oid(name).is_some()) };
-        privilege(call, 0, FunctionErrorKind::InvalidSchema, "schema", known)
+        privilege(call, 0, SqlState::UNDEFINED_SCHEMA, "schema", known)
     }),
     Definition::stable("has_table_privilege", (2, 3), Returns::Bool, |call| relation_privilege(call, 0)),
     Definition::stable("has_any_column_privilege", (2, 3), Returns::Bool, |call| relation_privilege(call, 0)),
@@ -107,7 +107,7 @@ const PRIVILEGES: &[&str] = &[
 fn privilege(
     call: &Call,
     after: usize,
-    kind: FunctionErrorKind,
+    kind: SqlState,
     what: &str,
     known: impl Fn(&str) -> Result<bool>,
 ) -> Result<Datum> {
@@ -118,7 +118,7 @@ fn privilege(
         let word = word.strip_suffix(" with grant option").unwrap_or(&word);
         if !PRIVILEGES.contains(&word) {
             let message = format!("unrecognized privilege type: \"{}\"", wanted.trim());
-            return Err(FunctionError::new(FunctionErrorKind::InvalidParameter, message).into());
+            return Err(FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message).into());
         }
     }
     if let Datum::Text(name) = call.get(object)
@@ -135,5 +135,5 @@ fn relation_privilege(call: &Call, after: usize) -> Result<Datum> {
         class(call.context()?, name)?;
         Ok(true)
     };
-    privilege(call, after, FunctionErrorKind::UndefinedTable, "relation", known)
+    privilege(call, after, SqlState::UNDEFINED_TABLE, "relation", known)
 }

@@ -43,7 +43,7 @@ fn columns_that_are_not_of_the_usual_arrow_types() {
     let large: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
     let style = TextStyle::default();
     let error = ColumnEncoder::new(&plain(&large), &large, Format::Text, &style).err().unwrap();
-    assert_eq!(error.kind, ErrorKind::OutOfRange);
+    assert_eq!(error.sqlstate, SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn values_of_another_type_than_the_one_described_are_refused() {
         for format in [Format::Text, Format::Binary] {
             let ty = crate::types::type_by_name(name).unwrap();
             let error = ColumnEncoder::with_type(ty, array, format, &style).err().unwrap();
-            assert_eq!((error.kind, error.kind.sqlstate()), (ErrorKind::Internal, "XX000"), "{name}");
+            assert_eq!((error.sqlstate, error.sqlstate.code()), (SqlState::INTERNAL_ERROR, "XX000"), "{name}");
         }
     }
     let nothing: ArrayRef = Arc::new(NullArray::new(1));

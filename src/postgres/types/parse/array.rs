@@ -1,7 +1,7 @@
 //! Array literals.
 
 use super::{is_space, parse_text};
-use crate::types::{Error, ErrorKind, PostgresType, SqlValue, TextStyle};
+use crate::types::{Error, PostgresType, SqlState, SqlValue, TextStyle};
 
 /// Dimensions that PostgreSQL allows.
 const MAX_DEPTH: usize = 6;
@@ -41,7 +41,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn malformed(&self) -> Error {
-        Error::new(ErrorKind::InvalidText, format!("malformed array literal: \"{}\"", self.text))
+        Error::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{}\"", self.text))
     }
 
     fn skip_spaces(&mut self) {

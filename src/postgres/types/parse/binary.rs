@@ -5,7 +5,7 @@ use arrow::datatypes::i256;
 use crate::types::binary::NUMERIC_NEGATIVE;
 use crate::types::calendar::{MICROS_PER_DAY, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_MICROS};
 use crate::types::postgres_type::oid;
-use crate::types::{Error, ErrorKind, Interval, PostgresType, SqlValue, type_by_oid};
+use crate::types::{Error, Interval, PostgresType, SqlState, SqlValue, type_by_oid};
 
 /// Reads the binary form of a value, as the receive function of its type does.
 ///
@@ -22,11 +22,11 @@ struct Reader<'a> {
 }
 
 fn incorrect() -> Error {
-    Error::new(ErrorKind::InvalidBinary, "incorrect binary data format")
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
 }
 
 fn invalid(message: &str) -> Error {
-    Error::new(ErrorKind::InvalidBinary, message)
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
 }
 
 impl<'a> Reader<'a> {
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         let wrong = |bytes: &[u8]| {
             let shown: Vec<String> = bytes.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
             let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
-            Error::new(ErrorKind::InvalidEncoding, message)
+            Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message)
         };
         if bytes.contains(&0) {
             return Err(wrong(&[0]));
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             i64::MAX | i64::MIN => Err(Error::unsupported("infinite timestamps are not supported")),
             since_2000 => since_2000
                 .checked_add(POSTGRES_EPOCH_MICROS)
-                .ok_or_else(|| Error::new(ErrorKind::DateTimeOverflow, "timestamp out of range")),
+                .ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range")),
         }
     }
 
@@ -100,12 +100,12 @@ impl<'a> Reader<'a> {
                 since_2000 => SqlValue::Date(
                     since_2000
                         .checked_add(POSTGRES_EPOCH_DAYS)
-                        .ok_or_else(|| Error::new(ErrorKind::DateTimeOverflow, "date out of range"))?,
+                        .ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range"))?,
                 ),
             },
             oid::TIME => match self.i64()? {
                 micros @ 0..=MICROS_PER_DAY => SqlValue::Time(micros),
-                _ => return Err(Error::new(ErrorKind::DateTimeOverflow, "time out of range")),
+                _ => return Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "time out of range")),
             },
             oid::INTERVAL => {
                 let (micros, days, months) = (self.i64()?, self.i32()?, self.i32()?);
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
 
     /// Digits of base 10000 behind a header (their number, weight of the first, sign, decimal scale).
     fn numeric(&mut self) -> Result<SqlValue, Error> {
-        let overflow = || Error::new(ErrorKind::OutOfRange, "value overflows numeric format");
+        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
         let count = self.u16()?;
         let weight = self.bytes().map(i16::from_be_bytes)?;
         let sign = self.u16()?;
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
                 ty.element_oid,
                 ty.element().map_or("unknown", |ty| ty.sql_name),
             );
-            return Err(Error::new(ErrorKind::InvalidBinary, message));
+            return Err(Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message));
         }
         let element = ty.element().ok_or_else(incorrect)?;
         let mut extent = Vec::new();

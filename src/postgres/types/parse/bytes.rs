@@ -1,7 +1,7 @@
 //! Byte strings, uuids, and the texts that have rules.
 
 use super::is_space;
-use crate::types::{Error, ErrorKind, PostgresType};
+use crate::types::{Error, PostgresType, SqlState};
 
 /// `\x` and hexadecimal pairs, or the escape form: `\\` and `\ooo` among plain characters.
 pub(super) fn parse_bytea(text: &str) -> Result<Vec<u8>, Error> {
@@ -20,7 +20,7 @@ fn parse_hex(hex: &str) -> Result<Vec<u8>, Error> {
             continue;
         }
         let high = hex_digit(c)?;
-        let odd = || Error::new(ErrorKind::InvalidParameter, "invalid hexadecimal data: odd number of digits");
+        let odd = || Error::new(SqlState::INVALID_PARAMETER_VALUE, "invalid hexadecimal data: odd number of digits");
         let low = hex_digit(digits.next().ok_or_else(odd)?)?;
         value.push(high << 4 | low);
     }
@@ -28,7 +28,7 @@ fn parse_hex(hex: &str) -> Result<Vec<u8>, Error> {
 }
 
 fn hex_digit(c: char) -> Result<u8, Error> {
-    let invalid = || Error::new(ErrorKind::InvalidParameter, format!("invalid hexadecimal digit: \"{c}\""));
+    let invalid = || Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{c}\""));
     c.to_digit(16).map(|digit| digit as u8).ok_or_else(invalid)
 }
 
@@ -45,7 +45,9 @@ fn parse_escaped(mut text: &[u8]) -> Result<Vec<u8>, Error> {
                 value.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
                 text = rest;
             }
-            [b'\\', ..] => return Err(Error::new(ErrorKind::InvalidText, "invalid input syntax for type bytea")),
+            [b'\\', ..] => {
+                return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea"));
+            }
             [byte, rest @ ..] => {
                 value.push(*byte);
                 text = rest;
@@ -98,6 +100,9 @@ pub(super) fn parse_char(text: &str) -> Result<String, Error> {
 pub(super) fn parse_json(ty: &PostgresType, text: &str) -> Result<String, Error> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(text.trim_matches(is_space).to_owned()),
-        Err(_) => Err(Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type {}", ty.sql_name))),
+        Err(_) => Err(Error::new(
+            SqlState::INVALID_TEXT_REPRESENTATION,
+            format!("invalid input syntax for type {}", ty.sql_name),
+        )),
     }
 }

@@ -6,7 +6,7 @@ use crate::types::calendar::{
     Day, MAX_DAYS, MICROS_PER_DAY, MICROS_PER_SECOND, MIN_DAYS, MIN_MICROS, days_in_month, days_of, month_of_name,
     weekday_of_name,
 };
-use crate::types::{DateOrder, Error, ErrorKind, TextStyle, Zone};
+use crate::types::{DateOrder, Error, SqlState, TextStyle, Zone};
 
 /// A local time, in microseconds since 1970. A zone in the text is read and ignored.
 pub(super) fn parse_timestamp(text: &str, style: &TextStyle) -> Result<i64, Error> {
@@ -112,16 +112,16 @@ impl<'a> Parts<'a> {
 
     fn invalid(&self) -> Error {
         let message = format!("invalid input syntax for type {}: \"{}\"", self.type_name, self.text);
-        Error::new(ErrorKind::InvalidDateTime, message)
+        Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
     }
 
     fn out_of_range(&self) -> Error {
         let message = format!("date/time field value out of range: \"{}\"", self.text);
-        Error::new(ErrorKind::DateTimeOverflow, message)
+        Error::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
     }
 
     fn beyond(&self, what: &str) -> Error {
-        Error::new(ErrorKind::DateTimeOverflow, format!("{what} out of range: \"{}\"", self.text))
+        Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{what} out of range: \"{}\"", self.text))
     }
 
     fn has_date(&self) -> bool {
@@ -299,7 +299,7 @@ impl<'a> Parts<'a> {
             Some(zone) => Some(zone),
             None => Zone::posix(token)?,
         };
-        let unknown = || Error::new(ErrorKind::InvalidParameter, format!("time zone \"{token}\" not recognized"));
+        let unknown = || Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{token}\" not recognized"));
         self.set_zone(zone.ok_or_else(unknown)?)
     }
 
@@ -320,7 +320,7 @@ impl<'a> Parts<'a> {
         let (hours, minutes, seconds) = (self.integer(hours)?, self.integer(minutes)?, self.integer(seconds)?);
         if hours > 15 || minutes > 59 || seconds > 59 {
             let message = format!("time zone displacement out of range: \"{}\"", self.text);
-            return Err(Error::new(ErrorKind::ZoneDisplacement, message));
+            return Err(Error::new(SqlState::INVALID_TIME_ZONE_DISPLACEMENT, message));
         }
         let size = (hours * 3600 + minutes * 60 + seconds) as i32;
         self.set_zone(Zone::fixed(if sign == "-" { -size } else { size }))

@@ -2,7 +2,7 @@
 
 use super::is_space;
 use super::tokens::fraction_micros;
-use crate::types::{Error, ErrorKind, Interval, IntervalStyle, TextStyle};
+use crate::types::{Error, Interval, IntervalStyle, SqlState, TextStyle};
 
 /// Units by which a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +75,12 @@ struct Sum<'a> {
 impl Sum<'_> {
     fn invalid(&self) -> Error {
         let message = format!("invalid input syntax for type interval: \"{}\"", self.text);
-        Error::new(ErrorKind::InvalidDateTime, message)
+        Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
     }
 
     fn overflow(&self) -> Error {
         let message = format!("interval field value out of range: \"{}\"", self.text);
-        Error::new(ErrorKind::IntervalOverflow, message)
+        Error::new(SqlState::INTERVAL_FIELD_OVERFLOW, message)
     }
 
     fn fields(&self, text: &str) -> Result<Vec<Field>, Error> {

@@ -64,7 +64,7 @@ fn unsupported(ty: &PostgresType) -> Error {
 }
 
 fn invalid_encoding() -> Error {
-    Error::new(super::ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\": 0x00")
+    Error::new(super::SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00")
 }
 
 /// What C calls white space.

@@ -4,7 +4,7 @@ use arrow::datatypes::i256;
 
 use super::is_space;
 use crate::types::postgres_type::oid;
-use crate::types::{Error, ErrorKind, PostgresType, SqlValue};
+use crate::types::{Error, PostgresType, SqlState, SqlValue};
 
 /// Digits of the largest numeric that Arrow holds.
 const MAX_NUMERIC_DIGITS: usize = 76;
@@ -73,13 +73,13 @@ fn is_beyond(value: f64, word: &str) -> bool {
 
 fn float_out_of_range(name: &str, text: &str) -> Error {
     let word = text.trim_matches(is_space);
-    Error::new(ErrorKind::OutOfRange, format!("\"{word}\" is out of range for type {name}"))
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("\"{word}\" is out of range for type {name}"))
 }
 
 /// Digits with an optional sign, point and exponent. The scale is that of the text, never negative.
 pub(super) fn parse_numeric(text: &str) -> Result<SqlValue, Error> {
     let invalid = || Error::invalid_text("numeric", text);
-    let overflow = || Error::new(ErrorKind::OutOfRange, "value overflows numeric format");
+    let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
     let word = text.trim_matches(is_space);
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     if ["nan", "inf", "infinity"].iter().any(|special| unsigned.eq_ignore_ascii_case(special)) {

@@ -35,7 +35,7 @@ fn values_recorded_from_postgres() {
         let value = match parse_text(ty, input, &style) {
             Ok(value) => value,
             Err(error) => {
-                assert_eq!(format!("ERROR {} {}", error.kind.sqlstate(), error.message), output, "{line}");
+                assert_eq!(format!("ERROR {} {}", error.sqlstate.code(), error.message), output, "{line}");
                 compared += 1;
                 continue;
             }
@@ -187,10 +187,10 @@ fn what_cannot_be_held_is_refused() {
         ("point", "(1,2)"),
     ] {
         let error = parse_text(type_by_name(name).unwrap(), text, &TextStyle::default()).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Unsupported, "{name} {text}");
+        assert_eq!(error.sqlstate, SqlState::FEATURE_NOT_SUPPORTED, "{name} {text}");
     }
     let infinite = parse_binary(type_by_name("timestamptz").unwrap(), &i64::MAX.to_be_bytes()).unwrap_err();
-    assert_eq!(infinite.kind, ErrorKind::Unsupported);
+    assert_eq!(infinite.sqlstate, SqlState::FEATURE_NOT_SUPPORTED);
     let short = parse_binary(type_by_name("int4").unwrap(), &[0; 3]).unwrap_err();
-    assert_eq!(short.kind, ErrorKind::InvalidBinary);
+    assert_eq!(short.sqlstate, SqlState::INVALID_BINARY_REPRESENTATION);
 }

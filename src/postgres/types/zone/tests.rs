@@ -28,9 +28,9 @@ fn names_as_postgres_shows_them() {
     for text in ["Z", "", "nowhere", "200", "-168", "UTC+200", "PST", "nan", "inf", "5x", "<a", "Europe/", "ÄÖ5:"] {
         let error = Zone::parse(text).unwrap_err();
         assert_eq!(error.message, format!("invalid value for parameter \"TimeZone\": \"{text}\""));
-        assert_eq!(error.kind, ErrorKind::InvalidParameter);
+        assert_eq!(error.sqlstate, SqlState::INVALID_PARAMETER_VALUE);
     }
-    assert_eq!(Zone::parse("foo5bar").unwrap_err().kind, ErrorKind::Unsupported);
+    assert_eq!(Zone::parse("foo5bar").unwrap_err().sqlstate, SqlState::FEATURE_NOT_SUPPORTED);
     assert!(Zone::parse("UTC-05:30:15").unwrap_err().message.ends_with("appears to use leap seconds"));
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{open, rows};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, Session};
+use crate::session::{Session, SqlState};
 use rowkey_model::files::MemoryStore;
 
 const ROWS: usize = 3000;
@@ -69,10 +69,10 @@ fn run(session: &mut Session, sql: &str) {
     rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
-fn fails(session: &mut Session, sql: &str) -> ErrorKind {
+fn fails(session: &mut Session, sql: &str) -> SqlState {
     let error = rows(session, sql).expect_err(sql);
     session.failed();
-    error.kind()
+    error.sqlstate()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_was_written_for_columns_that_are_gone_is_refused() {
         run(&mut one, "BEGIN");
         run(&mut one, writes);
         run(&mut other, definition);
-        assert_eq!(fails(&mut one, "COMMIT"), ErrorKind::Conflict, "{writes} beside {definition}");
+        assert_eq!(fails(&mut one, "COMMIT"), SqlState::SERIALIZATION_FAILURE, "{writes} beside {definition}");
         let columns =
             "SELECT count(*) FROM information_schema.columns WHERE table_name ILIKE 'busy' AND column_name ~ 'n:|^n$'";
         let of_that_name = if definition.contains("ADD") { "1" } else { "0" };
@@ -126,7 +126,7 @@ fn a_view_and_what_it_reads_do_not_change_at_the_same_time() {
             run(&mut one, "BEGIN");
             run(&mut one, second);
             run(&mut other, first);
-            assert_eq!(fails(&mut one, "COMMIT"), ErrorKind::Conflict, "{second} beside {first}");
+            assert_eq!(fails(&mut one, "COMMIT"), SqlState::SERIALIZATION_FAILURE, "{second} beside {first}");
             if view_first {
                 assert_eq!(rows(&mut other, "SELECT * FROM seen").expect("rows"), ["x"], "{second}");
             }

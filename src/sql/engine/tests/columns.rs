@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{import, open, rows};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, Session};
+use crate::session::{Session, SqlState};
 use rowkey_model::files::MemoryStore;
 
 fn run(session: &mut Session, sql: &str) {
@@ -13,10 +13,10 @@ fn run(session: &mut Session, sql: &str) {
     }
 }
 
-fn fails(session: &mut Session, sql: &str) -> (ErrorKind, String, Option<String>) {
+fn fails(session: &mut Session, sql: &str) -> (SqlState, String, Option<String>) {
     let error = rows(session, sql).expect_err(sql);
     session.failed();
-    (error.kind(), error.to_string(), error.detail().map(str::to_owned))
+    (error.sqlstate(), error.to_string(), error.detail().map(str::to_owned))
 }
 
 fn ask(session: &mut Session, sql: &str) -> Vec<String> {
@@ -50,8 +50,8 @@ fn a_column_that_is_dropped_is_gone_from_everything() {
         let mut one = engine.own_session().expect("a session");
         assert_eq!(ask(&mut one, "SELECT count(age) FROM people"), ["21"]);
         run(&mut one, "ALTER TABLE people DROP COLUMN age");
-        assert_eq!(fails(&mut one, "SELECT age FROM people").0, ErrorKind::UnknownColumn);
-        assert_eq!(fails(&mut one, "SELECT \"Age:Int32\" FROM people").0, ErrorKind::UnknownColumn);
+        assert_eq!(fails(&mut one, "SELECT age FROM people").0, SqlState::UNDEFINED_COLUMN);
+        assert_eq!(fails(&mut one, "SELECT \"Age:Int32\" FROM people").0, SqlState::UNDEFINED_COLUMN);
         if vacuum {
             run(&mut one, "VACUUM people");
         }
@@ -79,11 +79,14 @@ fn a_column_that_is_renamed_keeps_its_values_and_types() {
     run(&mut one, "ALTER TABLE people RENAME COLUMN age TO \"Years\"");
     let after = "SELECT rowkey, years, \"Years:Int32\", name FROM people ORDER BY partitionkey, rowkey";
     assert_eq!(ask(&mut one, after), before);
-    assert_eq!(fails(&mut one, "SELECT age FROM people").0, ErrorKind::UnknownColumn);
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME name TO \"Years\"").0, ErrorKind::DuplicateColumn);
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME rowkey TO x").0, ErrorKind::Unsupported);
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME COLUMN \"Years:Int32\" TO x").0, ErrorKind::Unsupported);
-    assert_eq!(fails(&mut one, "ALTER TABLE people DROP COLUMN nosuch").0, ErrorKind::UnknownColumn);
+    assert_eq!(fails(&mut one, "SELECT age FROM people").0, SqlState::UNDEFINED_COLUMN);
+    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME name TO \"Years\"").0, SqlState::DUPLICATE_COLUMN);
+    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME rowkey TO x").0, SqlState::FEATURE_NOT_SUPPORTED);
+    assert_eq!(
+        fails(&mut one, "ALTER TABLE people RENAME COLUMN \"Years:Int32\" TO x").0,
+        SqlState::FEATURE_NOT_SUPPORTED
+    );
+    assert_eq!(fails(&mut one, "ALTER TABLE people DROP COLUMN nosuch").0, SqlState::UNDEFINED_COLUMN);
     run(&mut one, "ALTER TABLE people DROP COLUMN IF EXISTS nosuch");
     assert_eq!(one.take_notices().len(), 1);
     run(&mut one, "VACUUM FULL people");
@@ -103,8 +106,8 @@ fn a_table_that_is_renamed_is_the_same_table() {
     let mut one = engine.own_session().expect("a session");
     let before = ask(&mut one, "SELECT * FROM people ORDER BY partitionkey, rowkey");
     run(&mut one, "CREATE TABLE Others (n int)");
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME TO others").0, ErrorKind::DuplicateTable);
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME TO \"People\"").0, ErrorKind::DuplicateTable);
+    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME TO others").0, SqlState::DUPLICATE_TABLE);
+    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME TO \"People\"").0, SqlState::DUPLICATE_TABLE);
     run(&mut one, "BEGIN");
     run(&mut one, "ALTER TABLE people RENAME TO \"Persons\"");
     run(&mut one, "CREATE TABLE People (n int)");
@@ -115,7 +118,7 @@ fn a_table_that_is_renamed_is_the_same_table() {
     assert_eq!(ask(&mut one, "SELECT * FROM persons ORDER BY partitionkey, rowkey"), before);
     run(&mut one, "CREATE VIEW old AS SELECT age FROM persons");
     let (kind, _, detail) = fails(&mut one, "ALTER TABLE persons RENAME TO \"Folk\"");
-    assert_eq!((kind, detail.as_deref()), (ErrorKind::Unsupported, Some("view old depends on table Persons")));
+    assert_eq!((kind, detail.as_deref()), (SqlState::FEATURE_NOT_SUPPORTED, Some("view old depends on table Persons")));
 }
 
 #[test]
@@ -126,14 +129,14 @@ fn views_that_read_a_column_go_with_it_only_if_asked() {
     run(&mut one, "CREATE VIEW oldest AS SELECT max(rowkey) AS r FROM ages");
     run(&mut one, "CREATE VIEW named AS SELECT name FROM people");
     let (kind, message, detail) = fails(&mut one, "ALTER TABLE people DROP COLUMN age");
-    assert_eq!(kind, ErrorKind::DependentObjects);
+    assert_eq!(kind, SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
     assert_eq!(message, "cannot drop column Age of table People because other objects depend on it");
     assert_eq!(
         detail.as_deref(),
         Some("view ages depends on column Age of table People\nview oldest depends on view ages")
     );
     let (kind, message, detail) = fails(&mut one, "DROP TABLE people");
-    assert_eq!(kind, ErrorKind::DependentObjects);
+    assert_eq!(kind, SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
     assert_eq!(message, "cannot drop table People because other objects depend on it");
     let mut lines: Vec<_> = detail.as_deref().unwrap_or_default().lines().collect();
     lines.sort_unstable();
@@ -141,11 +144,11 @@ fn views_that_read_a_column_go_with_it_only_if_asked() {
         lines,
         ["view ages depends on table People", "view named depends on table People", "view oldest depends on view ages"]
     );
-    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME age TO years").0, ErrorKind::Unsupported);
+    assert_eq!(fails(&mut one, "ALTER TABLE people RENAME age TO years").0, SqlState::FEATURE_NOT_SUPPORTED);
     run(&mut one, "ALTER TABLE people DROP COLUMN age CASCADE");
     assert_eq!(one.take_notices().len(), 1);
-    assert_eq!(fails(&mut one, "SELECT * FROM ages").0, ErrorKind::UnknownTable);
+    assert_eq!(fails(&mut one, "SELECT * FROM ages").0, SqlState::UNDEFINED_TABLE);
     assert_eq!(ask(&mut one, "SELECT count(*) FROM named"), ["21"]);
     run(&mut one, "DROP TABLE people CASCADE");
-    assert_eq!(fails(&mut one, "SELECT * FROM named").0, ErrorKind::UnknownTable);
+    assert_eq!(fails(&mut one, "SELECT * FROM named").0, SqlState::UNDEFINED_TABLE);
 }

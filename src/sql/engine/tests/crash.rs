@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{entities, import, open, rows};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, Result};
+use crate::session::{Result, SqlState};
 use futures::executor::block_on;
 use rowkey_model::TableName;
 use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
@@ -184,10 +184,10 @@ fn a_flipped_bit_never_becomes_another_answer() {
         let engine = open(Arc::new(MemoryStore::with_files(damaged))).expect("opens");
         let answer = rows(&mut engine.own_session().expect("a session"), "SELECT * FROM People ORDER BY 1, 2")
             .expect_err("refused");
-        assert_eq!(answer.kind(), ErrorKind::Corrupt, "byte {at}: {answer}");
+        assert_eq!(answer.sqlstate(), SqlState::DATA_CORRUPTED, "byte {at}: {answer}");
         assert!(answer.to_string().contains(&path), "byte {at}: {answer}");
         let error = import(&engine, "People", &export(2), 1 << 20).expect_err("refused");
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
+        assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "byte {at}: {error}");
     }
     assert_eq!(whole.map(|found| found.len()), Some(12));
 }
@@ -202,6 +202,6 @@ fn tables_without_a_log_are_refused_and_kept() {
     content.retain(|path, _| !path.starts_with("log/"));
     let left = MemoryStore::with_files(content.clone());
     let error = open(Arc::new(left.clone())).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{error}");
     assert!(content.keys().all(|path| left.files().contains_key(path)), "nothing is removed");
 }

@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{Dice, open, rows};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, Result, Session};
+use crate::session::{Result, Session, SqlState};
 use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use rowkey_model::files::{FileStore, MemoryStore};
 
@@ -24,10 +24,10 @@ fn run(session: &mut Session, sql: &str) {
     }
 }
 
-fn fails(session: &mut Session, sql: &str) -> ErrorKind {
+fn fails(session: &mut Session, sql: &str) -> SqlState {
     let error = rows(session, sql).expect_err(sql);
     session.failed();
-    error.kind()
+    error.sqlstate()
 }
 
 fn ask(session: &mut Session, sql: &str) -> Vec<String> {
@@ -54,7 +54,7 @@ fn what_a_block_defines_is_its_own_until_it_commits() {
         assert_eq!(ask(&mut one, "SELECT * FROM big"), ["b|3.0"]);
         run(&mut one, "DROP TABLE old");
         assert_eq!(ask(&mut one, RELATIONS), ["Things", "big"]);
-        assert_eq!(fails(&mut other, "SELECT * FROM things"), ErrorKind::UnknownTable);
+        assert_eq!(fails(&mut other, "SELECT * FROM things"), SqlState::UNDEFINED_TABLE);
         assert_eq!(ask(&mut other, "SELECT n FROM old"), ["1"]);
         assert_eq!(ask(&mut other, RELATIONS), ["Old"]);
         run(&mut one, end);
@@ -82,7 +82,7 @@ fn savepoints_take_definitions_back() {
     assert_eq!(ask(&mut one, "SELECT rowkey, n FROM kept ORDER BY 1"), ["b|5", "c|6"]);
     run(&mut one, "CREATE TABLE Gone (n int)");
     run(&mut one, "ROLLBACK TO s");
-    assert_eq!(fails(&mut one, "SELECT * FROM gone"), ErrorKind::UnknownTable);
+    assert_eq!(fails(&mut one, "SELECT * FROM gone"), SqlState::UNDEFINED_TABLE);
     run(&mut one, "ROLLBACK TO s");
     assert_eq!(ask(&mut one, "SELECT rowkey, n FROM kept ORDER BY 1"), ["a|11", "b|12"]);
     run(&mut one, "DROP TABLE kept");
@@ -138,7 +138,7 @@ fn what_others_have_made_meanwhile_is_no_hindrance_unless_it_is_the_same() {
         run(&mut one, "CREATE TABLE Never (n int)");
         run(&mut other, theirs);
         let before = ask(&mut other, RELATIONS);
-        assert_eq!(fails(&mut one, "COMMIT"), ErrorKind::Conflict, "{mine} beside {theirs}");
+        assert_eq!(fails(&mut one, "COMMIT"), SqlState::SERIALIZATION_FAILURE, "{mine} beside {theirs}");
         assert_eq!(ask(&mut one, RELATIONS), before, "nothing of the loser is there");
     }
 }
@@ -150,16 +150,16 @@ fn statements_sent_together_are_one_transaction() {
     one.begin_implicit().expect("begins");
     run(&mut one, "CREATE TABLE Things (n int)");
     run(&mut one, "INSERT INTO things (partitionkey, rowkey, n) VALUES ('p', 'a', 1)");
-    assert_eq!(fails(&mut one, "SAVEPOINT s"), ErrorKind::NoActiveTransaction);
+    assert_eq!(fails(&mut one, "SAVEPOINT s"), SqlState::NO_ACTIVE_SQL_TRANSACTION);
     assert!(!one.is_implicit(), "it ends with the first error");
-    assert_eq!(fails(&mut one, "SELECT * FROM things"), ErrorKind::UnknownTable);
+    assert_eq!(fails(&mut one, "SELECT * FROM things"), SqlState::UNDEFINED_TABLE);
     one.begin_implicit().expect("begins");
     run(&mut one, "CREATE TABLE Things (n int)");
     run(&mut one, "BEGIN");
     assert!(!one.is_implicit());
     run(&mut one, "INSERT INTO things (partitionkey, rowkey, n) VALUES ('p', 'a', 1)");
     run(&mut one, "ROLLBACK");
-    assert_eq!(fails(&mut one, "SELECT * FROM things"), ErrorKind::UnknownTable);
+    assert_eq!(fails(&mut one, "SELECT * FROM things"), SqlState::UNDEFINED_TABLE);
     one.begin_implicit().expect("begins");
     run(&mut one, "CREATE TABLE Things (n int)");
     run(&mut one, "COMMIT");
@@ -277,8 +277,8 @@ fn a_block_of_definitions_does_what_its_statements_do_alone() {
                     run(&mut block, "DROP TABLE IF EXISTS bbb");
                     run(&mut block, "ROLLBACK TO s");
                 }
-                let expected = rows(&mut plain, &sql).map_err(|error| error.kind());
-                let found = rows(&mut block, &sql).map_err(|error| error.kind());
+                let expected = rows(&mut plain, &sql).map_err(|error| error.sqlstate());
+                let found = rows(&mut block, &sql).map_err(|error| error.sqlstate());
                 assert_eq!(found, expected, "seed {seed}: {sql}");
                 if found.is_err() {
                     block.failed();

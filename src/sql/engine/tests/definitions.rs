@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{entities, import, open, rows};
 use crate::engine::{Engine, Options};
-use crate::session::{Error, ErrorKind};
+use crate::session::{Error, SqlState};
 use rowkey_base::clock::ManualClock;
 use rowkey_model::DateTime;
 use rowkey_model::files::MemoryStore;
@@ -72,7 +72,7 @@ fn a_view_keeps_the_columns_it_was_made_with() {
     import(&engine, "People", more, FILE_BYTES).expect("imports");
     assert_eq!(run(&engine, "SELECT \"Town\" FROM People WHERE \"Town\" IS NOT NULL"), ["Oslo"]);
     assert_eq!(run(&engine, "SELECT * FROM everyone WHERE \"PartitionKey\" = 'a' ORDER BY 1, 2"), before[..2]);
-    assert_eq!(fails(&engine, "SELECT \"Town\" FROM everyone").kind(), ErrorKind::UnknownColumn);
+    assert_eq!(fails(&engine, "SELECT \"Town\" FROM everyone").sqlstate(), SqlState::UNDEFINED_COLUMN);
     assert_eq!(run(&engine, "SELECT x, y FROM pairs"), ["2|1"], "two columns of one name keep their order");
 }
 
@@ -119,7 +119,7 @@ fn views_are_refused_as_postgresql_refuses_them() {
         assert!(error.to_string().contains(wanted), "{sql}: {error}");
     }
     let long = "v".repeat(64);
-    assert_eq!(fails(&engine, &format!("CREATE VIEW {long} AS SELECT 1 AS x")).kind(), ErrorKind::Rejected);
+    assert_eq!(fails(&engine, &format!("CREATE VIEW {long} AS SELECT 1 AS x")).sqlstate(), SqlState::CHECK_VIOLATION);
 
     run(&engine, "CREATE OR REPLACE VIEW V AS SELECT \"Name\", \"Age\", \"RowKey\" FROM People");
     assert_eq!(run(&engine, "SELECT \"RowKey\" FROM v WHERE \"Name\" = 'Cleo'"), ["1"]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Dice, entities, import, open, rows};
 use crate::engine::{Engine, ImportOptions, ImportReport, OnReject};
-use crate::session::{ErrorKind, Result};
+use crate::session::{Result, SqlState};
 use rowkey_formats::{KeyColumns, KeyTemplate, PropertyTypes, RejectsFile, Source, WarningKind};
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{EdmType, Value};
@@ -138,7 +138,7 @@ fn rejects_are_skipped_and_named_or_stop_the_import() {
     let source = || vec![Source::stream("people.ndjson", Box::new(text.as_bytes()))];
     let stop = ImportOptions { on_reject: OnReject::Stop, ..ImportOptions::default() };
     let error = engine.import("People", source(), &stop).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Rejected);
+    assert_eq!(error.sqlstate(), SqlState::CHECK_VIOLATION);
     assert!(error.to_string().contains("people.ndjson:2"), "{error}");
     assert_eq!(entities(&engine, "People"), None);
     let report = engine.import("People", source(), &ImportOptions::default()).expect("imports");
@@ -202,7 +202,7 @@ fn different_entities_of_one_key_are_told_and_rejected() {
     // Nothing is imported where rejects are refused, and what they are is all told.
     let strict = ImportOptions { strict: true, rejects: Some(rejects("strict")), ..ImportOptions::default() };
     let error = import_cities(&engine, csv, strict).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Rejected);
+    assert_eq!(error.sqlstate(), SqlState::CHECK_VIOLATION);
     assert_eq!(
         error.to_string(),
         "keys: 2 entities share their keys with others that differ, and no Timestamp says which is newer: (\"NL\", \"A\")"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{entities, open, rows};
 use crate::engine::{Engine, ImportOptions, OnReject, SkippedAccount};
-use crate::session::ErrorKind;
+use crate::session::SqlState;
 use rowkey_formats::{Format, PropertyTypes, Source};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
@@ -101,7 +101,7 @@ fn one_table_of_a_database_is_taken_by_its_name_and_account() {
     assert_eq!(entities(&engine, "EightTypes").expect("a table")[0].key.partition, "other");
 
     let error = engine.import("Nothing", vec![database()], &ImportOptions::default()).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.sqlstate(), SqlState::INVALID_STATEMENT);
     let message = error.to_string();
     let expected = "there is no table Nothing of account devstoreaccount1; \
                     there are: EightTypes, Empty, MixedCase, EightTypes (of account second)";
@@ -172,7 +172,7 @@ fn tables_before_the_one_that_fails_stay() {
     let stop = ImportOptions { on_reject: OnReject::Stop, ..ImportOptions::default() };
     let (done, result) = import_all(&engine, file.source(), &stop);
     let error = result.expect_err("stops");
-    assert_eq!(error.kind(), ErrorKind::Rejected);
+    assert_eq!(error.sqlstate(), SqlState::CHECK_VIOLATION);
     let byte = text.find(&document("a/b")).expect("it is there") + 1;
     assert!(error.to_string().contains(&format!("table Two of account devstoreaccount1: byte {byte}: ")), "{error}");
     assert_eq!((done, tables(&engine)), (expected(&[("One", 1, 0)]), vec!["One".to_owned()]));

@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{Dice, entities, open, rows_with};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, OfFewKeys, Result, Session, TransactionStatus, parse_all};
+use crate::session::{OfFewKeys, Result, Session, SqlState, TransactionStatus, parse_all};
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, Value};
 
@@ -207,7 +207,7 @@ fn beside(
                     let (what, done) = step(dice, &mut sessions);
                     at = format!("{at}: {what}");
                     let failed = done[0].is_err();
-                    let [clever, long] = done.map(|done| done.err().map(|error| (error.kind(), error.to_string())));
+                    let [clever, long] = done.map(|done| done.err().map(|error| (error.sqlstate(), error.to_string())));
                     assert_eq!(clever, long, "{at}");
                     if failed {
                         sessions.iter_mut().for_each(Session::failed);
@@ -324,17 +324,17 @@ fn what_is_wrong_with_an_update_instead_is_told_before_there_is_a_conflict() {
         )
     };
     for (rest, kind) in [
-        (r#""A" = Tab."C""#, ErrorKind::TypeMismatch),
-        (r#""A" = excluded."C""#, ErrorKind::TypeMismatch),
-        (r#""E" = 1"#, ErrorKind::TypeMismatch),
-        (r#""G" = 5"#, ErrorKind::TypeMismatch),
-        (r#""A" = true"#, ErrorKind::TypeMismatch),
-        (r#""A" = '5'::text"#, ErrorKind::TypeMismatch),
-        (r#""A" = nofunc(3)"#, ErrorKind::UnknownFunction),
-        (r#""A" = 1 WHERE Tab."C""#, ErrorKind::TypeMismatch),
+        (r#""A" = Tab."C""#, SqlState::DATATYPE_MISMATCH),
+        (r#""A" = excluded."C""#, SqlState::DATATYPE_MISMATCH),
+        (r#""E" = 1"#, SqlState::DATATYPE_MISMATCH),
+        (r#""G" = 5"#, SqlState::DATATYPE_MISMATCH),
+        (r#""A" = true"#, SqlState::DATATYPE_MISMATCH),
+        (r#""A" = '5'::text"#, SqlState::DATATYPE_MISMATCH),
+        (r#""A" = nofunc(3)"#, SqlState::UNDEFINED_FUNCTION),
+        (r#""A" = 1 WHERE Tab."C""#, SqlState::DATATYPE_MISMATCH),
     ] {
         let sql = insert("wrong", rest);
-        assert_eq!(ask(&mut session, &sql, &[]).expect_err(&sql).kind(), kind, "{sql}");
+        assert_eq!(ask(&mut session, &sql, &[]).expect_err(&sql).sqlstate(), kind, "{sql}");
     }
     for rest in
         [r#""C" = Tab."A" + 1"#, r#""A" = 2.5"#, r#""D" = excluded."A" * 2 WHERE Tab."A" > 3"#, r#""F" = now()"#]

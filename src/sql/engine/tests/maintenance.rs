@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{import, open, rows};
 use crate::engine::{Engine, EntityOperation, IfMatch};
-use crate::session::ErrorKind;
+use crate::session::SqlState;
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{EntityBuilder, Key, TableName};
 
@@ -18,9 +18,9 @@ fn run(engine: &Engine, sql: &str) -> Vec<String> {
     rows(&mut engine.own_session().expect("a session"), sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-fn refused(engine: &Engine, sql: &str) -> (ErrorKind, String) {
+fn refused(engine: &Engine, sql: &str) -> (SqlState, String) {
     let error = rows(&mut engine.own_session().expect("a session"), sql).expect_err("refused");
-    (error.kind(), error.to_string())
+    (error.sqlstate(), error.to_string())
 }
 
 fn id(engine: &Engine) -> u64 {
@@ -85,19 +85,19 @@ fn vacuum_is_refused_where_postgres_refuses_it() {
     let mut session = engine.own_session().expect("a session");
     rows(&mut session, "BEGIN").expect("begins");
     let error = rows(&mut session, "VACUUM people").expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::ActiveTransaction);
+    assert_eq!(error.sqlstate(), SqlState::ACTIVE_SQL_TRANSACTION);
     assert_eq!(error.to_string(), "VACUUM cannot run inside a transaction block");
     let unknown = refused(&engine, "VACUUM peopel");
-    assert_eq!(unknown, (ErrorKind::UnknownTable, "relation \"peopel\" does not exist".to_owned()));
+    assert_eq!(unknown, (SqlState::UNDEFINED_TABLE, "relation \"peopel\" does not exist".to_owned()));
     let unknown = refused(&engine, "VACUUM other.people");
-    assert_eq!(unknown, (ErrorKind::UnknownTable, "relation \"other.people\" does not exist".to_owned()));
+    assert_eq!(unknown, (SqlState::UNDEFINED_TABLE, "relation \"other.people\" does not exist".to_owned()));
     for (sql, kind, message) in [
-        ("VACUUM (FREEZE) people", ErrorKind::Unsupported, "VACUUM option \"freeze\" is not supported"),
-        ("VACUUM (fast) people", ErrorKind::Syntax, "unrecognized VACUUM option \"fast\""),
-        ("VACUUM (full maybe) people", ErrorKind::Syntax, "a VACUUM option requires a Boolean value"),
-        ("VACUUM people (value)", ErrorKind::Unsupported, "VACUUM with a list of columns is not supported"),
-        ("VACUUM people,", ErrorKind::Syntax, "syntax error at end of input"),
-        ("VACUUM people others", ErrorKind::Syntax, "syntax error at or near \"others\""),
+        ("VACUUM (FREEZE) people", SqlState::FEATURE_NOT_SUPPORTED, "VACUUM option \"freeze\" is not supported"),
+        ("VACUUM (fast) people", SqlState::SYNTAX_ERROR, "unrecognized VACUUM option \"fast\""),
+        ("VACUUM (full maybe) people", SqlState::SYNTAX_ERROR, "a VACUUM option requires a Boolean value"),
+        ("VACUUM people (value)", SqlState::FEATURE_NOT_SUPPORTED, "VACUUM with a list of columns is not supported"),
+        ("VACUUM people,", SqlState::SYNTAX_ERROR, "syntax error at end of input"),
+        ("VACUUM people others", SqlState::SYNTAX_ERROR, "syntax error at or near \"others\""),
     ] {
         assert_eq!(refused(&engine, sql), (kind, message.to_owned()), "{sql}");
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{import, open, rows_with};
 use crate::engine::Engine;
-use crate::session::ErrorKind;
+use crate::session::SqlState;
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, EdmType, Value};
 
@@ -41,7 +41,7 @@ fn time(text: &str) -> Value {
 fn found(engine: &Engine, predicate: &str, parameters: &[Value]) -> Result<Vec<String>, String> {
     let statement = format!("SELECT \"RowKey\" FROM Tab WHERE {predicate} ORDER BY \"RowKey\"");
     rows_with(&mut engine.own_session().expect("a session"), &statement, parameters).map_err(|error| {
-        assert_ne!(error.kind(), ErrorKind::Internal, "{predicate} {parameters:?}: {error}");
+        assert_ne!(error.sqlstate(), SqlState::INTERNAL_ERROR, "{predicate} {parameters:?}: {error}");
         error.to_string()
     })
 }

@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{import, open, rows, rows_with};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, OfFewKeys, Outcome, Prepared, Session, parse_all};
+use crate::session::{OfFewKeys, Outcome, Prepared, Session, SqlState, parse_all};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
 
@@ -77,7 +77,7 @@ fn columns_that_change_are_told_to_a_prepared_statement() {
     import(&engine, "Tab", WIDER, 1 << 20).expect("imports");
     for prepared in [&star, &narrow] {
         let error = block_on(session.run(prepared, &[])).expect_err("its columns are others");
-        assert_eq!(error.kind(), ErrorKind::ResultChanged);
+        assert_eq!(error.sqlstate(), SqlState::CACHED_PLAN_CHANGED);
         assert_eq!(error.to_string(), "cached plan must not change result type");
     }
     // The text itself is planned for what there is.
@@ -114,7 +114,10 @@ fn a_failed_transaction_refuses_what_was_planned_before() {
     ask(&mut session, POINT);
     ask(&mut session, "BEGIN");
     session.failed();
-    assert_eq!(rows(&mut session, POINT).expect_err("the transaction failed").kind(), ErrorKind::FailedTransaction);
+    assert_eq!(
+        rows(&mut session, POINT).expect_err("the transaction failed").sqlstate(),
+        SqlState::IN_FAILED_SQL_TRANSACTION
+    );
     ask(&mut session, "ROLLBACK");
     assert_eq!(ask(&mut session, POINT).len(), 1);
 }
@@ -123,8 +126,8 @@ fn a_failed_transaction_refuses_what_was_planned_before() {
 fn views_are_seen_as_they_are_now() {
     let engine = engine();
     let (mut session, read) = (session(&engine), "SELECT * FROM v");
-    let missing = |session: &mut Session| rows(session, read).expect_err("no view").kind();
-    assert_eq!(missing(&mut session), ErrorKind::UnknownTable);
+    let missing = |session: &mut Session| rows(session, read).expect_err("no view").sqlstate();
+    assert_eq!(missing(&mut session), SqlState::UNDEFINED_TABLE);
     ask(&mut session, r#"CREATE VIEW v AS SELECT "RowKey" FROM tab"#);
     for _ in 0..2 {
         assert_eq!(ask(&mut session, read), ["1"]);
@@ -134,7 +137,7 @@ fn views_are_seen_as_they_are_now() {
         assert_eq!(ask(&mut session, read), ["1|1"]);
     }
     ask(&mut session, "DROP VIEW v");
-    assert_eq!(missing(&mut session), ErrorKind::UnknownTable);
+    assert_eq!(missing(&mut session), SqlState::UNDEFINED_TABLE);
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn types_of_parameters_are_part_of_the_statement() {
     for _ in 0..2 {
         assert_eq!(rows_with(&mut session, sql, &[Value::Int32(1)]).expect("rows"), ["integer"]);
         assert_eq!(rows_with(&mut session, sql, &[Value::Double(1.0)]).expect("rows"), ["double precision"]);
-        assert_eq!(rows_with(&mut session, sql, &[]).expect_err("no value").kind(), ErrorKind::UnknownParameter);
+        assert_eq!(rows_with(&mut session, sql, &[]).expect_err("no value").sqlstate(), SqlState::UNDEFINED_PARAMETER);
     }
     let point = r#"SELECT "A" FROM tab WHERE "PartitionKey" = $1 AND "RowKey" = $2"#;
     let text = |text: &str| Value::String(text.to_owned());
@@ -244,7 +247,7 @@ fn writes_of_few_keys_that_differ_in_their_literals_are_prepared_once() {
     assert_eq!(format!("{wrote:?}"), done("INSERT 0 1"));
     assert!(Arc::ptr_eq(&first, &second), "prepared once");
     let (_, again) = write(&insert("2", "3"));
-    assert_eq!(again.map(drop).unwrap_err().kind(), ErrorKind::DuplicateKey);
+    assert_eq!(again.map(drop).unwrap_err().sqlstate(), SqlState::UNIQUE_VIOLATION);
     // What does not fit is for the statement itself to tell.
     assert_eq!(format!("{:?}", write(&insert("3", "2.5")).1), "Ok(None)");
     assert_eq!(format!("{:?}", write(&insert("3", "'x'")).1), "Ok(None)");

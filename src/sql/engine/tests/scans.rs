@@ -7,7 +7,7 @@ use roaring::RoaringBitmap;
 use super::{Dice, import, open, rows};
 use crate::engine::Engine;
 use crate::provider::ScanOptions;
-use crate::session::{Activity, ErrorKind, Planner, Session, SessionOptions, Settings};
+use crate::session::{Activity, Planner, Session, SessionOptions, Settings, SqlState};
 use rowkey_model::files::MemoryStore;
 use rowkey_storage::Edit;
 use rowkey_storage::run::RunFile;
@@ -293,16 +293,16 @@ fn what_fails_inside_a_scan_keeps_its_kind() {
     }
     for folded in [false, true] {
         for (condition, kind) in [
-            ("1/n > 0", ErrorKind::DivisionByZero),
-            ("ln(n) > 0", ErrorKind::InvalidLogarithm),
-            ("sqrt(n - 1) > 0", ErrorKind::InvalidPower),
-            ("substring(s, 1, n - 1) = 'x'", ErrorKind::InvalidSubstring),
-            ("n + 2147483647 > 0", ErrorKind::OutOfRange),
-            ("lpad(s, 1073741824 + n) = 'x'", ErrorKind::TooLarge),
-            ("overlay(s placing 'x' from -n) = 'x'", ErrorKind::Invalid),
+            ("1/n > 0", SqlState::DIVISION_BY_ZERO),
+            ("ln(n) > 0", SqlState::INVALID_ARGUMENT_FOR_LOGARITHM),
+            ("sqrt(n - 1) > 0", SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION),
+            ("substring(s, 1, n - 1) = 'x'", SqlState::SUBSTRING_ERROR),
+            ("n + 2147483647 > 0", SqlState::NUMERIC_VALUE_OUT_OF_RANGE),
+            ("lpad(s, 1073741824 + n) = 'x'", SqlState::PROGRAM_LIMIT_EXCEEDED),
+            ("overlay(s placing 'x' from -n) = 'x'", SqlState::INVALID_STATEMENT),
         ] {
             let failed = rows(&mut session, &format!("SELECT s FROM Tab WHERE {condition}")).expect_err(condition);
-            assert_eq!(failed.kind(), kind, "{condition}, folded: {folded}");
+            assert_eq!(failed.sqlstate(), kind, "{condition}, folded: {folded}");
         }
         let table = engine.store().snapshot().catalog.tables().next().expect("a table").id;
         engine.store().fold(table).expect("folds");

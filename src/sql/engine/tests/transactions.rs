@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Dice, open, rows};
 use crate::engine::Engine;
-use crate::session::{ErrorKind, Session};
+use crate::session::{Session, SqlState};
 use rowkey_model::files::MemoryStore;
 
 fn engine() -> Engine {
@@ -25,10 +25,10 @@ fn run(session: &mut Session, sql: &str) {
 }
 
 /// The kind of error that a statement gives, as a connection handles it.
-fn fails(session: &mut Session, sql: &str) -> ErrorKind {
+fn fails(session: &mut Session, sql: &str) -> SqlState {
     let error = rows(session, sql).expect_err(sql);
     session.failed();
-    error.kind()
+    error.sqlstate()
 }
 
 fn ask(session: &mut Session, sql: &str) -> Vec<String> {
@@ -69,8 +69,8 @@ fn what_is_rolled_back_was_never_there() {
     run(&mut one, "SAVEPOINT s");
     run(&mut one, &insert("b", 2));
     run(&mut one, "UPDATE things SET n = 100");
-    assert_eq!(fails(&mut one, &insert("a", 3)), ErrorKind::DuplicateKey);
-    assert_eq!(fails(&mut one, ALL), ErrorKind::FailedTransaction);
+    assert_eq!(fails(&mut one, &insert("a", 3)), SqlState::UNIQUE_VIOLATION);
+    assert_eq!(fails(&mut one, ALL), SqlState::IN_FAILED_SQL_TRANSACTION);
     run(&mut one, "ROLLBACK TO s");
     assert_eq!(ask(&mut one, ALL), ["a|1"]);
     run(&mut one, &insert("c", 3));
@@ -113,7 +113,7 @@ fn the_first_to_commit_wins() {
         run(&mut one, &format!("INSERT INTO things (partitionkey, rowkey) VALUES ('mine', '{}')", theirs.len()));
         run(&mut other, theirs);
         let before = ask(&mut other, ALL);
-        assert_eq!(fails(&mut one, "COMMIT"), ErrorKind::Conflict, "{mine} beside {theirs}");
+        assert_eq!(fails(&mut one, "COMMIT"), SqlState::SERIALIZATION_FAILURE, "{mine} beside {theirs}");
         assert_eq!(ask(&mut one, ALL), before, "nothing of the loser is there");
     }
     // Who writes other entities is in nobody's way.
@@ -142,7 +142,7 @@ fn no_row_is_left_out_for_an_entity_that_is_gone() {
             run(&mut one, "BEGIN");
             assert_eq!(ask(&mut one, ALL), ["a|1"]);
             run(&mut other, gone);
-            assert_eq!(fails(&mut one, &statement), ErrorKind::Conflict, "{statement} after {gone}");
+            assert_eq!(fails(&mut one, &statement), SqlState::SERIALIZATION_FAILURE, "{statement} after {gone}");
             run(&mut one, "ROLLBACK");
         }
         // What is there stays, and so does what the transaction itself has written.
@@ -167,14 +167,14 @@ fn a_read_only_transaction_writes_nothing() {
     let engine = engine();
     let mut one = session(&engine);
     run(&mut one, "BEGIN READ ONLY");
-    assert_eq!(fails(&mut one, &insert("a", 1)), ErrorKind::ReadOnlyTransaction);
+    assert_eq!(fails(&mut one, &insert("a", 1)), SqlState::READ_ONLY_SQL_TRANSACTION);
     run(&mut one, "ROLLBACK");
     run(&mut one, "SET default_transaction_read_only = on");
-    assert_eq!(fails(&mut one, "DELETE FROM things"), ErrorKind::ReadOnlyTransaction);
-    assert_eq!(fails(&mut one, "TRUNCATE things"), ErrorKind::ReadOnlyTransaction);
+    assert_eq!(fails(&mut one, "DELETE FROM things"), SqlState::READ_ONLY_SQL_TRANSACTION);
+    assert_eq!(fails(&mut one, "TRUNCATE things"), SqlState::READ_ONLY_SQL_TRANSACTION);
     run(&mut one, "SET default_transaction_read_only = off");
     run(&mut one, "BEGIN READ ONLY");
-    assert_eq!(fails(&mut one, "CREATE TABLE Other ()"), ErrorKind::ReadOnlyTransaction);
+    assert_eq!(fails(&mut one, "CREATE TABLE Other ()"), SqlState::READ_ONLY_SQL_TRANSACTION);
     run(&mut one, "ROLLBACK");
 }
 

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use super::{Dice, entities, import, open, rows};
 use crate::engine::{Engine, EntityOperation, IfMatch};
-use crate::session::{Error, ErrorKind, Result, Session};
+use crate::session::{Error, Result, Session, SqlState};
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, EntityBuilder, Key, TableName, Value};
 
@@ -223,9 +223,9 @@ fn thing(row: &str, a: i32) -> rowkey_model::Entity {
     EntityBuilder::new(Key::new("p", row)).property("A", a).build().expect("an entity")
 }
 
-fn refused(result: Result<DateTime>) -> (ErrorKind, Option<usize>) {
+fn refused(result: Result<DateTime>) -> (SqlState, Option<usize>) {
     let error: Error = result.expect_err("a refusal");
-    (error.kind(), error.operation())
+    (error.sqlstate(), error.operation())
 }
 
 #[test]
@@ -238,20 +238,20 @@ fn operations_that_do_not_fit_are_refused_and_change_nothing() {
         if folded {
             fold(&engine, table);
         }
-        let (exists, missing) = ((ErrorKind::DuplicateKey, Some(0)), (ErrorKind::MissingEntity, Some(0)));
+        let (exists, missing) = ((SqlState::UNIQUE_VIOLATION, Some(0)), (SqlState::NO_DATA_FOUND, Some(0)));
         assert_eq!(refused(operate(EntityOperation::Insert(thing("1", 2)))), exists);
         assert_eq!(refused(operate(EntityOperation::Replace(thing("2", 2), IfMatch::Any))), missing);
         assert_eq!(refused(operate(EntityOperation::Merge(thing("2", 2), IfMatch::Timestamp(first)))), missing);
         assert_eq!(refused(operate(EntityOperation::Delete(Key::new("p", "2"), IfMatch::Any))), missing);
         let other = IfMatch::Timestamp(DateTime::from_ticks(first.ticks() + 10));
-        let differs = (ErrorKind::ConditionFailed, Some(0));
+        let differs = (SqlState::PRECONDITION_FAILED, Some(0));
         assert_eq!(refused(operate(EntityOperation::Delete(Key::new("p", "1"), other))), differs);
         assert_eq!(refused(operate(EntityOperation::Replace(thing("1", 2), other))), differs);
         let group = [EntityOperation::InsertOrReplace(thing("0", 0)), EntityOperation::Insert(thing("1", 3))];
         let failed = block_on(engine.operate_group(table, &group));
-        assert_eq!(refused(failed), (ErrorKind::DuplicateKey, Some(1)));
+        assert_eq!(refused(failed), (SqlState::UNIQUE_VIOLATION, Some(1)));
         let twice = [EntityOperation::InsertOrReplace(thing("5", 0)), EntityOperation::InsertOrMerge(thing("5", 3))];
-        assert_eq!(refused(block_on(engine.operate_group(table, &twice))), (ErrorKind::Rejected, Some(1)));
+        assert_eq!(refused(block_on(engine.operate_group(table, &twice))), (SqlState::CHECK_VIOLATION, Some(1)));
         let found = entities(&engine, TABLE).expect("the table");
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].timestamp, found[0].get("A")), (first, Some(&Value::Int32(1))));
@@ -318,7 +318,7 @@ fn conditional_updates_of_one_entity_are_linearizable() {
                     let replaced = EntityOperation::Replace(thing("1", a + 1), IfMatch::Timestamp(found.timestamp));
                     match engine.operate(table, &replaced).await {
                         Ok(_) => seen.push(a + 1),
-                        Err(error) => assert_eq!(error.kind(), ErrorKind::ConditionFailed),
+                        Err(error) => assert_eq!(error.sqlstate(), SqlState::PRECONDITION_FAILED),
                     }
                 }
                 seen

@@ -4,8 +4,8 @@ use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::{Command, Direction, Discard, Isolation, Modes, Words};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::statement::{expressions, statement_of};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{SqlValue, TextStyle, Zone, oid, parse_text, type_by_oid};
 
 /// Zones are less than a week away.
@@ -229,11 +229,11 @@ fn zone(words: &mut Words<'_>) -> Result<String> {
     } else if words.at_end() {
         ""
     } else {
-        return Err(Error::new(ErrorKind::Syntax, "time zone interval must be HOUR or HOUR TO MINUTE"));
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "time zone interval must be HOUR or HOUR TO MINUTE"));
     };
     let invalid = || {
         Error::new(
-            ErrorKind::InvalidParameter,
+            SqlState::INVALID_PARAMETER_VALUE,
             format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{written}'\""),
         )
     };
@@ -385,7 +385,7 @@ fn declare(words: &mut Words<'_>) -> Result<Command> {
     words.expect("for")?;
     let statement = Box::new(statement_of(words)?);
     if !statement.is_query() {
-        return Err(Error::new(ErrorKind::Syntax, "DECLARE CURSOR takes a query"));
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
     }
     Ok(Command::Declare { name, hold, statement })
 }

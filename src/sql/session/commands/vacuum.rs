@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::Words;
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 
 /// What VACUUM is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,7 +79,7 @@ fn switch(words: &mut Words<'_>) -> Result<bool> {
     let on = match value.as_str() {
         "true" | "on" | "1" => true,
         "false" | "off" | "0" => false,
-        _ => return Err(Error::new(ErrorKind::Syntax, "a VACUUM option requires a Boolean value")),
+        _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "a VACUUM option requires a Boolean value")),
     };
     words.skip();
     Ok(on)
@@ -96,7 +96,7 @@ fn set(vacuum: &mut Vacuum, option: &str, on: bool, words: &Words<'_>) -> Result
         }
         option => {
             let message = format!("unrecognized VACUUM option \"{option}\"");
-            return Err(Error::new(ErrorKind::Syntax, message));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
     }
     Ok(())

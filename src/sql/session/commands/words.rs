@@ -2,8 +2,8 @@
 
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::position::Source;
+use rowkey_base::{Error, Result, SqlState};
 
 /// Reads the tokens of one statement, passing over blanks and comments.
 #[derive(Debug, Clone)]
@@ -120,6 +120,6 @@ impl<'a> Words<'a> {
     }
 
     pub fn unsupported(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Unsupported, format!("{what} is not supported"))
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
     }
 }

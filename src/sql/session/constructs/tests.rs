@@ -16,7 +16,7 @@ use crate::system_catalog::{
     ActivityRow, CursorRow, FunctionRow, PreparedRow, SessionFacts, SettingRow, SystemCatalog,
 };
 use rowkey_model::AccountName;
-use rowkey_postgres::functions::system::{self, FunctionError, FunctionErrorKind, StatementContext};
+use rowkey_postgres::functions::system::{self, FunctionError, SqlState, StatementContext};
 use rowkey_storage::{Edit, Snapshot};
 
 mod catalog_queries;
@@ -104,7 +104,7 @@ impl SessionControl for Control {
     fn set_setting(&self, name: &str, value: &str, _local: bool) -> std::result::Result<String, FunctionError> {
         match name {
             "search_path" => Ok(value.to_owned()),
-            _ => Err(FunctionError::new(FunctionErrorKind::UndefinedObject, name)),
+            _ => Err(FunctionError::new(SqlState::UNDEFINED_OBJECT, name)),
         }
     }
 

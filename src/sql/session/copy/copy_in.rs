@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::options::CopyOptions;
 use super::reader::{Fields, Lines};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::writes::{Budget, Draft, Target, text_value};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::TextStyle;
 
 /// A COPY FROM STDIN under way: bytes in, rows collected.
@@ -107,7 +107,7 @@ impl CopyIn {
             let column = &self.target.columns[*at];
             if place >= self.fields.len() {
                 let message = format!("missing data for column \"{}\"", column.name);
-                return Err(Error::new(ErrorKind::BadCopy, message));
+                return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
             }
             let value = match self.fields.get(place)? {
                 Some(text) => {
@@ -120,7 +120,7 @@ impl CopyIn {
             self.failing = None;
         }
         if self.fields.len() > self.columns.len() {
-            return Err(Error::new(ErrorKind::BadCopy, "extra data after last expected column"));
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "extra data after last expected column"));
         }
         draft.key(&self.target)?;
         Ok(draft)

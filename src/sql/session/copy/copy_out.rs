@@ -6,9 +6,9 @@ use arrow::array::RecordBatch;
 use bytes::{BufMut, BytesMut};
 
 use super::options::CopyOptions;
-use crate::session::error::Result;
 use crate::session::portal::Rows;
 use crate::session::prepared::Column;
+use rowkey_base::Result;
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
 
 /// A COPY TO STDOUT under way.

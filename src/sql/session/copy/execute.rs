@@ -8,16 +8,16 @@ use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
 use crate::session::answer::Answer;
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::{Planner, View};
 use crate::session::portal::Rows;
 use crate::session::prepared::Prepared;
 use crate::session::watching::Signals;
 use crate::session::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 
 fn server_files() -> Error {
-    Error::new(ErrorKind::Unsupported, "COPY reads no files of the server, and runs no programs")
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
         .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
 }
 
@@ -41,14 +41,14 @@ impl Planner {
         let mut copy = copy.clone();
         planner.resolve(&prepared.statement, &mut copy)?;
         let ast::Statement::Copy { source, target, options, legacy_options, .. } = copy else {
-            return Err(Error::new(ErrorKind::Internal, "no COPY"));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         if target != CopyTarget::Stdin {
             return Err(server_files());
         }
         let options = CopyOptions::of(&options, &legacy_options)?;
         let CopySource::Table { table_name, columns } = source else {
-            return Err(Error::new(ErrorKind::Syntax, "COPY FROM takes a table"));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
         };
         let (schema, name) = writes::relation_of(&table_name)?;
         let target = Target::of(&planner, &schema, &name, "copy to")?;
@@ -60,7 +60,7 @@ impl Planner {
             let column = &target.columns[*at];
             if column.takes == Takes::Timestamp {
                 let message = format!("column \"{}\" is a generated column", column.name);
-                return Err(Error::new(ErrorKind::InvalidColumnReference, message)
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
                     .with_detail("It is kept by the server and cannot be used in COPY."));
             }
             column.check_written(false)?;
@@ -95,7 +95,7 @@ impl Planner {
     /// The rows of COPY TO STDOUT.
     pub async fn copy_out(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<CopyOut> {
         let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
-            return Err(Error::new(ErrorKind::Internal, "no COPY"));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         if *target != CopyTarget::Stdout {
             return Err(server_files());
@@ -108,7 +108,7 @@ impl Planner {
     /// The rows that a COPY TO sends, wherever it sends them.
     pub(super) async fn copied_rows(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<Rows> {
         let ast::Statement::Copy { source, .. } = copy else {
-            return Err(Error::new(ErrorKind::Internal, "no COPY"));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         let query = match source {
             CopySource::Query(query) => ast::Statement::Query(query.clone()),
@@ -125,7 +125,7 @@ impl Planner {
         };
         let planned = self.plan(view, &prepared.statement, &query, &[]).await?;
         if !planned.parameters.is_empty() {
-            return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let answer: Answer = self.run(view, &planned, &query, &[]).await?;
@@ -143,7 +143,7 @@ impl Planner {
         let mut copy = copy.clone();
         planner.resolve(&prepared.statement, &mut copy)?;
         let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {
-            return Err(Error::new(ErrorKind::Internal, "no COPY of a table"));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY of a table"));
         };
         let (schema, name) = writes::relation_of(&table_name)?;
         let target = Target::of(&planner, &schema, &name, "copy from")

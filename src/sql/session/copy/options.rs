@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 
 /// How rows are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +18,14 @@ pub(crate) struct CopyOptions {
 }
 
 fn unsupported(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what} of COPY is not supported"))
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} of COPY is not supported"))
 }
 
 fn byte(name: &str, given: char) -> Result<u8> {
     let byte = u8::try_from(given).ok().filter(u8::is_ascii);
-    byte.ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("COPY {name} must be a single one-byte character")))
+    byte.ok_or_else(|| {
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("COPY {name} must be a single one-byte character"))
+    })
 }
 
 impl CopyOptions {
@@ -43,7 +45,7 @@ impl CopyOptions {
                     "binary" => return Err(unsupported("the binary format")),
                     other => {
                         let message = format!("COPY format \"{other}\" not recognized");
-                        return Err(Error::new(ErrorKind::InvalidParameter, message));
+                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
                     }
                 },
                 CopyOption::Header(given) => header = *given,
@@ -78,7 +80,10 @@ impl CopyOptions {
         }
         for (name, given) in [("quote", quote), ("escape", escape)] {
             if given.is_some() && !csv {
-                return Err(Error::new(ErrorKind::Unsupported, format!("COPY {name} available only in CSV mode")));
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("COPY {name} available only in CSV mode"),
+                ));
             }
         }
         let quote = quote.unwrap_or(b'"');
@@ -95,7 +100,7 @@ impl CopyOptions {
     }
 
     fn check(&self) -> Result<()> {
-        let refused = |message: &str| Err(Error::new(ErrorKind::InvalidParameter, message));
+        let refused = |message: &str| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         if matches!(self.delimiter, b'\n' | b'\r') {
             return refused("COPY delimiter cannot be newline or carriage return");
         }

@@ -1,7 +1,7 @@
 //! Cutting what comes in into lines and fields.
 
 use super::options::CopyOptions;
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 
 /// Longest line, in bytes: an entity has at most 1 MiB, its text form several times that.
 const LINE_BYTES_MAX: usize = 16 << 20;
@@ -66,7 +66,7 @@ impl Lines {
         self.looked = at;
         if self.buffer.len() - self.from > LINE_BYTES_MAX {
             let message = format!("a line of COPY is longer than {} MiB", LINE_BYTES_MAX >> 20);
-            return Err(Error::new(ErrorKind::TooLarge, message));
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         }
         Ok(None)
     }
@@ -74,7 +74,7 @@ impl Lines {
     /// What is left at the end: a line without an end.
     pub(super) fn rest(&mut self) -> Result<Option<std::ops::Range<usize>>> {
         if self.quoted {
-            return Err(Error::new(ErrorKind::BadCopy, "unterminated CSV quoted field"));
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
         }
         let line = self.from..self.without_return(self.buffer.len());
         self.from = self.buffer.len();
@@ -110,8 +110,9 @@ impl Fields {
         if is_null {
             return Ok(None);
         }
-        let text = std::str::from_utf8(&self.bytes[from..end])
-            .map_err(|_| Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\""))?;
+        let text = std::str::from_utf8(&self.bytes[from..end]).map_err(|_| {
+            Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
+        })?;
         Ok(Some(text))
     }
 
@@ -205,7 +206,7 @@ impl Fields {
                 at += 1;
             }
             if quoted {
-                return Err(Error::new(ErrorKind::BadCopy, "unterminated CSV quoted field"));
+                return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
             }
             let is_null = !was_quoted && self.bytes[start..] == *options.null.as_bytes();
             if is_null {

@@ -7,10 +7,10 @@ use datafusion::sql::sqlparser::ast::{self, CopyLegacyOption, CopyOption, CopySo
 
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::export::{ExportOptions, Selection, write_lines, write_rows};
 use crate::session::prepared::Prepared;
 use crate::session::session::Session;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Compression, Destination, ExportFormat, LineOutput, path_within};
 
 /// Which files the COPY of a session may write.
@@ -46,7 +46,7 @@ impl Session {
         file: &str,
     ) -> Result<String> {
         let ast::Statement::Copy { source, options, legacy_options, .. } = copy else {
-            return Err(Error::new(ErrorKind::Internal, "no COPY"));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         let path = allowed(self.file_access(), file)?;
         let compression = Compression::of_path(&path);
@@ -60,7 +60,7 @@ impl Session {
         export.compression = compression;
         if export.format == ExportFormat::Parquet && compression.is_some() {
             let message = "Parquet is compressed inside: other programs do not read it in a compressed file";
-            return Err(Error::new(ErrorKind::InvalidParameter, message));
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let destination = Destination::Path(path);
         let view = self.view();
@@ -93,13 +93,13 @@ fn allowed(access: &FileAccess, file: &str) -> Result<PathBuf> {
         FileAccess::Anywhere => Ok(PathBuf::from(file)),
         FileAccess::Within(folder) => path_within(folder, Path::new(file))?.ok_or_else(|| {
             let message = format!("permission denied to COPY to file \"{file}\"");
-            Error::new(ErrorKind::NotAllowed, message)
+            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
                 .with_detail("Only plain files in the folder that the server was started with may be written.")
                 .with_hint("Name it relative to that folder.")
         }),
         FileAccess::Nowhere => {
             let message = "permission denied to COPY to a file";
-            Err(Error::new(ErrorKind::NotAllowed, message)
+            Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
                 .with_detail("Only a server that was started with --copy-dir writes files, into that folder.")
                 .with_hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."))
         }
@@ -128,13 +128,13 @@ fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_tab
     let Some(format) = format else { return CopyOptions::of(options, legacy).map(Form::Lines) };
     if let Some(other) = options.iter().find(|option| !matches!(option, CopyOption::Format(_))) {
         let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
-        return Err(Error::new(ErrorKind::Unsupported, message));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     match legacy.first() {
-        Some(_) if named.is_some() => Err(Error::new(ErrorKind::Syntax, "conflicting or redundant options")),
+        Some(_) if named.is_some() => Err(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")),
         Some(other) => {
             let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
-            Err(Error::new(ErrorKind::Unsupported, message))
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
         }
         None => Ok(Form::Export(format)),
     }

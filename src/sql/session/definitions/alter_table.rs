@@ -12,20 +12,20 @@ use super::relation_name::{Relation, existing, identifiers, name_in_public};
 use super::rewritten::{PropertyChange, Rewritten};
 use super::tables::{declared, key_column, unsupported};
 use super::{Definition, Notice};
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{TableName, validate_property_name};
 use rowkey_storage::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 
 /// The edits of ALTER TABLE.
-pub(super) async fn alter_table(alter: AlterTable, planner: &PlannedStatement) -> Result<Definition> {
+pub(super) async fn alter_table(alter: AlterTable, planner: &StatementPlanner) -> Result<Definition> {
     let parts = identifiers(&alter.name)?;
     let table = match existing(&parts, planner) {
         Ok(Relation::Table(table)) => table,
         Ok(Relation::View(view)) => {
-            return Err(Error::new(ErrorKind::WrongFunctionKind, format!("\"{}\" is not a table", view.name)));
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", view.name)));
         }
-        Err(error) if alter.if_exists && error.kind() == ErrorKind::UnknownTable => {
+        Err(error) if alter.if_exists && error.sqlstate() == SqlState::UNDEFINED_TABLE => {
             let notice = Notice::from(format!("{error}, skipping"));
             return Ok(Definition { notices: vec![notice], ..Definition::default() });
         }
@@ -60,7 +60,7 @@ pub(super) async fn alter_table(alter: AlterTable, planner: &PlannedStatement) -
             let Altered { table, columns, mut definition } = altered;
             if columns.len() > COLUMNS_MAX {
                 let message = format!("tables can have at most {COLUMNS_MAX} columns of properties");
-                return Err(Error::new(ErrorKind::TooLarge, message));
+                return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
             }
             if columns != dropped {
                 definition.edits.push(Edit::SetColumns { table: table.id, columns });
@@ -87,7 +87,7 @@ impl Altered {
                 self.definition.notices.push(Notice::from(format!("{message}, skipping")));
                 return Ok(());
             }
-            return Err(Error::new(ErrorKind::DuplicateColumn, message));
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         self.columns.extend(added);
         Ok(())
@@ -98,14 +98,14 @@ impl Altered {
         written: &Ident,
         if_exists: bool,
         cascade: bool,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
     ) -> Result<()> {
         let found = property_of(&self.table, written, "drop").and_then(|name| {
             let gone = || no_column(&self.table, written);
             self.columns.iter().position(|column| column.name == name).ok_or_else(gone).map(|place| (place, name))
         });
         let (place, name) = match found {
-            Err(error) if if_exists && error.kind() == ErrorKind::UnknownColumn => {
+            Err(error) if if_exists && error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
                 self.definition.notices.push(Notice::from(format!("{error}, skipping")));
                 return Ok(());
             }
@@ -137,7 +137,7 @@ impl Altered {
 
 fn no_column(table: &Table, written: &Ident) -> Error {
     let message = format!("column \"{}\" of relation \"{}\" does not exist", written.value, table.name);
-    Error::new(ErrorKind::UnknownColumn, message)
+    Error::new(SqlState::UNDEFINED_COLUMN, message)
 }
 
 /// The property whose column is named, if it is one that can be changed.
@@ -145,27 +145,27 @@ fn property_of(table: &Arc<Table>, written: &Ident, verb: &str) -> Result<Arc<st
     let name = column_named(&Relation::Table(Arc::clone(table)), written)?;
     if key_column(&Ident::with_quote('"', &name)).is_some() {
         let message = format!("cannot {verb} column \"{name}\": every entity has it");
-        return Err(Error::new(ErrorKind::Unsupported, message));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     let property = table.columns.iter().find(|column| *column.name == *name).map(|column| Arc::clone(&column.name));
     property.ok_or_else(|| {
         let message = format!("cannot {verb} column \"{name}\": it is one of several of its property");
-        Error::new(ErrorKind::Unsupported, message)
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
             .with_hint(format!("{verb} the column that has the name of the property, without a type"))
     })
 }
 
-async fn rename_column(table: &Arc<Table>, from: &Ident, to: &Ident, planner: &PlannedStatement) -> Result<Definition> {
-    let from = property_of(table, from, "rename").map_err(|error| match error.kind() {
-        ErrorKind::UnknownColumn => {
-            Error::new(ErrorKind::UnknownColumn, format!("column \"{}\" does not exist", from.value))
+async fn rename_column(table: &Arc<Table>, from: &Ident, to: &Ident, planner: &StatementPlanner) -> Result<Definition> {
+    let from = property_of(table, from, "rename").map_err(|error| match error.sqlstate() {
+        SqlState::UNDEFINED_COLUMN => {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", from.value))
         }
         _ => error,
     })?;
     let taken = |name: &str| key_column(to).is_some() || table.columns.iter().any(|column| *column.name == *name);
     if taken(&to.value) {
         let message = format!("column \"{}\" of relation \"{}\" already exists", to.value, table.name);
-        return Err(Error::new(ErrorKind::DuplicateColumn, message));
+        return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
     }
     validate_property_name(&to.value)?;
     let to: Arc<str> = Arc::from(to.value.as_str());
@@ -177,20 +177,20 @@ async fn rename_column(table: &Arc<Table>, from: &Ident, to: &Ident, planner: &P
     Ok(Definition { edits: vec![edit], rewritten, ..Definition::default() })
 }
 
-async fn rename_table(table: &Arc<Table>, to: &RenameTableNameKind, planner: &PlannedStatement) -> Result<Definition> {
+async fn rename_table(table: &Arc<Table>, to: &RenameTableNameKind, planner: &StatementPlanner) -> Result<Definition> {
     let name: &ObjectName = match to {
         RenameTableNameKind::To(name) => name,
-        RenameTableNameKind::As(_) => return Err(Error::new(ErrorKind::Syntax, "syntax error at or near \"AS\"")),
+        RenameTableNameKind::As(_) => return Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"AS\"")),
     };
     let parts = identifiers(name)?;
     if parts.len() > 1 {
-        return Err(Error::new(ErrorKind::Syntax, "syntax error at or near \".\""));
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at or near \".\""));
     }
     let name = TableName::parse(&name_in_public(&parts, planner)?.value)?;
     if let Some(found) = Relation::named(planner.catalog(), planner.account(), name.as_str())
         && (found.id() != table.id || table.name == name.as_str())
     {
-        return Err(Error::new(ErrorKind::DuplicateTable, format!("relation \"{}\" already exists", found.name())));
+        return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{}\" already exists", found.name())));
     }
     let edit = Edit::RenameTable { id: table.id, name: name.as_str().to_owned() };
     refuse_if_views_break(planner, table, &edit, &format!("table {}", table.name)).await?;
@@ -198,14 +198,14 @@ async fn rename_table(table: &Arc<Table>, to: &RenameTableNameKind, planner: &Pl
 }
 
 /// Views are kept as texts, in which a name stays what it is.
-async fn refuse_if_views_break(planner: &PlannedStatement, table: &Table, edit: &Edit, what: &str) -> Result<()> {
+async fn refuse_if_views_break(planner: &StatementPlanner, table: &Table, edit: &Edit, what: &str) -> Result<()> {
     let broken = broken_views(planner, table.id, std::slice::from_ref(edit)).await?;
     let dependents = Dependents::among(broken, |view| view.reads.contains(&table.id), what);
     if dependents.lines.is_empty() {
         return Ok(());
     }
     let message = format!("cannot rename {what} because views name it");
-    Err(Error::new(ErrorKind::Unsupported, message)
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
         .with_detail(dependents.lines.join("\n"))
         .with_hint("drop the views, rename, and create them again"))
 }

@@ -5,9 +5,9 @@ use datafusion::sql::sqlparser::ast::{CommentObject as Kind, Ident, ObjectName};
 use super::Definition;
 use super::relation_name::{Relation, existing, identifiers};
 use crate::provider::TableColumns;
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
 use crate::session::snapshot_catalog::PUBLIC;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::{CommentObject, Edit};
 
 /// The edit that sets a comment, or takes it away: an empty one is none, as in PostgreSQL.
@@ -15,7 +15,7 @@ pub(super) fn comment(
     kind: Kind,
     name: &ObjectName,
     text: Option<String>,
-    planner: &PlannedStatement,
+    planner: &StatementPlanner,
 ) -> Result<Definition> {
     let parts = identifiers(name)?;
     let object = match kind {
@@ -29,20 +29,22 @@ pub(super) fn comment(
         },
         Kind::Column => {
             let Some((column, relation)) = parts.split_last().filter(|(_, relation)| !relation.is_empty()) else {
-                return Err(Error::new(ErrorKind::Invalid, "column name must be qualified"));
+                return Err(Error::new(SqlState::INVALID_STATEMENT, "column name must be qualified"));
             };
             let relation = existing(relation, planner)?;
             CommentObject::Column(relation.id(), column_named(&relation, column)?)
         }
         Kind::Schema => match parts.as_slice() {
             [schema] if schema.value.to_ascii_lowercase() == PUBLIC => CommentObject::Schema(PUBLIC.to_owned()),
-            _ => return Err(Error::new(ErrorKind::NotFound, format!("schema \"{name}\" does not exist"))),
+            _ => return Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("schema \"{name}\" does not exist"))),
         },
         Kind::Database => match parts.as_slice() {
             [database] if database.value == planner.account().as_str() => CommentObject::Database,
-            _ => return Err(Error::new(ErrorKind::NotFound, format!("database \"{name}\" does not exist"))),
+            _ => return Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("database \"{name}\" does not exist"))),
         },
-        other => return Err(Error::new(ErrorKind::Unsupported, format!("COMMENT ON {other} is not supported"))),
+        other => {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("COMMENT ON {other} is not supported")));
+        }
     };
     let text = text.filter(|text| !text.is_empty());
     let edit = Edit::SetComment { account: planner.account().as_str().to_owned(), object, text };
@@ -50,7 +52,7 @@ pub(super) fn comment(
 }
 
 fn is_not(name: &str, kind: &str) -> Error {
-    Error::new(ErrorKind::Invalid, format!("\"{name}\" is not a {kind}"))
+    Error::new(SqlState::INVALID_STATEMENT, format!("\"{name}\" is not a {kind}"))
 }
 
 /// The exact name of a column: what is written in quotes; else the one of that name, or the only one ignoring case.
@@ -71,11 +73,11 @@ pub(super) fn column_named(relation: &Relation, written: &Ident) -> Result<Strin
         (Some(one), Some(another)) if written.quote_style.is_none() => {
             let message = format!("column reference \"{}\" is ambiguous", written.value);
             let hint = format!("it could be \"{one}\" or \"{another}\": name it in double quotes");
-            Err(Error::new(ErrorKind::AmbiguousColumn, message).with_hint(hint))
+            Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).with_hint(hint))
         }
         _ => {
             let message = format!("column \"{}\" of relation \"{}\" does not exist", written.value, relation.name());
-            Err(Error::new(ErrorKind::UnknownColumn, message))
+            Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
         }
     }
 }

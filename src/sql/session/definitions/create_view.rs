@@ -10,17 +10,17 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use super::Definition;
 use super::column_types::{postgres_type, spoken};
 use super::relation_name::{Relation, identifiers, name_in_public};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::locate::located;
-use crate::session::planning::PlannedStatement;
 use crate::session::position::Source;
 use crate::session::snapshot_catalog::PUBLIC;
 use crate::session::statement::{Request, parse};
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::ViewName;
 use rowkey_storage::{Edit, View, ViewColumn};
 
 /// The edit that makes a view. Its query is planned once, as it will be planned wherever the view is read.
-pub(super) async fn create_view(view: CreateView, text: &str, planner: &PlannedStatement) -> Result<Definition> {
+pub(super) async fn create_view(view: CreateView, text: &str, planner: &StatementPlanner) -> Result<Definition> {
     refuse_options(&view)?;
     let name = name_in_public(&identifiers(&view.name)?, planner)?.value.clone();
     let name = ViewName::parse(&name)?;
@@ -31,9 +31,9 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &PlannedS
         }
         Some(Relation::View(old)) if view.or_replace => Some(old),
         Some(Relation::Table(table)) if view.or_replace => {
-            return Err(Error::new(ErrorKind::Invalid, format!("\"{}\" is not a view", table.name)));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, format!("\"{}\" is not a view", table.name)));
         }
-        Some(_) => return Err(Error::new(ErrorKind::DuplicateTable, format!("relation \"{name}\" already exists"))),
+        Some(_) => return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))),
         None => None,
     };
     let sql = query_text(text)?;
@@ -43,12 +43,12 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &PlannedS
     let statement = parse(sql).map_err(|error| error.moved(before))?;
     let query = match &statement.request {
         Request::Query(query) if matches!(**query, Statement::Query(_)) => query,
-        _ => return Err(Error::new(ErrorKind::Invalid, "a view is made of a query")),
+        _ => return Err(Error::new(SqlState::INVALID_STATEMENT, "a view is made of a query")),
     };
     let planned = planner.view_query(&statement, query).await;
     let planned = planned.map_err(|error| located(error, &statement).moved(before))?;
     if !planned.parameters.is_empty() {
-        return Err(Error::new(ErrorKind::UnknownParameter, "there is no parameter $1"));
+        return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
     }
     let reads = relations_read(&planned.relations, planner);
     let given: Vec<&str> = view.columns.iter().map(|column| column.name.value.as_str()).collect();
@@ -59,7 +59,7 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &PlannedS
         let circle = planner.catalog().dependents(old.id).iter().any(|dependent| reads.contains(&dependent.id));
         if circle || reads.contains(&old.id) {
             let message = format!("infinite recursion detected in rules for relation \"{}\"", old.name);
-            return Err(Error::new(ErrorKind::Invalid, message));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, message));
         }
     }
     let edit = Edit::CreateView {
@@ -75,7 +75,7 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &PlannedS
 }
 
 fn refuse_options(view: &CreateView) -> Result<()> {
-    let refused = |what: &str| Err(Error::new(ErrorKind::Unsupported, format!("{what} is not supported")));
+    let refused = |what: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported")));
     if view.materialized {
         return refused("CREATE MATERIALIZED VIEW");
     }
@@ -106,7 +106,7 @@ fn refuse_options(view: &CreateView) -> Result<()> {
 pub(super) fn query_text(text: &str) -> Result<&str> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
         .tokenize_with_location()
-        .map_err(|error| Error::new(ErrorKind::Invalid, format!("syntax error: {error}")))?;
+        .map_err(|error| Error::new(SqlState::INVALID_STATEMENT, format!("syntax error: {error}")))?;
     let source = Source::new(text);
     let (mut depth, mut from, mut to) = (0_usize, None, text.len());
     for token in &tokens {
@@ -125,11 +125,11 @@ pub(super) fn query_text(text: &str) -> Result<&str> {
     }
     from.and_then(|from| text.get(from..to))
         .map(str::trim)
-        .ok_or_else(|| Error::new(ErrorKind::Invalid, "syntax error: CREATE VIEW without AS"))
+        .ok_or_else(|| Error::new(SqlState::INVALID_STATEMENT, "syntax error: CREATE VIEW without AS"))
 }
 
 /// Ids of the tables and views that a query names, each once.
-fn relations_read(relations: &[(String, String)], planner: &PlannedStatement) -> Vec<u64> {
+fn relations_read(relations: &[(String, String)], planner: &StatementPlanner) -> Vec<u64> {
     let mut reads: Vec<u64> = relations
         .iter()
         .filter(|(schema, _)| schema == PUBLIC)
@@ -144,7 +144,7 @@ fn relations_read(relations: &[(String, String)], planner: &PlannedStatement) ->
 /// The columns of a view: those of the query, the first of them under the names given.
 fn columns<'a>(given: &[&str], query: impl ExactSizeIterator<Item = (&'a str, String)>) -> Result<Vec<ViewColumn>> {
     if given.len() > query.len() {
-        return Err(Error::new(ErrorKind::Invalid, "CREATE VIEW specifies more column names than columns"));
+        return Err(Error::new(SqlState::INVALID_STATEMENT, "CREATE VIEW specifies more column names than columns"));
     }
     let given = given.iter().copied().map(Some).chain(std::iter::repeat(None));
     let column = |((source, postgres_type), given): ((&str, String), Option<&str>)| ViewColumn {
@@ -156,7 +156,7 @@ fn columns<'a>(given: &[&str], query: impl ExactSizeIterator<Item = (&'a str, St
     let mut seen = HashSet::new();
     if let Some(twice) = columns.iter().find(|column| !seen.insert(column.name.as_str())) {
         return Err(Error::new(
-            ErrorKind::DuplicateColumn,
+            SqlState::DUPLICATE_COLUMN,
             format!("column \"{}\" specified more than once", twice.name),
         ));
     }
@@ -166,12 +166,12 @@ fn columns<'a>(given: &[&str], query: impl ExactSizeIterator<Item = (&'a str, St
 /// A view that is replaced keeps its columns; new ones come behind them.
 fn refuse_other_columns(old: &View, columns: &[ViewColumn]) -> Result<()> {
     if columns.len() < old.columns.len() {
-        return Err(Error::new(ErrorKind::Invalid, "cannot drop columns from view"));
+        return Err(Error::new(SqlState::INVALID_STATEMENT, "cannot drop columns from view"));
     }
     for (was, is) in old.columns.iter().zip(columns) {
         if was.name != is.name {
             let message = format!("cannot change name of view column \"{}\" to \"{}\"", was.name, is.name);
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint("drop the view and create it again"));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, message).with_hint("drop the view and create it again"));
         }
         if was.postgres_type != is.postgres_type {
             let message = format!(
@@ -180,7 +180,7 @@ fn refuse_other_columns(old: &View, columns: &[ViewColumn]) -> Result<()> {
                 spoken(&was.postgres_type),
                 spoken(&is.postgres_type)
             );
-            return Err(Error::new(ErrorKind::Invalid, message));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, message));
         }
     }
     Ok(())

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Notice;
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::{Catalog, Edit, View};
 
 /// Why views cannot stay, one line for each, as PostgreSQL's DETAIL has them. `lost` tells for ids what they are, `table d` or
@@ -48,7 +48,7 @@ impl Dependents {
         if lines.is_empty() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::DependentObjects, message)
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
             .with_detail(lines.join("\n"))
             .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
     }
@@ -69,7 +69,7 @@ impl Dependents {
 }
 
 /// The views over a table that can be read now, and could not after some edits.
-pub(super) async fn broken_views(planner: &PlannedStatement, table: u64, edits: &[Edit]) -> Result<Vec<Arc<View>>> {
+pub(super) async fn broken_views(planner: &StatementPlanner, table: u64, edits: &[Edit]) -> Result<Vec<Arc<View>>> {
     let views = planner.catalog().dependents(table);
     if views.is_empty() {
         return Ok(views);

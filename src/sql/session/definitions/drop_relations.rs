@@ -7,8 +7,8 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType};
 use super::dependents::Dependents;
 use super::relation_name::{Relation, identifiers, name_in_public};
 use super::{Definition, Notice};
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::Edit;
 
 /// The edits that drop tables or views and, with `cascade`, the views that read them. Without it, views that read them are in the
@@ -18,12 +18,12 @@ pub(crate) fn drop_relations(
     if_exists: bool,
     names: &[ObjectName],
     cascade: bool,
-    planner: &PlannedStatement,
+    planner: &StatementPlanner,
 ) -> Result<Definition> {
     let kind = match object_type {
         ObjectType::View => "view",
         ObjectType::Table => "table",
-        other => return Err(Error::new(ErrorKind::Unsupported, format!("DROP {other} is not supported"))),
+        other => return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("DROP {other} is not supported"))),
     };
     let catalog = planner.catalog();
     let mut definition = Definition::default();
@@ -32,7 +32,7 @@ pub(crate) fn drop_relations(
         let name = name_in_public(&identifiers(name)?, planner)?;
         match Relation::named(catalog, planner.account(), &name.value) {
             Some(found) if found.kind() != kind => {
-                let error = Error::new(ErrorKind::WrongFunctionKind, format!("\"{}\" is not a {kind}", found.name()));
+                let error = Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a {kind}", found.name()));
                 let other = found.kind();
                 return Err(error.with_hint(format!("Use DROP {} to remove a {other}.", other.to_uppercase())));
             }
@@ -43,7 +43,7 @@ pub(crate) fn drop_relations(
                 definition.notices.push(Notice::from(notice));
             }
             None => {
-                return Err(Error::new(ErrorKind::UnknownTable, format!("{kind} \"{}\" does not exist", name.value)));
+                return Err(Error::new(SqlState::UNDEFINED_TABLE, format!("{kind} \"{}\" does not exist", name.value)));
             }
         }
     }

@@ -19,8 +19,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::FieldRef;
 use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
 
-use super::error::{Error, ErrorKind, Result};
-use super::planning::PlannedStatement;
+use super::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_storage::Edit;
 
@@ -97,13 +97,13 @@ pub(super) async fn define(
     statement: Statement,
     text: &str,
     now: DateTime,
-    planner: &PlannedStatement,
+    planner: &StatementPlanner,
 ) -> Result<Definition> {
     match statement {
         Statement::CreateView(view) => create_view::create_view(view, text, planner).await,
         Statement::Comment { object_type, object_name, comment, if_exists } => {
             if if_exists {
-                return Err(Error::new(ErrorKind::Unsupported, "COMMENT has no IF EXISTS"));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COMMENT has no IF EXISTS"));
             }
             comment::comment(object_type, &object_name, comment, planner)
         }
@@ -114,7 +114,7 @@ pub(super) async fn define(
         Statement::AlterTable(alter) => alter_table::alter_table(alter, planner).await,
         Statement::Truncate(truncated) => tables::truncate(&truncated, planner),
         Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
-        _ => Err(Error::new(ErrorKind::Unsupported, "this statement defines nothing that this version knows")),
+        _ => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "this statement defines nothing that this version knows")),
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
 use crate::session::snapshot_catalog::PUBLIC;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{AccountName, TableName};
 use rowkey_storage::{Catalog, Table, View};
 
@@ -56,11 +56,11 @@ impl Relation {
 /// The parts of a name that are plain identifiers.
 pub(super) fn identifiers(name: &ObjectName) -> Result<Vec<&Ident>> {
     let parts: Option<Vec<&Ident>> = name.0.iter().map(|part| part.as_ident()).collect();
-    parts.ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{name} is not a name")))
+    parts.ok_or_else(|| Error::new(SqlState::INVALID_STATEMENT, format!("{name} is not a name")))
 }
 
 /// The last part of a name whose schema is `public`, if it says one, and whose database is this one.
-pub(super) fn name_in_public<'a>(parts: &[&'a Ident], planner: &PlannedStatement) -> Result<&'a Ident> {
+pub(super) fn name_in_public<'a>(parts: &[&'a Ident], planner: &StatementPlanner) -> Result<&'a Ident> {
     let (database, schema, name) = match parts {
         [name] => (None, None, *name),
         [schema, name] => (None, Some(*schema), *name),
@@ -68,29 +68,29 @@ pub(super) fn name_in_public<'a>(parts: &[&'a Ident], planner: &PlannedStatement
         _ => {
             let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
             let message = format!("improper qualified name (too many dotted names): {written}");
-            return Err(Error::new(ErrorKind::Invalid, message));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, message));
         }
     };
     if database.is_some_and(|database| database.value != planner.account().as_str()) {
         let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
         let message = format!("cross-database references are not implemented: \"{written}\"");
-        return Err(Error::new(ErrorKind::Unsupported, message));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     match schema {
         Some(schema) if SYSTEM_SCHEMAS.contains(&schema.value.to_ascii_lowercase().as_str()) => Err(Error::new(
-            ErrorKind::Unsupported,
+            SqlState::FEATURE_NOT_SUPPORTED,
             format!("permission denied: \"{}.{}\" is a system catalog", schema.value, name.value),
         )),
         Some(schema) if schema.value.to_ascii_lowercase() != PUBLIC => {
-            Err(Error::new(ErrorKind::UnknownSchema, format!("schema \"{}\" does not exist", schema.value)))
+            Err(Error::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", schema.value)))
         }
         _ => Ok(name),
     }
 }
 
 /// The table or view of a name, or PostgreSQL's error.
-pub(super) fn existing(parts: &[&Ident], planner: &PlannedStatement) -> Result<Relation> {
+pub(super) fn existing(parts: &[&Ident], planner: &StatementPlanner) -> Result<Relation> {
     let name = name_in_public(parts, planner)?;
     Relation::named(planner.catalog(), planner.account(), &name.value)
-        .ok_or_else(|| Error::new(ErrorKind::UnknownTable, format!("relation \"{}\" does not exist", name.value)))
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", name.value)))
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::{Planner, View};
 use crate::session::writes::{Before, Budget, Change, properties_bytes};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::KeyRange;
 use rowkey_storage::{Properties, TableSnapshot};
 
@@ -42,7 +42,7 @@ impl Planner {
         rewritten: &Rewritten,
         held_bytes: u64,
     ) -> Result<(TableSnapshot, Vec<Change>)> {
-        let gone = || Error::new(ErrorKind::Internal, "a table whose columns change does not exist");
+        let gone = || Error::new(SqlState::INTERNAL_ERROR, "a table whose columns change does not exist");
         let table = view.snapshot.table_snapshot(view.snapshot.table(rewritten.table).ok_or_else(gone)?);
         let mut budget = Budget::beside(held_bytes);
         let mut changes = Vec::new();
@@ -60,7 +60,7 @@ impl Planner {
                     apply(change, &mut properties).map_err(|message| {
                         let (partition, row) = (&entity.key.partition, &entity.key.row);
                         let detail = format!("It is a property of the entity ({partition}, {row}) without a column.");
-                        Error::new(ErrorKind::DuplicateColumn, message).with_detail(detail)
+                        Error::new(SqlState::DUPLICATE_COLUMN, message).with_detail(detail)
                     })?;
                 }
                 budget.take(

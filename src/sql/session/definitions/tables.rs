@@ -8,19 +8,19 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::Definition;
 use super::relation_name::{Relation, existing, identifiers, name_in_public};
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, TableName, validate_property_name};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use rowkey_storage::{Edit, PropertyColumn};
 
 pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what} is not supported"))
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
 }
 
 /// The edits that make a table. The columns declared are hints of type: a property that has another type in some entity is seen in a
 /// column beside the declared one. PartitionKey, RowKey and Timestamp are there whether they are written or not.
-pub(super) fn create_table(create: CreateTable, now: DateTime, planner: &PlannedStatement) -> Result<Definition> {
+pub(super) fn create_table(create: CreateTable, now: DateTime, planner: &StatementPlanner) -> Result<Definition> {
     refuse_options(&create)?;
     let name = name_in_public(&identifiers(&create.name)?, planner)?.value.clone();
     let name = TableName::parse(&name)?;
@@ -29,7 +29,7 @@ pub(super) fn create_table(create: CreateTable, now: DateTime, planner: &Planned
             let notice = format!("relation \"{}\" already exists, skipping", found.name());
             return Ok(Definition { notices: vec![notice.into()], ..Definition::default() });
         }
-        return Err(Error::new(ErrorKind::DuplicateTable, format!("relation \"{}\" already exists", found.name())));
+        return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{}\" already exists", found.name())));
     }
     create.constraints.iter().try_for_each(check_constraint)?;
     let mut columns: Vec<PropertyColumn> = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn create_table(create: CreateTable, now: DateTime, planner: &Planned
         let written = written.unwrap_or(&definition.name.value).to_owned();
         if named.contains(&written) {
             let message = format!("column \"{written}\" specified more than once");
-            return Err(Error::new(ErrorKind::DuplicateColumn, message));
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         named.push(written);
         columns.extend(column);
@@ -101,7 +101,7 @@ pub(super) fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>>
             ColumnOption::NotNull if key.is_some() => {}
             ColumnOption::NotNull => {
                 let message = format!("NOT NULL of column \"{}\" is not supported", name.value);
-                return Err(Error::new(ErrorKind::Unsupported, message)
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                     .with_hint("entities of a table need not have the same properties"));
             }
             ColumnOption::PrimaryKey(_) => return Err(primary_key()),
@@ -113,7 +113,7 @@ pub(super) fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>>
         if edm != wanted {
             let ty = if key == TIMESTAMP { "timestamp with time zone" } else { "text" };
             let message = format!("column \"{key}\" is of type {ty}");
-            return Err(Error::new(ErrorKind::TypeMismatch, message));
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
         }
         return Ok(None);
     }
@@ -123,7 +123,7 @@ pub(super) fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>>
 
 fn primary_key() -> Error {
     let message = "the primary key of a table is (\"PartitionKey\", \"RowKey\")";
-    Error::new(ErrorKind::Unsupported, message)
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
         .with_hint("PRIMARY KEY (\"PartitionKey\", \"RowKey\") may be written, or left out")
 }
 
@@ -169,13 +169,13 @@ fn property_type(data_type: &DataType) -> Option<EdmType> {
 
 fn no_such_type(data_type: &DataType, column: &str) -> Error {
     let message = format!("column \"{column}\" cannot be of type {data_type}");
-    Error::new(ErrorKind::Unsupported, message).with_hint(
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(
         "properties are text, integer, bigint, double precision, boolean, timestamp with time zone, uuid or bytea",
     )
 }
 
 /// The edits of TRUNCATE. Up to which write they reach is known when they are committed.
-pub(super) fn truncate(truncate: &Truncate, planner: &PlannedStatement) -> Result<Definition> {
+pub(super) fn truncate(truncate: &Truncate, planner: &StatementPlanner) -> Result<Definition> {
     if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
         return Err(unsupported("an option of this TRUNCATE, which PostgreSQL does not have,"));
     }
@@ -189,9 +189,9 @@ pub(super) fn truncate(truncate: &Truncate, planner: &PlannedStatement) -> Resul
                 }
             }
             Ok(Relation::View(view)) => {
-                return Err(Error::new(ErrorKind::Invalid, format!("\"{}\" is not a table", view.name)));
+                return Err(Error::new(SqlState::INVALID_STATEMENT, format!("\"{}\" is not a table", view.name)));
             }
-            Err(error) if truncate.if_exists && error.kind() == ErrorKind::UnknownTable => {
+            Err(error) if truncate.if_exists && error.sqlstate() == SqlState::UNDEFINED_TABLE => {
                 definition.notices.push(format!("{error}, skipping").into());
             }
             Err(error) => return Err(error),

@@ -1,5 +1,6 @@
 //! Views where they are read: their text is planned, and gives the columns they were made with.
 
+use crate::session::error::from_datafusion;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +14,12 @@ use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast;
 
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::{PlannedQuery, PlannedStatement};
 use crate::session::snapshot_catalog::SnapshotCatalog;
 use crate::session::statement::{Request, Statement, parse};
+use crate::session::statement_planner::{PlannedQuery, StatementPlanner};
 use crate::session::statement_state::StatementSettings;
 use crate::system_catalog::{Setting, SystemCatalog};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::View;
 
 /// Deepest nesting of views in views.
@@ -61,20 +62,20 @@ impl ViewExpansion {
     pub(crate) async fn expand(&self, view: &Arc<View>, tables: &SnapshotCatalog) -> Result<Arc<dyn TableProvider>> {
         if self.depth >= DEPTH_MAX {
             let message = format!("view \"{}\" is nested in more than {DEPTH_MAX} views", view.name);
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         if self.planned.fetch_add(1, Ordering::Relaxed) >= VIEWS_MAX {
             let message =
                 format!("the statement reads more than {VIEWS_MAX} views, the last of them \"{}\"", view.name);
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         // A task of its own: planning on this stack, views in views would exhaust it.
         let (expansion, planned_view, tables) = (self.clone(), Arc::clone(view), tables.clone());
         let planning = async move { expansion.plan(&planned_view, &tables).await };
         let planned = SpawnedTask::spawn(planning).join_unwind().await;
-        let planned = planned.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        let planned = planned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
         let plan = planned.map_err(|error| {
-            let outer = Error::new(error.kind(), format!("view \"{}\" cannot be read: {error}", view.name));
+            let outer = Error::new(error.sqlstate(), format!("view \"{}\" cannot be read: {error}", view.name));
             match error.hint() {
                 Some(hint) => outer.with_hint(hint.to_owned()),
                 None => outer,
@@ -87,7 +88,7 @@ impl ViewExpansion {
         let statement = parse(&view.sql)?;
         match &statement.request {
             Request::Query(query) => frozen(self.query(&statement, query, tables).await?, view),
-            _ => Err(Error::new(ErrorKind::Invalid, "its text is not a query")),
+            _ => Err(Error::new(SqlState::INVALID_STATEMENT, "its text is not a query")),
         }
     }
 
@@ -100,7 +101,7 @@ impl ViewExpansion {
     ) -> Result<PlannedQuery> {
         let deeper = Self { depth: self.depth + 1, ..self.clone() };
         let tables = SnapshotCatalog { views: deeper, ..tables.clone() };
-        let planner = PlannedStatement::new(self.settings.clone(), tables, self.system.clone(), Vec::new()).for_views();
+        let planner = StatementPlanner::new(self.settings.clone(), tables, self.system.clone(), Vec::new()).for_views();
         let planned = planner.query(statement, query, &[]).await?;
         refuse_large(&planned.plan)?;
         Ok(planned)
@@ -112,12 +113,13 @@ fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     plan.apply_with_subqueries(|_| {
         nodes += 1;
         Ok(if nodes > NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
+    })
+    .map_err(from_datafusion)?;
     if nodes <= NODES_MAX {
         return Ok(());
     }
     let message = format!("with the views that it reads, it is planned in more than {NODES_MAX} steps");
-    Err(Error::new(ErrorKind::Unsupported, message))
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
 }
 
 /// The columns a view was made with, out of those its query has now: a table that `*` stands for may have more since.
@@ -132,9 +134,9 @@ fn frozen(planned: PlannedQuery, view: &View) -> Result<LogicalPlan> {
         // Of several columns with one name, which differ in their table, each has its turn.
         let Some(place) = places.get_mut(column.query_name()).and_then(Vec::pop) else {
             let message = format!("its query has no column \"{}\" any more", column.query_name());
-            return Err(Error::new(ErrorKind::UnknownColumn, message));
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
         };
         columns.push(Expr::Column(Column::from(plan.schema().qualified_field(place))).alias(&column.name));
     }
-    Ok(LogicalPlanBuilder::from(plan).project(columns)?.build()?)
+    Ok(LogicalPlanBuilder::from(plan).project(columns).map_err(from_datafusion)?.build().map_err(from_datafusion)?)
 }

@@ -14,16 +14,16 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::read::{TableRead, reads};
-use crate::session::planning::Surroundings;
 use crate::session::statement::{Request, parse};
+use crate::session::statement_planner::PlanningContext;
 
 /// The table function. It plans the inner statement on the same snapshot as the outer one.
 pub(crate) struct AccessPaths {
-    statement: Surroundings,
+    statement: PlanningContext,
 }
 
 impl AccessPaths {
-    pub(crate) fn new(statement: Surroundings) -> Self {
+    pub(crate) fn new(statement: PlanningContext) -> Self {
         Self { statement }
     }
 }
@@ -45,7 +45,7 @@ impl TableFunctionImpl for AccessPaths {
 }
 
 struct AccessPathsOf {
-    statement: Surroundings,
+    statement: PlanningContext,
     text: String,
     schema: SchemaRef,
 }

@@ -1,13 +1,14 @@
 //! Running a plan for its counters.
 
+use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
-use crate::session::error::{Error, Result};
 use crate::session::watching::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_base::Result;
 
 /// What running the whole plan gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +24,12 @@ pub(super) async fn run(
 ) -> Result<Ran> {
     let watch = StatementWatch::new(Arc::clone(signals));
     // Its counters are those of the leaves, which both plans share.
-    let rows = execute_stream(watched(Arc::clone(plan), &watch)?, context)?;
+    let rows = execute_stream(watched(Arc::clone(plan), &watch).map_err(from_datafusion)?, context)
+        .map_err(from_datafusion)?;
     let mut batches = WatchedRows::new(rows, watch);
     let mut rows = 0;
     while let Some(batch) = batches.next().await {
-        rows += batch.map_err(Error::from)?.num_rows() as u64;
+        rows += batch.map_err(crate::session::error::from_datafusion)?.num_rows() as u64;
     }
     Ok(Ran { rows })
 }

@@ -6,6 +6,7 @@ mod json;
 mod read;
 mod text;
 
+use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, StringViewArray};
@@ -15,10 +16,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
-use super::error::Result;
 use super::statement::ExplainFormat;
 use super::watching::Signals;
 use super::writes::Explained;
+use rowkey_base::Result;
 
 pub(super) use access_paths::AccessPaths;
 pub(super) use access_paths::access_paths_columns;
@@ -56,7 +57,8 @@ pub(super) async fn explain_write(
 fn as_rows(lines: Vec<String>) -> Result<SendableRecordBatchStream> {
     let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8View, false)]));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(StringViewArray::from_iter_values(lines))])
-        .map_err(datafusion::common::DataFusionError::from)?;
+        .map_err(datafusion::common::DataFusionError::from)
+        .map_err(from_datafusion)?;
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]))))
 }
 

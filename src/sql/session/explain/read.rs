@@ -1,5 +1,6 @@
 //! What each scan of a plan reads.
 
+use crate::session::error::from_datafusion;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
-use crate::session::error::Result;
+use rowkey_base::Result;
 use rowkey_storage::run::{OpenRun, RunFile};
 
 /// A table scan whose hint is worth a line: one over at least this many entities.
@@ -68,7 +69,8 @@ pub(super) async fn reads(plan: &Arc<dyn ExecutionPlan>, analyzed: bool) -> Resu
             scans.push(scan.clone());
         }
         Ok(TreeNodeRecursion::Continue)
-    })?;
+    })
+    .map_err(from_datafusion)?;
     let mut described = Vec::with_capacity(scans.len());
     for scan in &scans {
         described.push(describe(scan, analyzed).await?);
@@ -115,7 +117,7 @@ async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
     for (_, run) in &scan.selected {
         add_file(&mut read, scan, run, &columns, &wanted).await?;
     }
-    read.recent_rows_max = exec.recent_rows()?;
+    read.recent_rows_max = exec.recent_rows().map_err(from_datafusion)?;
     read.rows_max += read.recent_rows_max;
     if analyzed {
         read.actual = Some(actual(exec));

@@ -6,10 +6,10 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
 
 use super::options::{ExportOptions, ExportReport, Selection};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::Planner;
 use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Destination, ExportFormat, Layout, Survey, open_export};
 use rowkey_model::rows::{PropertyNames, Rows, ValueRef};
 use rowkey_model::{Key, KeyCut, KeyRange, TableName};
@@ -59,7 +59,7 @@ impl Session {
         let Some(found) = found else {
             let tables = view.snapshot.catalog.tables().filter(|other| other.account == planner.account().as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
-            return Err(Error::no_such_table(table, &names));
+            return Err(crate::session::error::no_such_table(table, &names));
         };
         let export = TableExport {
             planner,
@@ -191,7 +191,7 @@ impl TableExport<'_> {
             for key in keys {
                 let entity = self.table.get(self.planner.store().files(), key.as_ref()).await?;
                 let entity =
-                    entity.ok_or_else(|| Error::new(ErrorKind::Internal, "an entity that was found is gone"))?;
+                    entity.ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "an entity that was found is gone"))?;
                 let mut builder = rows.builder(&self.names);
                 builder.begin();
                 for (name, value) in entity.properties() {
@@ -202,7 +202,7 @@ impl TableExport<'_> {
             return take(&rows);
         }
         let span = KeyRange::new(KeyCut::Before(first.clone()), KeyCut::After(last.clone()));
-        let Some(span) = span else { return Err(Error::new(ErrorKind::Internal, "keys do not ascend")) };
+        let Some(span) = span else { return Err(Error::new(SqlState::INTERNAL_ERROR, "keys do not ascend")) };
         let mut wanted = keys.iter().peekable();
         let mut batches = self.table.rows(self.planner.store().files(), &span, &self.names);
         while let Some(batch) = batches.try_next().await? {
@@ -219,7 +219,7 @@ impl TableExport<'_> {
         }
         match wanted.next() {
             None => Ok(()),
-            Some(_) => Err(Error::new(ErrorKind::Internal, "an entity that was found is gone")),
+            Some(_) => Err(Error::new(SqlState::INTERNAL_ERROR, "an entity that was found is gone")),
         }
     }
 }
@@ -227,7 +227,7 @@ impl TableExport<'_> {
 fn keys_of(batch: &RecordBatch) -> Result<Vec<Key>> {
     let text = |column: usize, row: usize| {
         let texts = batch.column(column).as_string_view_opt().filter(|texts| texts.is_valid(row));
-        texts.map(|texts| texts.value(row)).ok_or_else(|| Error::new(ErrorKind::Internal, "an entity has no key"))
+        texts.map(|texts| texts.value(row)).ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "an entity has no key"))
     };
     (0..batch.num_rows()).map(|row| Ok(Key::new(text(0, row)?, text(1, row)?))).collect()
 }

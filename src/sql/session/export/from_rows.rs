@@ -7,8 +7,8 @@ use arrow::datatypes::{
     DataType, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType,
 };
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::prepared::Column;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::Survey;
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, EdmType, Value, validate_property_name};
@@ -32,7 +32,7 @@ impl EntityRows {
             let at = place(name).filter(|at| is_text(columns[*at].field.data_type()));
             at.ok_or_else(|| {
                 Error::new(
-                    ErrorKind::Invalid,
+                    SqlState::INVALID_STATEMENT,
                     format!("the query has no column \"{name}\", and the format holds entities"),
                 )
                 .with_hint("select the keys, or write the rows as parquet, ndjson or plain-csv")
@@ -42,7 +42,7 @@ impl EntityRows {
         if let Some(at) = timestamp
             && edm_type(&columns[at].field) != Some(EdmType::DateTime)
         {
-            return Err(Error::new(ErrorKind::TypeMismatch, "column \"Timestamp\" is no time"));
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, "column \"Timestamp\" is no time"));
         }
         let mut properties = Vec::new();
         for (at, column) in columns.iter().enumerate() {
@@ -55,11 +55,11 @@ impl EntityRows {
             })?;
             let edm = edm_type(&column.field).ok_or_else(|| {
                 let message = format!("column \"{name}\" has a type that entities do not have");
-                Error::new(ErrorKind::TypeMismatch, message).with_hint("cast it, for example to text")
+                Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("cast it, for example to text")
             })?;
             if names.find(name).is_some() {
                 let message = format!("column \"{name}\" occurs twice, and an entity has each property once");
-                return Err(Error::new(ErrorKind::DuplicateColumn, message));
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
             }
             properties.push((at, names.intern(name), edm));
         }
@@ -75,12 +75,15 @@ impl EntityRows {
     }
 
     pub(super) fn rows(&self, batch: &RecordBatch) -> Result<Rows> {
-        let defect = || Error::new(ErrorKind::Internal, "a column has another type than the query");
+        let defect = || Error::new(SqlState::INTERNAL_ERROR, "a column has another type than the query");
         let mut rows = Rows::with_capacity(batch.num_rows(), 0);
         for i in 0..batch.num_rows() {
             let key = |at: usize, name: &str| {
                 text(batch.column(at), i).ok_or_else(|| {
-                    Error::new(ErrorKind::NotNull, format!("null value in column \"{name}\" of an exported entity"))
+                    Error::new(
+                        SqlState::NOT_NULL_VIOLATION,
+                        format!("null value in column \"{name}\" of an exported entity"),
+                    )
                 })
             };
             let mut builder = rows.builder(&self.names);

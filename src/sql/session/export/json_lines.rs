@@ -3,8 +3,8 @@
 use arrow::array::RecordBatch;
 use bytes::BytesMut;
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::prepared::Column;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle, type_of};
 
 /// What a value looks like in JSON.
@@ -43,7 +43,7 @@ impl<'a> JsonLines<'a> {
                 let message =
                     format!("column \"{}\" occurs twice, and an object has each name once", column.field.name());
                 return Err(
-                    Error::new(ErrorKind::DuplicateColumn, message).with_hint("name one of them otherwise, with AS")
+                    Error::new(SqlState::DUPLICATE_COLUMN, message).with_hint("name one of them otherwise, with AS")
                 );
             }
             labels.push(label);
@@ -93,7 +93,8 @@ fn shape(column: &Column) -> Shape {
 }
 
 fn push_value(out: &mut Vec<u8>, shape: Shape, text: &[u8]) -> Result<()> {
-    let text = std::str::from_utf8(text).map_err(|_| Error::new(ErrorKind::Internal, "a value's text is not UTF-8"))?;
+    let text =
+        std::str::from_utf8(text).map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a value's text is not UTF-8"))?;
     match shape {
         Shape::Boolean => out.extend_from_slice(if text == "t" { b"true" } else { b"false" }),
         Shape::Json => out.extend_from_slice(text.as_bytes()),

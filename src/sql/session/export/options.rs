@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::Planner;
-use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, WriteError, Written};
+use rowkey_base::Result;
+use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, Written};
 use rowkey_model::KeyRange;
 
 /// Which entities of a table are exported.
@@ -97,22 +97,4 @@ pub struct ExportReport {
     pub bytes: u64,
     /// What the format could not keep, as sentences.
     pub notes: Vec<String>,
-}
-
-impl From<WriteError> for Error {
-    fn from(error: WriteError) -> Self {
-        let (kind, hint) = match &error {
-            WriteError::Exists { .. } => {
-                (ErrorKind::Invalid, Some("name another path, or have it replaced: --overwrite"))
-            }
-            WriteError::Refused(_) | WriteError::Parquet { .. } => (ErrorKind::Invalid, None),
-            WriteError::File { .. } | WriteError::Stream { .. } => (ErrorKind::Unavailable, None),
-            WriteError::NoColumn { .. } => (ErrorKind::Internal, None),
-        };
-        let told = Error::new(kind, error.to_string()).with_source(error);
-        match hint {
-            Some(hint) => told.with_hint(hint),
-            None => told,
-        }
-    }
 }

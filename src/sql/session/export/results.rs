@@ -8,11 +8,11 @@ use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
 use super::options::{ExportOptions, ExportReport};
 use crate::session::copy::{CopyOptions, CopyOut};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::planning::Planner;
 use crate::session::portal::Rows;
 use crate::session::prepared::Column;
 use crate::session::session::{Outcome, Session};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter, open_export};
 use rowkey_postgres::types::{DateFormat, DateStyle, TextStyle};
 use rowkey_storage::run::OTHER_COLUMN;
@@ -33,10 +33,10 @@ impl Session {
         let statement = Arc::new(crate::session::statement::parse(query)?);
         let prepared = Arc::new(self.prepare(statement, &[]).await?);
         if prepared.columns.is_none() {
-            return Err(Error::new(ErrorKind::Invalid, "the statement has no rows to export"));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));
         }
         let Outcome::Rows(rows) = self.run(&prepared, &[]).await? else {
-            return Err(Error::new(ErrorKind::Invalid, "the statement has no rows to export"));
+            return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));
         };
         let style = Arc::clone(self.settings().style());
         let planner = Arc::clone(self.planner());
@@ -58,7 +58,7 @@ pub(in crate::session) async fn write_rows(
     refuse_other(&columns)?;
     let is_entities = matches!(options.format, ExportFormat::TypedCsv | ExportFormat::ServiceJson);
     if options.layout != Layout::OneFile && !is_entities {
-        return Err(Error::new(ErrorKind::Invalid, "rows of a query are written to one file"));
+        return Err(Error::new(SqlState::INVALID_STATEMENT, "rows of a query are written to one file"));
     }
     let mut notes: Vec<String> = options.format.losses().iter().map(|loss| (*loss).to_owned()).collect();
     match options.format {
@@ -131,7 +131,7 @@ fn refuse_other(columns: &[Column]) -> Result<()> {
     let message = format!(
         "column \"{OTHER_COLUMN}\" holds all properties without a column of their own, in a form that is not for export"
     );
-    Err(Error::new(ErrorKind::Unsupported, message).with_hint(format!(
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(format!(
         "export whole entities with --table, and --where for some of them; or select columns, and other_property(\"{OTHER_COLUMN}\", 'Name') for a property without one"
     )))
 }

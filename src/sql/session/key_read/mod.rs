@@ -7,6 +7,7 @@
 
 mod recognize;
 
+use crate::session::error::from_datafusion;
 use std::sync::{Arc, Weak};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -14,9 +15,9 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DataFusionError;
 
-use super::error::Result;
 use super::prepared::Column;
 use crate::provider::EntityRows;
+use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::RunFiles;
@@ -84,7 +85,8 @@ impl KeyRead {
             Rows::One(row) => {
                 let Known::Text(row) = row.text(values)? else { return none() };
                 match table.get(files, KeyRef { partition, row }).await? {
-                    Some(entity) => batch(self.columns.of_entities(&[entity])?, 1)?,
+                    Some(entity) => batch(self.columns.of_entities(&[entity]).map_err(from_datafusion)?, 1)
+                        .map_err(from_datafusion)?,
                     None => return none(),
                 }
             }
@@ -114,13 +116,18 @@ impl KeyRead {
                     let rows = rows.slice(0, rows.num_rows().min(left));
                     left -= rows.num_rows();
                     if rows.num_rows() > 0 {
-                        batches.push(batch(self.columns.of_rows(&rows)?, rows.num_rows())?);
+                        batches.push(
+                            batch(self.columns.of_rows(&rows).map_err(from_datafusion)?, rows.num_rows())
+                                .map_err(from_datafusion)?,
+                        );
                     }
                 }
                 match batches.as_slice() {
                     [] => return none(),
                     [one] => one.clone(),
-                    several => concat_batches(&schema, several).map_err(DataFusionError::from)?,
+                    several => {
+                        concat_batches(&schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?
+                    }
                 }
             }
         };
@@ -154,7 +161,7 @@ impl Operand {
                 Some(SqlValue::Null) => None,
                 other => {
                     let message = format!("parameter ${} has {other:?}, and is a text", place + 1);
-                    return Err(super::error::Error::new(super::error::ErrorKind::Internal, message));
+                    return Err(super::error::Error::new(super::error::SqlState::INTERNAL_ERROR, message));
                 }
             },
         };

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use self::form::{Form, Kind};
-use super::error::ErrorKind;
 use super::prepared::{PlanningSettings, Prepared};
 use super::session::Session;
 use super::statement::parse;
 use super::transaction::TransactionStatus;
+use rowkey_base::SqlState;
 use rowkey_postgres::types::{PostgresType, SqlValue, oid, type_by_oid};
 
 /// Forms of statements that are remembered as no reads or writes of few keys.
@@ -25,8 +25,12 @@ const OTHERS_MAX: usize = 4096;
 const WRITES_MAX: usize = 1024;
 
 /// What a statement with parameters in place of its literals will always be told.
-const IS_NEVER_RIGHT: [ErrorKind; 4] =
-    [ErrorKind::Syntax, ErrorKind::TypeMismatch, ErrorKind::UnknownFunction, ErrorKind::Unsupported];
+const IS_NEVER_RIGHT: [SqlState; 4] = [
+    SqlState::SYNTAX_ERROR,
+    SqlState::DATATYPE_MISMATCH,
+    SqlState::UNDEFINED_FUNCTION,
+    SqlState::FEATURE_NOT_SUPPORTED,
+];
 
 /// A value as it is written into a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +140,7 @@ impl Session {
             Ok(prepared) if is_wanted(&prepared) => Ok(Arc::new(prepared)),
             Ok(_) => Err(not(true)),
             // What is wrong with it is told of the statement itself, and may be right some day.
-            Err(error) => Err(not(IS_NEVER_RIGHT.contains(&error.kind()))),
+            Err(error) => Err(not(IS_NEVER_RIGHT.contains(&error.sqlstate()))),
         }
     }
 }

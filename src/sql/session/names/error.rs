@@ -4,53 +4,12 @@ use std::fmt;
 
 use datafusion::sql::sqlparser::ast::{Ident, Spanned};
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
-
-/// What kind of trouble a name is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum NameErrorKind {
-    UndefinedTable,
-    UndefinedColumn,
-    UndefinedFunction,
-    AmbiguousColumn,
-    AmbiguousAlias,
-    DuplicateAlias,
-    DuplicateColumn,
-    /// A window that no WINDOW clause defines.
-    UndefinedObject,
-    /// A position or a column list that does not fit what it refers to.
-    InvalidColumnReference,
-    InvalidRecursion,
-    Syntax,
-    Unsupported,
-    TooComplex,
-}
-
-impl NameErrorKind {
-    /// The SQLSTATE.
-    #[cfg(test)]
-    pub(crate) fn code(self) -> &'static str {
-        match self {
-            Self::UndefinedTable => "42P01",
-            Self::UndefinedColumn => "42703",
-            Self::UndefinedFunction => "42883",
-            Self::AmbiguousColumn => "42702",
-            Self::AmbiguousAlias => "42P09",
-            Self::DuplicateAlias => "42712",
-            Self::DuplicateColumn => "42701",
-            Self::UndefinedObject => "42704",
-            Self::InvalidColumnReference => "42P10",
-            Self::InvalidRecursion => "42P19",
-            Self::Syntax => "42601",
-            Self::Unsupported => "0A000",
-            Self::TooComplex => "54001",
-        }
-    }
-}
+pub(super) use rowkey_base::SqlState;
 
 /// A name that means nothing, or too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameError {
-    pub kind: NameErrorKind,
+    pub sqlstate: SqlState,
     pub message: String,
     pub hint: Option<String>,
     /// Where the name stands: line and column, from 1, in characters.
@@ -60,12 +19,12 @@ pub(crate) struct NameError {
 pub(super) type Result<T> = std::result::Result<T, NameError>;
 
 impl NameError {
-    pub(super) fn new(kind: NameErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, position: None }
+    pub(super) fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
+        Self { sqlstate, message: message.into(), hint: None, position: None }
     }
 
     pub(super) fn unsupported(message: impl Into<String>) -> Self {
-        Self::new(NameErrorKind::Unsupported, message)
+        Self::new(SqlState::FEATURE_NOT_SUPPORTED, message)
     }
 
     pub(super) fn at(self, ident: &Ident) -> Self {

@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript};
 
 use super::column::{fold, quoted};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::scope::Resolver;
 
@@ -36,7 +36,7 @@ impl Resolver<'_> {
     pub(super) fn subquery(&mut self, query: &mut Query) -> Result<()> {
         if self.subqueries == SUBQUERIES_MAX {
             let message = format!("subqueries in expressions are nested more than {SUBQUERIES_MAX} deep");
-            return Err(NameError::new(NameErrorKind::TooComplex, message)
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message)
                 .with_hint("compute the inner part in a subquery in FROM"));
         }
         self.subqueries += 1;

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Base, Column, Output, Place, fold, numbered, quoted, rename};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::function::flatten;
 use super::join::as_query;
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         let relation = self.relation(&idents).map_err(|error| match idents.as_slice() {
             // The parser takes a word for a name where PostgreSQL's stops: `FROM WHERE`.
             [word] if word.quote_style.is_none() && is_reserved(&word.value) => {
-                NameError::new(NameErrorKind::Syntax, format!("syntax error at or near \"{}\"", word.value)).at(word)
+                NameError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{}\"", word.value)).at(word)
             }
             _ => error,
         })?;
@@ -157,7 +157,7 @@ impl Resolver<'_> {
             let message = format!(
                 "WITH query \"{name}\" cannot be named here: only the right side of its own UNION and later queries can name it"
             );
-            return Err(NameError::new(NameErrorKind::InvalidRecursion, message).at(ident));
+            return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
         }
         Ok(known.and_then(|index| self.ctes.get_mut(index)).map(|cte| {
             cte.named = true;
@@ -178,7 +178,7 @@ impl Resolver<'_> {
             }
             _ => {
                 let message = format!("improper qualified name (too many dotted names): {}", dotted(idents));
-                let error = NameError::new(NameErrorKind::Syntax, message);
+                let error = NameError::new(SqlState::SYNTAX_ERROR, message);
                 return Err(idents.first().map_or(error.clone(), |first| error.at(first)));
             }
         };
@@ -189,7 +189,7 @@ impl Resolver<'_> {
         };
         let missing: Vec<Ident> = schema.into_iter().chain([name]).cloned().collect();
         let message = format!("relation \"{}\" does not exist", dotted(&missing));
-        let error = NameError::new(NameErrorKind::UndefinedTable, message).at(&missing[0]);
+        let error = NameError::new(SqlState::UNDEFINED_TABLE, message).at(&missing[0]);
         Err(match suggestion {
             Some(nearest) => error.with_hint(format!("Perhaps you meant the table \"{nearest}\".")),
             None => error,
@@ -297,7 +297,7 @@ impl Resolver<'_> {
             let both_tables = !aliased && !other.aliased && relation.is_some() && other.relation.is_some();
             if !both_tables || other.relation == relation {
                 let message = format!("table name \"{name}\" specified more than once");
-                return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(&alias.name));
+                return Err(NameError::new(SqlState::DUPLICATE_ALIAS, message).at(&alias.name));
             }
         }
         // An alias of its own beside those of outer queries, too: a name that means theirs must not be caught here.

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::column::{fold, rename};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::scope::{Resolver, dotted, parts};
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
@@ -45,7 +45,7 @@ pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
 pub(super) fn flatten(name: &mut ObjectName, database: &str) -> Result<String> {
     let mut idents = parts(name)?;
     let Some(last) = idents.pop() else {
-        return Err(NameError::new(NameErrorKind::Syntax, "a function without a name"));
+        return Err(NameError::new(SqlState::SYNTAX_ERROR, "a function without a name"));
     };
     let known = match idents.as_slice() {
         [] => true,
@@ -57,7 +57,7 @@ pub(super) fn flatten(name: &mut ObjectName, database: &str) -> Result<String> {
         let first = idents[0].clone();
         idents.push(last);
         let message = format!("function {} does not exist", dotted(&idents));
-        return Err(NameError::new(NameErrorKind::UndefinedFunction, message).at(&first));
+        return Err(NameError::new(SqlState::UNDEFINED_FUNCTION, message).at(&first));
     }
     let folded = fold(&last);
     let upper = folded.contains(|letter: char| letter.is_ascii_uppercase());
@@ -141,7 +141,7 @@ impl Resolver<'_> {
                     .at_node(name));
             }
             FunctionArgExpr::WildcardWithOptions(_) => {
-                return Err(NameError::new(NameErrorKind::Syntax, "options of * in an argument are not SQL"));
+                return Err(NameError::new(SqlState::SYNTAX_ERROR, "options of * in an argument are not SQL"));
             }
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         let folded = fold(name);
         if self.levels.last().is_none_or(|level| !level.windows.contains(&folded)) {
             let message = format!("window \"{folded}\" does not exist");
-            return Err(NameError::new(NameErrorKind::UndefinedObject, message).at(name));
+            return Err(NameError::new(SqlState::UNDEFINED_OBJECT, message).at(name));
         }
         rename(name, &folded);
         Ok(())

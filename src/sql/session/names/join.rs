@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::order::Item;
 use super::query::{plain_query, plain_select};
 use super::scope::{Frame, Level, Resolver, Source, parts};
@@ -64,7 +64,7 @@ impl Resolver<'_> {
             }
             JoinConstraint::Using(names) => names.iter().map(single).collect::<Result<Vec<Ident>>>()?,
             JoinConstraint::Natural => common(&left, &right),
-            JoinConstraint::None => return Err(NameError::new(NameErrorKind::Syntax, "a join without ON or USING")),
+            JoinConstraint::None => return Err(NameError::new(SqlState::SYNTAX_ERROR, "a join without ON or USING")),
         };
         let (condition, frame) = merge(&names, left, right, kept)?;
         // NATURAL without a common column joins every row with every other.
@@ -78,7 +78,7 @@ fn single(name: &ObjectName) -> Result<Ident> {
     match parts(name)?.as_slice() {
         [ident] => Ok(ident.clone()),
         _ => {
-            Err(NameError::new(NameErrorKind::Syntax, format!("a column in USING has no qualifier: {name}"))
+            Err(NameError::new(SqlState::SYNTAX_ERROR, format!("a column in USING has no qualifier: {name}"))
                 .at_node(name))
         }
     }
@@ -100,7 +100,7 @@ fn merge(names: &[Ident], left: Frame, right: Frame, kept: Kept) -> Result<(Opti
     for name in names {
         if merged.iter().any(|column| *column.name == *name.value) {
             let message = format!("column name \"{}\" appears more than once in USING clause", fold(name));
-            return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at(name));
+            return Err(NameError::new(SqlState::DUPLICATE_COLUMN, message).at(name));
         }
         let one = take(&mut from_left, name, "left")?;
         let other = take(&mut from_right, name, "right")?;
@@ -143,11 +143,11 @@ fn take(columns: &mut Vec<Rc<Column>>, name: &Ident, side: &str) -> Result<Rc<Co
         Pick::One((index, _)) => Ok(columns.remove(index)),
         Pick::Several(_) => {
             let message = format!("common column name \"{}\" appears more than once in {side} table", fold(name));
-            Err(NameError::new(NameErrorKind::AmbiguousColumn, message).at(name))
+            Err(NameError::new(SqlState::AMBIGUOUS_COLUMN, message).at(name))
         }
         Pick::None => {
             let message = format!("column \"{}\" specified in USING clause does not exist in {side} table", fold(name));
-            Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(name))
+            Err(NameError::new(SqlState::UNDEFINED_COLUMN, message).at(name))
         }
     }
 }

@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{Ident, Merge, MergeAction, MergeClauseKind, MergeInsertKind};
 
 use super::column::Output;
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::scope::{Frame, Level, Resolver};
 use super::write::{assigned, is_default};
 
@@ -37,7 +37,7 @@ impl Resolver<'_> {
                             let exact = assigned(column, &relation)?;
                             if named.contains(&exact) {
                                 let message = format!("column \"{exact}\" specified more than once");
-                                return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at_node(column));
+                                return Err(NameError::new(SqlState::DUPLICATE_COLUMN, message).at_node(column));
                             }
                             named.push(exact);
                         }

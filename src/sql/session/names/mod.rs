@@ -34,7 +34,6 @@ use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 pub(super) use error::NameError;
-pub(super) use error::NameErrorKind;
 use scope::Resolver;
 
 /// A name in a statement: its text and whether it was quoted.

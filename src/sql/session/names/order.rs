@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, Pick, fold, numbered, pick};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::scope::{Resolver, it_may_be, unwrapped};
 
@@ -175,7 +175,7 @@ impl Resolver<'_> {
             return match bare(&term.expr) {
                 Some(ident) => {
                     let message = format!("column \"{}\" does not exist", fold(&ident));
-                    Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(&ident))
+                    Err(NameError::new(SqlState::UNDEFINED_COLUMN, message).at(&ident))
                 }
                 None => Err(NameError::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                     .with_hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
@@ -258,11 +258,11 @@ fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, 
     };
     let Some(number) = number else {
         let message = format!("non-integer constant in {clause}");
-        return Err(NameError::new(NameErrorKind::Syntax, message).at_span(value.span));
+        return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(value.span));
     };
     if number == 0 || number > labels.len() {
         let message = format!("{clause} position {number} is not in select list");
-        return Err(NameError::new(NameErrorKind::InvalidColumnReference, message).at_span(value.span));
+        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_span(value.span));
     }
     Ok(Some(number - 1))
 }
@@ -290,7 +290,7 @@ fn labelled(ident: &Ident, items: &[Item], clause: &str) -> Result<Option<usize>
 
 fn ambiguous_output(ident: &Ident, names: &[String], clause: &str) -> NameError {
     let message = format!("{clause} \"{}\" is ambiguous", fold(ident));
-    let error = NameError::new(NameErrorKind::AmbiguousColumn, message).at(ident);
+    let error = NameError::new(SqlState::AMBIGUOUS_COLUMN, message).at(ident);
     if names.iter().all(|name| Some(name) == names.first()) { error } else { error.with_hint(it_may_be(names)) }
 }
 

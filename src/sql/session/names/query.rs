@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{GroupByExpr, Ident, ObjectName, SelectFlav
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Column, Output, Place};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::order::is_long;
 use super::scope::{Frame, Level, Resolver};
 
@@ -127,7 +127,7 @@ impl Resolver<'_> {
         let width = values.rows.first().map_or(0, |row| row.content.len());
         for row in &mut values.rows {
             if row.content.len() != width {
-                let error = NameError::new(NameErrorKind::Syntax, "VALUES lists must all be the same length");
+                let error = NameError::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length");
                 return Err(match row.content.first() {
                     Some(first) => error.at_node(first),
                     None => error,
@@ -177,14 +177,15 @@ pub(super) fn same_width(op: SetOperator, left: usize, right: usize) -> Result<(
         return Ok(());
     }
     let message = format!("each {op} query must have the same number of columns");
-    Err(NameError::new(NameErrorKind::Syntax, message))
+    Err(NameError::new(SqlState::SYNTAX_ERROR, message))
 }
 
 /// Parentheses around all of a query mean nothing: `(SELECT ... LIMIT 1) ORDER BY a` is `SELECT ... ORDER BY a LIMIT 1`.
 fn unwrap_parentheses(query: &mut Query) -> Result<()> {
     while let SetExpr::Query(inner) = query.body.as_mut() {
-        let twice =
-            |clause: &str| Err(NameError::new(NameErrorKind::Syntax, format!("multiple {clause} clauses not allowed")));
+        let twice = |clause: &str| {
+            Err(NameError::new(SqlState::SYNTAX_ERROR, format!("multiple {clause} clauses not allowed")))
+        };
         if inner.order_by.is_some() && query.order_by.is_some() {
             return twice("ORDER BY");
         }

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::column::{Column, Output, Pick, fold, numbered, pick};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::{Lookup, Name, OutputColumn, Relations, Resolved};
 use crate::session::error::suggestion;
 
@@ -122,7 +122,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH_MAX {
             let message = format!("queries are nested more than {DEPTH_MAX} deep");
-            return Err(NameError::new(NameErrorKind::TooComplex, message));
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
         }
         self.depth += 1;
         let result = work(self);
@@ -146,7 +146,7 @@ impl<'a> Resolver<'a> {
                 let source = self.qualifier(&parts[..parts.len() - 1], parts)?;
                 column_of(&source, column, &parts[0])
             }
-            [] => Err(NameError::new(NameErrorKind::Syntax, "a name without parts")),
+            [] => Err(NameError::new(SqlState::SYNTAX_ERROR, "a name without parts")),
         }
     }
 
@@ -166,8 +166,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn no_such_column(&self, ident: &Ident) -> NameError {
-        let error =
-            NameError::new(NameErrorKind::UndefinedColumn, format!("column \"{}\" does not exist", fold(ident)));
+        let error = NameError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", fold(ident)));
         for level in self.levels.iter().rev() {
             for source in &level.out_of_reach {
                 if let Pick::One(column) = pick(ident, source.columns.iter(), |column| &column.name) {
@@ -213,7 +212,7 @@ impl<'a> Resolver<'a> {
             }
             _ => {
                 let message = format!("improper qualified name (too many dotted names): {}", dotted(whole));
-                let error = NameError::new(NameErrorKind::Syntax, message);
+                let error = NameError::new(SqlState::SYNTAX_ERROR, message);
                 return Err(qualifier.first().map_or(error.clone(), |first| error.at(first)));
             }
         };
@@ -223,7 +222,7 @@ impl<'a> Resolver<'a> {
                 Pick::One(source) => return Ok(Rc::clone(source)),
                 Pick::Several(names) => {
                     let message = format!("table reference \"{}\" is ambiguous", fold(name));
-                    let error = NameError::new(NameErrorKind::AmbiguousAlias, message).at(name);
+                    let error = NameError::new(SqlState::AMBIGUOUS_ALIAS, message).at(name);
                     let several = names.iter().any(|name| Some(name) != names.first());
                     return Err(if several { error.with_hint(it_may_be(&names)) } else { error });
                 }
@@ -238,7 +237,7 @@ impl<'a> Resolver<'a> {
         let at = schema.unwrap_or(name);
         let invalid = || {
             let message = format!("invalid reference to FROM-clause entry for table \"{folded}\"");
-            NameError::new(NameErrorKind::UndefinedTable, message).at(at)
+            NameError::new(SqlState::UNDEFINED_TABLE, message).at(at)
         };
         let visible = || self.levels.iter().rev().flat_map(|level| &level.frame.sources);
         let meant = match self.relations.relation(schema.map(as_name), as_name(name)) {
@@ -261,8 +260,7 @@ impl<'a> Resolver<'a> {
                 source.name
             ));
         }
-        NameError::new(NameErrorKind::UndefinedTable, format!("missing FROM-clause entry for table \"{folded}\""))
-            .at(at)
+        NameError::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{folded}\"")).at(at)
     }
 
     pub(super) fn is_database(&self, ident: &Ident) -> bool {
@@ -295,7 +293,7 @@ fn column_of(source: &Source, ident: &Ident, first: &Ident) -> Result<Rc<Column>
         Pick::Several(names) => Err(ambiguous(ident, &names).at(first)),
         Pick::None => {
             let message = format!("column {}.{} does not exist", source.name, fold(ident));
-            let error = NameError::new(NameErrorKind::UndefinedColumn, message).at(first);
+            let error = NameError::new(SqlState::UNDEFINED_COLUMN, message).at(first);
             let names: Vec<&str> = source.columns.iter().map(|column| column.name.as_ref()).collect();
             Err(match suggestion(&ident.value, &names) {
                 Some(nearest) => with_nearest(error, &source.name, nearest),
@@ -312,7 +310,7 @@ fn with_nearest(error: NameError, source: &str, column: &str) -> NameError {
 /// Several columns fit a name. When their names differ, quoting tells them apart.
 pub(super) fn ambiguous(ident: &Ident, names: &[String]) -> NameError {
     let message = format!("column reference \"{}\" is ambiguous", fold(ident));
-    let error = NameError::new(NameErrorKind::AmbiguousColumn, message);
+    let error = NameError::new(SqlState::AMBIGUOUS_COLUMN, message);
     if names.iter().all(|name| Some(name) == names.first()) { error } else { error.with_hint(it_may_be(names)) }
 }
 

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Base, Output, fold, quoted, rename, unique};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
 use super::scope::{Level, Resolver, parts, unwrapped};
@@ -79,7 +79,7 @@ impl Resolver<'_> {
                     let columns = frame.map(|frame| frame.columns.as_slice()).unwrap_or_default();
                     if columns.is_empty() && frame.is_none_or(|frame| frame.sources.is_empty()) {
                         let message = "SELECT * with no tables specified is not valid";
-                        return Err(NameError::new(NameErrorKind::Syntax, message).at_span(span));
+                        return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(span));
                     }
                     for column in columns.iter().filter(|column| !column.system) {
                         add(column.expr(span), column.name.clone(), column.origin.clone());
@@ -98,7 +98,7 @@ impl Resolver<'_> {
                         .at_node(&expr));
                 }
                 SelectItem::ExprWithAliases { expr, .. } => {
-                    return Err(NameError::new(NameErrorKind::Syntax, "a column has one alias").at_node(&expr));
+                    return Err(NameError::new(SqlState::SYNTAX_ERROR, "a column has one alias").at_node(&expr));
                 }
             }
         }
@@ -149,7 +149,7 @@ fn named_windows(windows: &mut [NamedWindowDefinition]) -> Result<Vec<String>> {
         let folded = fold(name);
         if names.contains(&folded) {
             let message = format!("window \"{folded}\" is already defined");
-            return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(name));
+            return Err(NameError::new(SqlState::DUPLICATE_ALIAS, message).at(name));
         }
         rename(name, &folded);
         if let NamedWindowExpr::NamedWindow(other) = window {
@@ -164,7 +164,7 @@ fn rename_window(name: &mut Ident, known: &[String]) -> Result<()> {
     let folded = fold(name);
     if !known.contains(&folded) {
         let message = format!("window \"{folded}\" does not exist");
-        return Err(NameError::new(NameErrorKind::UndefinedObject, message).at(name));
+        return Err(NameError::new(SqlState::UNDEFINED_OBJECT, message).at(name));
     }
     rename(name, &folded);
     Ok(())

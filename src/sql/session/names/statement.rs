@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{CopySource, Statement};
 
 use super::column::Output;
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::scope::Resolver;
 
 impl Resolver<'_> {
@@ -63,7 +63,7 @@ fn columns_of_relation(outputs: Vec<Output>, named: usize) -> Result<Vec<Output>
         None => Ok(outputs),
         Some(twice) => {
             let message = format!("column \"{}\" specified more than once", twice.label);
-            Err(NameError::new(NameErrorKind::DuplicateColumn, message))
+            Err(NameError::new(SqlState::DUPLICATE_COLUMN, message))
         }
     }
 }

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, fold, quoted, rename, unique};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::query::{plain_query, plain_select, same_width, start_of};
 use super::scope::{Cte, Resolver};
 
@@ -20,7 +20,7 @@ impl Resolver<'_> {
         for (index, cte) in with.cte_tables.iter().enumerate() {
             if names[..index].contains(&names[index]) {
                 let message = format!("WITH query name \"{}\" specified more than once", names[index]);
-                return Err(NameError::new(NameErrorKind::DuplicateAlias, message).at(&cte.alias.name));
+                return Err(NameError::new(SqlState::DUPLICATE_ALIAS, message).at(&cte.alias.name));
             }
         }
         let to_come = self.ctes_to_come.len();
@@ -58,7 +58,7 @@ impl Resolver<'_> {
             self.with(with)?;
         }
         let SetExpr::SetOperation { op, left, right, .. } = cte.query.body.as_mut() else {
-            return Err(NameError::new(NameErrorKind::InvalidRecursion, "a recursive query is a UNION"));
+            return Err(NameError::new(SqlState::INVALID_RECURSION, "a recursive query is a UNION"));
         };
         self.ctes_to_come.push((name.to_owned(), self.ctes.len()));
         let found = self.set_expr(left)?;
@@ -130,7 +130,7 @@ pub(super) fn renamed(outputs: Vec<Output>, what: &str, alias: &mut TableAlias) 
     if alias.columns.len() > outputs.len() {
         let (available, specified) = (outputs.len(), alias.columns.len());
         let message = format!("{what} has {available} columns available but {specified} columns specified");
-        return Err(NameError::new(NameErrorKind::InvalidColumnReference, message).at(&alias.name));
+        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(&alias.name));
     }
     let given = alias.columns.iter().map(|column| Rc::from(fold(&column.name)));
     let labels: Vec<Rc<str>> =

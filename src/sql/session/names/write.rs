@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::Relation;
 use super::column::{Output, Pick, fold, pick, quoted, rename};
-use super::error::{NameError, NameErrorKind, Result};
+use super::error::{NameError, Result, SqlState};
 use super::from::named_alias;
 use super::scope::{Frame, Level, Resolver, Source, ambiguous, parts};
 use super::select::written;
@@ -21,7 +21,7 @@ impl Resolver<'_> {
             return Err(NameError::unsupported("INSERT into a function is not supported"));
         };
         if !insert.assignments.is_empty() || !insert.after_columns.is_empty() || insert.insert_alias.is_some() {
-            return Err(NameError::new(NameErrorKind::Syntax, "INSERT takes a list of columns and VALUES or a query"));
+            return Err(NameError::new(SqlState::SYNTAX_ERROR, "INSERT takes a list of columns and VALUES or a query"));
         }
         let relation = self.target(name)?;
         let mut named: Vec<String> = Vec::with_capacity(insert.columns.len());
@@ -29,7 +29,7 @@ impl Resolver<'_> {
             let exact = assigned(column, &relation)?;
             if named.contains(&exact) {
                 let message = format!("column \"{exact}\" specified more than once");
-                return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at_node(column));
+                return Err(NameError::new(SqlState::DUPLICATE_COLUMN, message).at_node(column));
             }
             named.push(exact);
         }
@@ -124,10 +124,10 @@ impl Resolver<'_> {
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<(Frame, Relation)> {
         let [table] = tables else {
-            return Err(NameError::new(NameErrorKind::Syntax, "one table is changed at a time"));
+            return Err(NameError::new(SqlState::SYNTAX_ERROR, "one table is changed at a time"));
         };
         if !table.joins.is_empty() {
-            return Err(NameError::new(NameErrorKind::Syntax, "the table to change cannot be a join"));
+            return Err(NameError::new(SqlState::SYNTAX_ERROR, "the table to change cannot be a join"));
         }
         let frame = self.factor(&mut table.relation, &Frame::default(), taken)?;
         let target = frame.sources.first().and_then(|source| source.relation.clone());
@@ -184,7 +184,7 @@ impl Resolver<'_> {
             let exact = exact_column(ident, &relation)?;
             if named.iter().any(|output| *output.label == *exact) {
                 let message = format!("column \"{exact}\" specified more than once");
-                return Err(NameError::new(NameErrorKind::DuplicateColumn, message).at(ident));
+                return Err(NameError::new(SqlState::DUPLICATE_COLUMN, message).at(ident));
             }
             rename(ident, &exact);
             named.extend(outputs.iter().find(|output| *output.label == *exact).cloned());
@@ -203,7 +203,7 @@ impl Resolver<'_> {
                 let exact = assigned(column, relation)?;
                 if named.contains(&exact) {
                     let message = format!("multiple assignments to same column \"{exact}\"");
-                    return Err(NameError::new(NameErrorKind::Syntax, message).at_node(column));
+                    return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_node(column));
                 }
                 named.push(exact);
             }
@@ -233,7 +233,7 @@ impl Resolver<'_> {
 pub(super) fn assigned(name: &mut ObjectName, relation: &Relation) -> Result<String> {
     let idents = parts(name)?;
     let Some(first) = idents.first() else {
-        return Err(NameError::new(NameErrorKind::Syntax, "a column without a name"));
+        return Err(NameError::new(SqlState::SYNTAX_ERROR, "a column without a name"));
     };
     let exact = exact_column(first, relation)?;
     if idents.len() > 1 {
@@ -251,7 +251,7 @@ fn exact_column(ident: &Ident, relation: &Relation) -> Result<String> {
         Pick::Several(names) => Err(ambiguous(ident, &names).at(ident)),
         Pick::None => {
             let message = format!("column \"{}\" of relation \"{}\" does not exist", fold(ident), relation.name);
-            Err(NameError::new(NameErrorKind::UndefinedColumn, message).at(ident))
+            Err(NameError::new(SqlState::UNDEFINED_COLUMN, message).at(ident))
         }
     }
 }

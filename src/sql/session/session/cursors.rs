@@ -1,9 +1,9 @@
 //! Moving in cursors.
 
 use super::super::commands::Direction;
-use super::super::error::{Error, ErrorKind, Result};
 use super::super::portal::{Portal, PortalState};
 use super::{Outcome, Session};
+use rowkey_base::{Error, Result, SqlState};
 
 impl Session {
     /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped is thrown away here.
@@ -23,10 +23,10 @@ impl Session {
 /// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many are wanted from there.
 async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
     let PortalState::Running(rows) = &mut portal.state else {
-        return Err(Error::new(ErrorKind::WrongState, format!("cursor \"{name}\" is not open")));
+        return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")));
     };
     let forward_only = || {
-        Error::new(ErrorKind::WrongState, "cursor can only scan forward")
+        Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
             .with_hint("ask the query again, or fetch all of it into the client")
     };
     let (skip, wanted) = match direction {

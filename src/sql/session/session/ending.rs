@@ -1,8 +1,8 @@
 //! Transactions that nobody has begun, and the end of all of them.
 
-use super::super::error::{Error, ErrorKind, Result};
 use super::super::transaction::TransactionStatus;
 use super::Session;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::TableHold;
 
 impl Session {
@@ -36,9 +36,9 @@ impl Session {
             if chain {
                 let command = if commit { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
                 let message = format!("{command} can only be used in transaction blocks");
-                return Err(Error::new(ErrorKind::NoActiveTransaction, message));
+                return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
             }
-            self.warn(ErrorKind::NoActiveTransaction, "there is no transaction in progress");
+            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
         }
         let modes = self.transaction.modes_of_next(commit, &self.settings);
         if commit {

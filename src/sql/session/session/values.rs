@@ -1,6 +1,6 @@
 //! Values that callers of the embedded API give, as parameters, and types by their names.
 
-use super::super::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_text, type_by_name, type_by_sql_name};
 
@@ -38,5 +38,5 @@ pub(super) fn type_named(name: &str) -> Result<&'static PostgresType> {
     let flat = name.strip_prefix("pg_catalog.").unwrap_or(name);
     type_by_sql_name(flat)
         .or_else(|| type_by_name(flat))
-        .ok_or_else(|| Error::new(ErrorKind::UnknownObject, format!("type \"{name}\" does not exist")))
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")))
 }

@@ -7,7 +7,6 @@ use datafusion::sql::sqlparser::ast;
 use super::super::answer::Answer;
 use super::super::copy::CopyIn;
 use super::super::definitions::Definition;
-use super::super::error::{Error, ErrorKind, Result};
 use super::super::literals::Literal;
 use super::super::portal::Rows;
 use super::super::prepared::Prepared;
@@ -15,6 +14,7 @@ use super::super::statement::Request;
 use super::super::transaction::TransactionStatus;
 use super::super::writes;
 use super::{Outcome, Session};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::{Operation, TableHold, Terms};
 
@@ -88,7 +88,11 @@ impl Session {
             };
             match committed {
                 // Somebody else was first: the statement is read again, against what there is now.
-                Err(error) if is_alone && error.kind() == ErrorKind::Conflict && attempt < DEFINITION_ATTEMPTS_MAX => {
+                Err(error)
+                    if is_alone
+                        && error.sqlstate() == SqlState::SERIALIZATION_FAILURE
+                        && attempt < DEFINITION_ATTEMPTS_MAX =>
+                {
                     attempt += 1;
                     self.planner.settled().await?;
                 }
@@ -99,7 +103,7 @@ impl Session {
             }
         };
         self.notices.extend(defined.notices.into_iter().map(|notice| {
-            let error = Error::new(ErrorKind::Notice, notice.message);
+            let error = Error::new(SqlState::SUCCESSFUL_COMPLETION, notice.message);
             match notice.detail {
                 Some(detail) => error.with_detail(detail),
                 None => error,
@@ -163,7 +167,9 @@ impl Session {
                 if !operations.is_empty() {
                     match planner.commit(&operations, terms, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
-                        Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
+                        Err(error)
+                            if error.sqlstate() == SqlState::SERIALIZATION_FAILURE && attempt < WRITE_ATTEMPTS_MAX =>
+                        {
                             attempt += 1;
                             drop(turn.take());
                             turn = self.planner.turn_at_held_table(table).await?;
@@ -208,7 +214,10 @@ impl Session {
                         let terms = Terms { hold: hold.as_ref(), planned };
                         let committed = match self.planner.commit(&operations, terms, signals).await {
                             // What it has read is out of date: it reads again.
-                            Err(error) if error.kind() == ErrorKind::Conflict && attempt < WRITE_ATTEMPTS_MAX => {
+                            Err(error)
+                                if error.sqlstate() == SqlState::SERIALIZATION_FAILURE
+                                    && attempt < WRITE_ATTEMPTS_MAX =>
+                            {
                                 attempt += 1;
                                 let is_large = operations.len() >= LARGE_OPERATIONS;
                                 if (is_large || attempt > ATTEMPTS_BESIDE_OTHERS) && hold.is_none() {
@@ -258,7 +267,7 @@ impl Session {
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
         if self.settings.limits().is_read_only {
             let message = format!("cannot execute {tag} in a read-only transaction");
-            return Err(Error::new(ErrorKind::ReadOnlyTransaction, message));
+            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(super) use definitions::Kind;
 pub(super) use definitions::SERVER_VERSION;
 pub(super) use definitions::definition;
 
-use super::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{DateStyle, TextStyle, Zone};
 
 /// Whether the transaction refuses writes.
@@ -122,7 +122,7 @@ impl Settings {
                         return Ok(());
                     }
                     let message = format!("parameter \"{}\" cannot be changed", definition.name);
-                    return Err(Error::new(ErrorKind::CannotChange, message));
+                    return Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message));
                 }
                 Some(canonical)
             }
@@ -283,7 +283,7 @@ pub(super) fn plain(definition: &Definition, value: &str) -> String {
 }
 
 fn unknown(name: &str) -> Error {
-    Error::new(ErrorKind::UnknownObject, format!("unrecognized configuration parameter \"{name}\""))
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
 }
 
 #[cfg(test)]

@@ -35,16 +35,16 @@ fn values_are_brought_to_postgresqls_form() {
 #[test]
 fn what_does_not_fit_is_refused_in_postgresqls_words() {
     assert_eq!(refused("nosuch", "1").to_string(), "unrecognized configuration parameter \"nosuch\"");
-    assert_eq!(refused("nosuch", "1").kind(), ErrorKind::UnknownObject);
+    assert_eq!(refused("nosuch", "1").sqlstate(), SqlState::UNDEFINED_OBJECT);
     assert_eq!(refused("jit", "maybe").to_string(), "parameter \"jit\" requires a Boolean value");
     assert_eq!(
         refused("statement_timeout", "soon").to_string(),
         "invalid value for parameter \"statement_timeout\": \"soon\""
     );
     assert!(refused("statement_timeout", "-1").to_string().contains("outside the valid range"));
-    assert_eq!(refused("TimeZone", "Nowhere/At_all").kind(), ErrorKind::InvalidParameter);
+    assert_eq!(refused("TimeZone", "Nowhere/At_all").sqlstate(), SqlState::INVALID_PARAMETER_VALUE);
     assert_eq!(refused("server_version", "9").to_string(), "parameter \"server_version\" cannot be changed");
-    assert_eq!(refused("client_encoding", "latin1").kind(), ErrorKind::InvalidParameter);
+    assert_eq!(refused("client_encoding", "latin1").sqlstate(), SqlState::INVALID_PARAMETER_VALUE);
 }
 
 #[test]

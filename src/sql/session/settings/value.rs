@@ -1,22 +1,24 @@
 //! Values of settings, brought to the form that SHOW prints.
 
 use super::definitions::{Definition, Kind};
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{DateStyle, TextStyle, Zone};
 
 /// The canonical form of a value, or PostgreSQL's error.
 pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> {
     let name = definition.name;
-    let invalid =
-        || Error::new(ErrorKind::InvalidParameter, format!("invalid value for parameter \"{name}\": \"{value}\""));
+    let invalid = || {
+        Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"{name}\": \"{value}\""))
+    };
     match definition.kind {
         Kind::Text => Ok(value.to_owned()),
         Kind::Bool => match boolean(value) {
             Some(true) => Ok("on".to_owned()),
             Some(false) => Ok("off".to_owned()),
-            None => {
-                Err(Error::new(ErrorKind::InvalidParameter, format!("parameter \"{name}\" requires a Boolean value")))
-            }
+            None => Err(Error::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("parameter \"{name}\" requires a Boolean value"),
+            )),
         },
         Kind::Enum(values) => match values.iter().find(|allowed| allowed.eq_ignore_ascii_case(value)) {
             Some(value) => Ok((*value).to_owned()),
@@ -38,7 +40,7 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
                 let message = format!(
                     "{number}{unit} is outside the valid range for parameter \"{name}\" ({min}{unit} .. {max}{unit})"
                 );
-                return Err(Error::new(ErrorKind::InvalidParameter, message));
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
             }
             Ok(with_unit(number, unit))
         }

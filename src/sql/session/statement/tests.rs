@@ -1,10 +1,10 @@
 use super::{parse, parse_all, split};
-use crate::session::error::ErrorKind;
 use crate::session::limits::CHAIN_MAX;
+use rowkey_base::SqlState;
 
 fn refused(text: &str) -> String {
     let error = parse(text).expect_err(text);
-    assert_ne!(error.kind(), ErrorKind::Internal, "{text}");
+    assert_ne!(error.sqlstate(), SqlState::INTERNAL_ERROR, "{text}");
     error.to_string()
 }
 

@@ -3,8 +3,8 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::position::Source;
+use rowkey_base::{Error, Result, SqlState};
 
 /// The words of a text, as PostgreSQL cuts and joins them.
 pub(super) fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
@@ -17,7 +17,7 @@ pub(super) fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> 
             }
             message => format!("syntax error: {message}"),
         };
-        Error::new(ErrorKind::Syntax, message).at(source.position(error.location))
+        Error::new(SqlState::SYNTAX_ERROR, message).at(source.position(error.location))
     })?;
     joined_texts(operators_cut(tokens), source)
 }
@@ -89,7 +89,9 @@ fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<Token
                     Token::EscapedStringLiteral(text) if !next.contains('\\') => text.push_str(next),
                     _ => {
                         let message = "a text with escapes that goes on in another line is not supported";
-                        return Err(Error::new(ErrorKind::Unsupported, message).at(source.position(token.span.start)));
+                        return Err(
+                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(source.position(token.span.start))
+                        );
                     }
                 }
                 first.span.end = token.span.end;

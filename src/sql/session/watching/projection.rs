@@ -195,7 +195,7 @@ fn is_too_large(error: &DataFusionError) -> bool {
     match error.find_root() {
         DataFusionError::External(error) => error
             .downcast_ref::<functions::Error>()
-            .is_some_and(|error| error.kind == functions::ErrorKind::BatchTooLarge),
+            .is_some_and(|error| error.sqlstate == functions::SqlState::BATCH_TOO_LARGE),
         _ => false,
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::registry::Interrupt;
 use rowkey_base::clock::timer_now;
+use rowkey_base::{Error, Result, SqlState};
 
 /// Of one session; seen by the statement that runs, wherever it computes.
 #[derive(Debug)]
@@ -127,13 +127,13 @@ impl Signals {
 /// What the client is told of an interruption.
 pub(crate) fn interrupted(interrupt: Interrupt) -> Error {
     match interrupt {
-        Interrupt::Cancel => Error::new(ErrorKind::Cancelled, "canceling statement due to user request"),
-        _ => Error::new(ErrorKind::ShuttingDown, "terminating connection due to administrator command"),
+        Interrupt::Cancel => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
+        _ => Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command"),
     }
 }
 
 pub(crate) fn timed_out() -> Error {
-    Error::new(ErrorKind::Cancelled, "canceling statement due to statement timeout")
+    Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
 }
 
 #[cfg(test)]
@@ -142,8 +142,8 @@ mod tests {
 
     use super::*;
 
-    fn kind(signals: &Signals) -> Option<ErrorKind> {
-        signals.check().err().map(|error| error.kind())
+    fn kind(signals: &Signals) -> Option<SqlState> {
+        signals.check().err().map(|error| error.sqlstate())
     }
 
     #[test]
@@ -151,13 +151,13 @@ mod tests {
         let signals = Signals::new();
         assert_eq!(kind(&signals), None);
         signals.interrupt(Interrupt::Cancel);
-        assert_eq!(kind(&signals), Some(ErrorKind::Cancelled));
+        assert_eq!(kind(&signals), Some(SqlState::QUERY_CANCELED));
         signals.clear_cancel();
         assert_eq!(kind(&signals), None);
         signals.interrupt(Interrupt::Terminate);
         signals.interrupt(Interrupt::Cancel);
         signals.clear_cancel();
-        assert_eq!(kind(&signals), Some(ErrorKind::ShuttingDown));
+        assert_eq!(kind(&signals), Some(SqlState::ADMIN_SHUTDOWN));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         signals.set_deadline(Some(timer_now() + Duration::from_secs(3600)));
         assert_eq!(kind(&signals), None);
         signals.set_deadline(Some(timer_now()));
-        assert_eq!(kind(&signals), Some(ErrorKind::Cancelled));
+        assert_eq!(kind(&signals), Some(SqlState::QUERY_CANCELED));
         signals.set_deadline(None);
         assert_eq!(kind(&signals), None);
     }

@@ -12,7 +12,7 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use futures::Stream;
 
 use super::signals::Signals;
-use crate::session::error::{Error, ErrorKind};
+use rowkey_base::{Error, SqlState};
 
 /// Asked by everything that computes for a statement.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl StatementWatch {
     /// An error if the statement is to stop.
     pub(crate) fn check(&self) -> Result<(), DataFusionError> {
         let stopped = if self.abandoned.load(Ordering::Relaxed) {
-            Err(Error::new(ErrorKind::Cancelled, "nobody waits for the rows of the statement"))
+            Err(Error::new(SqlState::QUERY_CANCELED, "nobody waits for the rows of the statement"))
         } else {
             self.signals.check()
         };

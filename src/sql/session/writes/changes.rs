@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::watching::Signals;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity, Key};
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Change as Done, Condition, Operation, Properties, Snapshot, TableSnapshot};
@@ -73,7 +73,8 @@ impl Budget {
 
 pub(super) fn too_large() -> Error {
     let message = format!("a transaction writes more than {} MiB", TRANSACTION_BYTES_MAX >> 20);
-    Error::new(ErrorKind::TooLarge, message).with_hint("write in several transactions, or use `rowkey import`")
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        .with_hint("write in several transactions, or use `rowkey import`")
 }
 
 /// Refuses to leave rows out for entities that another transaction has deleted since this one's
@@ -100,7 +101,8 @@ pub(super) async fn refuse_if_deleted(
 /// Another transaction was first.
 pub(super) fn changed_meanwhile(table: &str, key: &Key) -> Error {
     let detail = format!("The entity ({}, {}) of \"{table}\" was changed meanwhile.", key.partition, key.row);
-    Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update").with_detail(detail)
+    Error::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+        .with_detail(detail)
 }
 
 /// Reading by scan costs about this many rows for each that is looked up by its key.

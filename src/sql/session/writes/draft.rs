@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::target::{Takes, Target, TargetColumn};
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key, Value};
 use rowkey_storage::Properties;
 
@@ -61,7 +61,7 @@ impl Draft {
         let (property, value) = property;
         if self.given.contains(property) {
             let message = format!("property \"{property}\" is given several values: it has one, of one type");
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!(
+            return Err(Error::new(SqlState::INVALID_STATEMENT, message).with_hint(format!(
                 "set one of the columns of property \"{property}\" and leave the others, or set them to NULL"
             )));
         }
@@ -86,7 +86,7 @@ impl Draft {
         );
         let shown = |part: &Option<String>| part.clone().unwrap_or_else(|| "null".to_owned());
         let detail = format!("Failing row contains ({}, {}, ...).", shown(&self.partition), shown(&self.row));
-        Err(Error::new(ErrorKind::NotNull, message).with_detail(detail))
+        Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(detail))
     }
 
     /// The same, of a draft whose properties alone are still wanted.

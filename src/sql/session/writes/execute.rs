@@ -1,5 +1,6 @@
 //! Statements that write, from their text to the log.
 
+use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
@@ -13,13 +14,13 @@ use super::given::Values;
 use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
 use crate::session::answer::Answer;
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
 use crate::session::planning::{Planner, View, same_columns};
 use crate::session::prepared::Prepared;
 use crate::session::settings::Settings;
 use crate::session::statement::Statement;
 use crate::session::watching::Signals;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::{Definitions, Operation, Refusal, Snapshot, TableHold, TableSnapshot, Terms, Written};
@@ -128,7 +129,7 @@ impl Planner {
         let output = write.output.clone();
         let planned = planner.resolved_query(&prepared.statement, query, &write.functions, output, &declared).await?;
         if prepared.columns.as_deref().is_some_and(|before| !same_columns(before, &planned.columns)) {
-            return Err(Error::new(ErrorKind::ResultChanged, "cached plan must not change result type"));
+            return Err(Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type"));
         }
         let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;
         let rows = planner.execute(&plan, &view.signals).await?;
@@ -138,7 +139,7 @@ impl Planner {
         // All of it, so that what goes wrong does so before anything is written.
         let batches = answer.collect().await?;
         let batch = arrow::compute::concat_batches(&schema, &batches);
-        Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from)?)))
+        Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?)))
     }
 
     /// What a statement would read, for EXPLAIN.
@@ -195,7 +196,7 @@ impl Planner {
         committing.done();
         let store = Arc::clone(self.store());
         let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;
-        cleaned.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        cleaned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
     }
 }
 
@@ -205,11 +206,12 @@ fn of_commit(error: rowkey_storage::Error) -> Error {
         rowkey_storage::Error::Refused { refusal: Refusal::Changed | Refusal::Missing, table, key, .. } => {
             changed_meanwhile(&table, &key)
         }
-        rowkey_storage::Error::NoSuchTable(_) => {
-            Error::new(ErrorKind::Conflict, "could not serialize access: a table was dropped by a concurrent statement")
-        }
+        rowkey_storage::Error::NoSuchTable(_) => Error::new(
+            SqlState::SERIALIZATION_FAILURE,
+            "could not serialize access: a table was dropped by a concurrent statement",
+        ),
         rowkey_storage::Error::Conflict(reason) => {
-            Error::new(ErrorKind::Conflict, "could not serialize access due to concurrent update")
+            Error::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
                 .with_detail(format!("Another statement changed the catalog meanwhile: {reason}."))
         }
         error => Error::from(error),

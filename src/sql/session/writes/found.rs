@@ -1,5 +1,6 @@
 //! Queries over rows that a statement has in memory, and the rows that a query finds for it.
 
+use crate::session::error::from_datafusion;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::rows::{MemoryColumn, column_of, memory_table};
 use super::run::Returned;
 use super::syntax::{self, MEMORY_ROWS, assigned, column, columns_named, from_memory, item, memory_name};
 use super::write::Write;
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key};
 
 /// The query over existing and proposed rows that ON CONFLICT DO UPDATE is, and those rows.
@@ -126,7 +127,7 @@ impl Found {
             let arrays: Vec<&dyn Array> = self.batches.iter().map(|columns| columns[place].as_ref()).collect();
             let values = match arrays.is_empty() {
                 true => new_empty_array(field.data_type()),
-                false => interleave(&arrays, &self.places).map_err(DataFusionError::from)?,
+                false => interleave(&arrays, &self.places).map_err(DataFusionError::from).map_err(from_datafusion)?,
             };
             others.push((Arc::clone(field), values));
         }
@@ -138,7 +139,7 @@ pub(super) fn key_of(batch: &RecordBatch, row: usize) -> Result<Key> {
     let part = |place: usize| {
         let array = batch.column(place);
         let text = array.as_string_view_opt().filter(|array| array.is_valid(row)).map(|array| array.value(row));
-        text.ok_or_else(|| Error::new(ErrorKind::Internal, "a row to be written has no key"))
+        text.ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "a row to be written has no key"))
     };
     Ok(Key::new(part(0)?, part(1)?))
 }

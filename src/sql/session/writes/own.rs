@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Key};
 use rowkey_storage::delta::{Generation, Locations, Version};
@@ -92,7 +92,7 @@ impl OwnChanges {
             let seen = match change.before {
                 Before::Seen(seen) => seen,
                 Before::Any | Before::Absent => {
-                    return Err(Error::new(ErrorKind::Internal, "an entity is written that was not read"));
+                    return Err(Error::new(SqlState::INTERNAL_ERROR, "an entity is written that was not read"));
                 }
             };
             match &change.after {

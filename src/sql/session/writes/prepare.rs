@@ -10,11 +10,11 @@ use super::syntax::{self, item};
 use super::target::mismatch;
 use super::values::{Cell, refuse_misfit};
 use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters;
-use crate::session::planning::PlannedStatement;
 use crate::session::prepared::Column;
 use crate::session::statement::Statement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{PostgresType, TextStyle, type_by_name};
 
 /// What is known of a statement before its values are.
@@ -42,7 +42,7 @@ impl Write {
     /// Types the parameters as the client declares them, else as the columns they are assigned to, else by their context, else as text.
     pub(in crate::session) async fn known(
         &self,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
         statement: &Statement,
         written: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
@@ -100,7 +100,7 @@ impl Write {
             }
         }
         let columns = self.returning_columns(planner, statement, fields, &mut types).await?;
-        let text = type_by_name("text").ok_or_else(|| Error::new(ErrorKind::Internal, "there is no type text"))?;
+        let text = type_by_name("text").ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "there is no type text"))?;
         Ok(Known { parameters: types.known.into_iter().map(|ty| ty.unwrap_or(text)).collect(), columns })
     }
 
@@ -121,7 +121,7 @@ impl Write {
 
     async fn of_values(
         &self,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
         statement: &Statement,
         columns: &[usize],
         rows: &[Vec<ast::Expr>],
@@ -152,7 +152,7 @@ impl Write {
     /// Takes the types of the parameters of a query; gives its columns.
     async fn of_query(
         &self,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
         statement: &Statement,
         query: Option<ast::Statement>,
         types: &mut Types,
@@ -170,7 +170,7 @@ impl Write {
 
     async fn returning_columns(
         &self,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
         statement: &Statement,
         others: Vec<Column>,
         types: &mut Types,

@@ -1,5 +1,6 @@
 //! Entities as rows of a table, for queries over what a statement has written.
 
+use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -11,7 +12,7 @@ use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
 
 use super::target::{Takes, TargetColumn};
-use crate::session::error::{Error, ErrorKind, Result};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Value};
 
 /// A column of the rows in memory.
@@ -34,7 +35,7 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
     }
     let Some(property) = column.takes.property() else {
         let message = format!("column \"{}\" cannot be read back from a statement that writes", column.name);
-        return Err(Error::new(ErrorKind::Unsupported, message));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     };
     let typed = match &column.takes {
         Takes::Typed { edm, .. } => Some(*edm),
@@ -106,7 +107,9 @@ fn values_of<'v>(column: &TargetColumn, values: impl Iterator<Item = Option<&'v 
             let mut built = FixedSizeBinaryBuilder::new(16);
             for value in values {
                 match value {
-                    Some(Value::Guid(guid)) => built.append_value(guid.as_bytes()).map_err(DataFusionError::from)?,
+                    Some(Value::Guid(guid)) => {
+                        built.append_value(guid.as_bytes()).map_err(DataFusionError::from).map_err(from_datafusion)?
+                    }
                     _ => built.append_null(),
                 }
             }
@@ -133,7 +136,7 @@ fn values_of<'v>(column: &TargetColumn, values: impl Iterator<Item = Option<&'v 
         }
         other => {
             let message = format!("column \"{}\" has the unknown type {other}", column.name);
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
         }
     })
 }
@@ -143,7 +146,8 @@ pub(super) fn memory_table(columns: Vec<MemoryColumn>, rows: usize) -> Result<Ar
     let (fields, arrays): (Vec<FieldRef>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch =
-        RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(DataFusionError::from)?;
-    Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
+    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)
+        .map_err(DataFusionError::from)
+        .map_err(from_datafusion)?;
+    Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]]).map_err(from_datafusion)?))
 }

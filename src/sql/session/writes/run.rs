@@ -1,5 +1,6 @@
 //! Running a statement that writes, up to what is to be written.
 
+use crate::session::error::from_datafusion;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -20,10 +21,10 @@ use super::values::{AssignedColumn, Cell, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
 use crate::session::statement::Statement;
+use crate::session::statement_planner::StatementPlanner;
 use crate::session::watching::Signals;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity, Key, Value};
 use rowkey_postgres::functions::Zone;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
@@ -36,7 +37,7 @@ const ROWS_AT_ONCE: usize = 8192;
 
 /// What a statement runs with.
 pub(super) struct Running<'a> {
-    pub planner: &'a PlannedStatement,
+    pub planner: &'a StatementPlanner,
     pub statement: &'a Statement,
     pub files: &'a Arc<RunFiles>,
     pub signals: &'a Arc<Signals>,
@@ -101,7 +102,7 @@ impl Running<'_> {
     async fn rows(
         &self,
         write: &Write,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
         query: ast::Statement,
     ) -> Result<crate::session::watching::WatchedRows> {
         let declared: Vec<_> = self.types.iter().map(|ty| Some(*ty)).collect();
@@ -113,7 +114,7 @@ impl Running<'_> {
     fn parameter(&self, number: usize, column: &TargetColumn) -> Result<Option<Value>> {
         match (self.values.get(number - 1), self.types.get(number - 1)) {
             (Some(value), Some(ty)) => parameter_value(value, ty, column, self.zone),
-            _ => Err(Error::new(ErrorKind::UnknownParameter, format!("there is no parameter ${number}"))),
+            _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))),
         }
     }
 
@@ -145,9 +146,10 @@ impl Running<'_> {
                 .enumerate()
                 .map(|(place, (_, _, expr))| item(expr.clone(), &format!("(value {})", place + 1)));
             let query = syntax::select(write.with.as_ref(), items.collect(), Vec::new(), None)?;
-            let batches: Vec<RecordBatch> = self.rows(write, self.planner, query).await?.try_collect().await?;
+            let batches: Vec<RecordBatch> =
+                self.rows(write, self.planner, query).await?.try_collect().await.map_err(from_datafusion)?;
             let Some(batch) = batches.iter().find(|batch| batch.num_rows() == 1) else {
-                return Err(Error::new(ErrorKind::Internal, "a list of values gave no row"));
+                return Err(Error::new(SqlState::INTERNAL_ERROR, "a list of values gave no row"));
             };
             for (place, (row, at, _)) in some.iter().enumerate() {
                 let column = &write.target.columns[*at];
@@ -170,7 +172,7 @@ impl Running<'_> {
         let columns = self.fitted(write, columns, width)?;
         check_types(write, columns.iter().copied(), rows.schema().fields().iter())?;
         let mut drafts = Vec::new();
-        while let Some(batch) = rows.try_next().await? {
+        while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let places = columns.iter().enumerate();
             let assigned = places.map(|(place, at)| self.assigned(&write.target.columns[*at], &batch, place));
             let assigned = assigned.collect::<Result<Vec<_>>>()?;
@@ -292,7 +294,7 @@ impl Running<'_> {
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(1))?;
         // By key: the first row that was updated.
         let mut updated: HashMap<Key, usize> = HashMap::new();
-        while let Some(batch) = rows.try_next().await? {
+        while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let places = batch.column(0).as_primitive::<arrow::datatypes::Int64Type>().clone();
             let assigned = assignments.iter().enumerate();
             let assigned = assigned
@@ -310,7 +312,7 @@ impl Running<'_> {
                 }
                 if draft.key(target)? != entity.key {
                     let message = "ON CONFLICT DO UPDATE cannot change the key of a row";
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
                 self.put(write, done, entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
             }
@@ -334,7 +336,7 @@ impl Running<'_> {
         let (mut keys, mut drafts) = (Vec::new(), Vec::new());
         let mut pending: Vec<(Key, Vec<Option<Value>>)> = Vec::new();
         loop {
-            let batch = rows.try_next().await?;
+            let batch = rows.try_next().await.map_err(from_datafusion)?;
             if let Some(batch) = &batch {
                 let values = assignments.iter().enumerate();
                 let values = values
@@ -420,7 +422,7 @@ impl Running<'_> {
         let mut rows = self.rows(write, self.planner, query).await?;
         let mut found = Found::new(write, KEY_COLUMNS, &rows.schema());
         let mut keys = Vec::new();
-        while let Some(batch) = rows.try_next().await? {
+        while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             for (_, key) in found.rows_of(&batch)? {
                 budget.take((key.partition.len() + key.row.len() + 160) as u64)?;
                 keys.push(key);
@@ -451,9 +453,10 @@ impl Running<'_> {
         let mut changed: Vec<(Key, usize)> = Vec::new();
         let mut drafts: Vec<Vec<Option<Value>>> = Vec::new();
         let (mut new_keys, mut new_drafts) = (Vec::new(), Vec::new());
-        while let Some(batch) = rows.try_next().await? {
+        while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let decisions = arrow::compute::cast(batch.column(KEY_COLUMNS), &arrow::datatypes::DataType::Int64)
-                .map_err(DataFusionError::from)?;
+                .map_err(DataFusionError::from)
+                .map_err(from_datafusion)?;
             let decisions = decisions.as_primitive::<arrow::datatypes::Int64Type>();
             let mut place = KEY_COLUMNS + 1;
             let mut values = Vec::with_capacity(clauses.len());
@@ -495,7 +498,7 @@ impl Running<'_> {
         if changed.iter().any(|(key, _)| !keys.insert(key)) {
             let message = "MERGE command cannot affect row a second time";
             let hint = "Ensure that not more than one source row matches any one target row.";
-            return Err(Error::new(ErrorKind::Cardinality, message).with_hint(hint));
+            return Err(Error::new(SqlState::CARDINALITY_VIOLATION, message).with_hint(hint));
         }
         let all: Vec<Key> = changed.iter().map(|(key, _)| key.clone()).collect();
         let (mut updated_keys, mut updated_drafts) = (Vec::new(), Vec::new());
@@ -549,13 +552,13 @@ pub(super) fn check_types<'a>(
 fn twice() -> Error {
     let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
     let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
-    Error::new(ErrorKind::Cardinality, message).with_hint(hint)
+    Error::new(SqlState::CARDINALITY_VIOLATION, message).with_hint(hint)
 }
 
 /// A row that was selected is of the same snapshot as the entity.
 fn vanished(key: &Key) -> Error {
     let message = format!("the entity ({}, {}) was selected and cannot be read", key.partition, key.row);
-    Error::new(ErrorKind::Internal, message)
+    Error::new(SqlState::INTERNAL_ERROR, message)
 }
 
 /// As PostgreSQL tells of a key that is there already.
@@ -563,5 +566,5 @@ pub(crate) fn duplicate_key(table: &str, key: &Key) -> Error {
     let name = constraint_name(table);
     let message = format!("duplicate key value violates unique constraint \"{name}\"");
     let detail = format!("Key (\"PartitionKey\", \"RowKey\")=({}, {}) already exists.", key.partition, key.row);
-    Error::new(ErrorKind::DuplicateKey, message).with_detail(detail)
+    Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail)
 }

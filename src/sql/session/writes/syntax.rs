@@ -13,9 +13,9 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::target::TargetColumn;
 use super::values::{is_default, is_untyped};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::parameters::data_type;
 use crate::session::statement::select_of;
+use rowkey_base::{Error, Result, SqlState};
 
 /// The relation of rows that are in memory. No table and no view can have this name.
 pub(crate) const MEMORY_ROWS: &str = "(rows)";
@@ -148,7 +148,7 @@ pub(crate) fn flattened(assignments: &[ast::Assignment]) -> Result<Vec<(String, 
 fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
     let same = |found: usize| match found == count {
         true => Ok(()),
-        false => Err(Error::new(ErrorKind::Syntax, "number of columns does not match number of values")),
+        false => Err(Error::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values")),
     };
     match value {
         Expr::Tuple(values) => {
@@ -168,7 +168,7 @@ fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
                         Ok(Expr::Subquery(query))
                     }
                     _ => Err(Error::new(
-                        ErrorKind::Unsupported,
+                        SqlState::FEATURE_NOT_SUPPORTED,
                         "(a, b) = (SELECT ...) with DISTINCT, ORDER BY, GROUP BY positions or UNION is not supported",
                     )
                     .with_hint("put the query into FROM and assign its columns")),
@@ -177,7 +177,7 @@ fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
             (0..count).map(of_one).collect()
         }
         _ => Err(Error::new(
-            ErrorKind::Unsupported,
+            SqlState::FEATURE_NOT_SUPPORTED,
             "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
         )),
     }
@@ -195,7 +195,7 @@ fn grouped_by_place(select: &ast::Select) -> bool {
 pub(crate) fn last_part(name: &ObjectName) -> Result<String> {
     let part = name.0.last().and_then(|part| part.as_ident());
     part.map(|ident| ident.value.clone())
-        .ok_or_else(|| Error::new(ErrorKind::Syntax, format!("{name} is no name of a column")))
+        .ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, format!("{name} is no name of a column")))
 }
 
 /// Schema and name of a table after names are resolved.
@@ -203,9 +203,9 @@ pub(crate) fn relation_of(name: &ObjectName) -> Result<(String, String)> {
     match name.0.as_slice() {
         [schema, table] => match (schema.as_ident(), table.as_ident()) {
             (Some(schema), Some(table)) => Ok((schema.value.clone(), table.value.clone())),
-            _ => Err(Error::new(ErrorKind::Unsupported, format!("{name} is no table"))),
+            _ => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{name} is no table"))),
         },
-        _ => Err(Error::new(ErrorKind::Internal, format!("the table {name} was not resolved"))),
+        _ => Err(Error::new(SqlState::INTERNAL_ERROR, format!("the table {name} was not resolved"))),
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn table_of(factor: &TableFactor) -> Result<(String, String, String)>
     {
         return Ok((schema.value.clone(), table.value.clone(), alias.name.value.clone()));
     }
-    Err(Error::new(ErrorKind::Unsupported, format!("{factor} cannot be changed: it is no table")))
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{factor} cannot be changed: it is no table")))
 }
 
 /// Aliases of everything in FROM.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, FieldRef};
 
 use crate::provider::{ColumnSource, TableColumns};
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
 use crate::session::snapshot_catalog::PUBLIC;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::EdmType;
 use rowkey_postgres::types::{PostgresType, oid, type_by_oid, type_of};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
@@ -63,17 +63,19 @@ impl Takes {
 
 impl Target {
     /// The table of a resolved name.
-    pub(in crate::session) fn of(planner: &PlannedStatement, schema: &str, name: &str, verb: &str) -> Result<Self> {
+    pub(in crate::session) fn of(planner: &StatementPlanner, schema: &str, name: &str, verb: &str) -> Result<Self> {
         if schema != PUBLIC {
             let message = format!("permission denied: \"{schema}.{name}\" is a system catalog");
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let snapshot = planner.snapshot();
         let found =
             rowkey_model::TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(planner.account(), &name));
         let Some(table) = found else {
             let message = format!("cannot {verb} view \"{name}\"");
-            return Err(Error::new(ErrorKind::Unsupported, message).with_hint("write to the tables that it reads"));
+            return Err(
+                Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("write to the tables that it reads")
+            );
         };
         Self::new(snapshot.table_snapshot(table))
     }
@@ -92,9 +94,9 @@ impl Target {
                 (_, Some(ColumnSource::Shown { property, .. })) => Takes::Shown { property: Arc::clone(property) },
                 (_, Some(ColumnSource::Key | ColumnSource::Other) | None) => Takes::Other,
             };
-            let ty = type_of(field)
-                .or_else(|| type_by_oid(oid::TEXT))
-                .ok_or_else(|| Error::new(ErrorKind::Internal, format!("column \"{}\" has no type", field.name())))?;
+            let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
+                Error::new(SqlState::INTERNAL_ERROR, format!("column \"{}\" has no type", field.name()))
+            })?;
             columns.push(TargetColumn { name: field.name().clone(), field: Arc::clone(field), ty, takes });
         }
         Ok(Self { snapshot, columns: columns.into() })
@@ -112,7 +114,7 @@ impl Target {
     pub fn place(&self, column: &str) -> Result<usize> {
         self.columns.iter().position(|found| found.name == column).ok_or_else(|| {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", self.name());
-            Error::new(ErrorKind::UnknownColumn, message)
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
         })
     }
 
@@ -139,12 +141,12 @@ impl TargetColumn {
                     true => format!("column \"{name}\" can only be updated to DEFAULT"),
                 };
                 let detail = format!("Column \"{name}\" is kept by the server: it is the time of the last write.");
-                Err(Error::new(ErrorKind::GeneratedColumn, error).with_detail(detail))
+                Err(Error::new(SqlState::GENERATED_ALWAYS, error).with_detail(detail))
             }
             Takes::Other => {
                 let message =
                     format!("column \"{}\" cannot be written: it holds properties without columns", self.name);
-                Err(Error::new(ErrorKind::Unsupported, message)
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                     .with_hint("ALTER TABLE ... ADD COLUMN gives a property one"))
             }
             Takes::PartitionKey | Takes::RowKey | Takes::Typed { .. } | Takes::Shown { .. } => Ok(()),
@@ -213,5 +215,5 @@ pub(super) fn mismatch(column: &TargetColumn, from: &PostgresType) -> Error {
         "column \"{}\" is of type {} but expression is of type {}",
         column.name, column.ty.sql_name, from.sql_name
     );
-    Error::new(ErrorKind::TypeMismatch, message).with_hint("You will need to rewrite or cast the expression.")
+    Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("You will need to rewrite or cast the expression.")
 }

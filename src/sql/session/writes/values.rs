@@ -1,12 +1,13 @@
 //! Values that are assigned: from literals, parameters and columns of a query.
 
+use crate::session::error::from_datafusion;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
 
 use super::target::{Takes, TargetColumn, mismatch};
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::literals::Literal;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};
 use rowkey_postgres::functions::{Zone, cast_array};
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, oid, parse_text, type_by_oid, type_of, typed_field};
@@ -86,7 +87,7 @@ pub(super) fn refuse_misfit(expr: &Expr, column: &TargetColumn, style: &TextStyl
         (_, Ok(magnitude)) => magnitude < max as f64 + 4096.0,
         _ => return Ok(()),
     };
-    if fits { Ok(()) } else { Err(Error::new(ErrorKind::OutOfRange, format!("{name} out of range"))) }
+    if fits { Ok(()) } else { Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range"))) }
 }
 
 fn number(expr: &Expr) -> Option<&str> {
@@ -146,7 +147,7 @@ pub(super) fn is_untyped(expr: &Expr) -> bool {
 }
 
 fn known(oid: u32) -> Result<&'static PostgresType> {
-    type_by_oid(oid).ok_or_else(|| Error::new(ErrorKind::Internal, format!("there is no type {oid}")))
+    type_by_oid(oid).ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, format!("there is no type {oid}")))
 }
 
 /// A text as the column's type reads it. Where the type of the value decides, it is a text.
@@ -157,7 +158,7 @@ pub(crate) fn text_value(text: &str, column: &TargetColumn, style: &TextStyle) -
             sql_value(read, *edm).ok_or_else(|| mismatch(column, column.ty))
         }
         _ if text.contains('\0') => {
-            Err(Error::new(ErrorKind::InvalidEncoding, "invalid byte sequence for encoding \"UTF8\": 0x00"))
+            Err(Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00"))
         }
         _ => Ok(Value::String(text.to_owned())),
     }
@@ -266,7 +267,7 @@ pub(super) struct AssignedColumn {
 impl AssignedColumn {
     pub(super) fn of(column: &TargetColumn, field: &Field, array: &ArrayRef, zone: &Zone) -> Result<Self> {
         let (edm, wanted) = Self::taken(column, field)?;
-        Ok(Self { edm, array: cast_array(array, &wanted, zone)? })
+        Ok(Self { edm, array: cast_array(array, &wanted, zone).map_err(from_datafusion)? })
     }
 
     /// What a column makes of values of a type. Refuses types that PostgreSQL does not cast in an assignment.
@@ -274,7 +275,7 @@ impl AssignedColumn {
         let from = type_of(field).ok_or_else(|| {
             let message =
                 format!("a value of type {} cannot be stored in column \"{}\"", field.data_type(), column.name);
-            Error::new(ErrorKind::TypeMismatch, message)
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
         })?;
         let taken = if field.data_type().is_null() { column.taken(column.ty) } else { column.taken(from) };
         taken.ok_or_else(|| mismatch(column, from))
@@ -296,7 +297,7 @@ impl AssignedColumn {
             EdmType::Guid => {
                 let bytes = array.as_fixed_size_binary().value(row);
                 let guid = uuid::Uuid::from_slice(bytes);
-                Value::Guid(guid.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?)
+                Value::Guid(guid.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?)
             }
             EdmType::Int32 => Value::Int32(array.as_primitive::<Int32Type>().value(row)),
             EdmType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),

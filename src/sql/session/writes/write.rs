@@ -9,10 +9,10 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use super::syntax::{self, aliases, and, assigned, case, column, columns_named, flattened, item, memory_name, null};
 use super::target::{Takes, Target};
 use super::values::is_default;
-use crate::session::error::{Error, ErrorKind, Result};
 use crate::session::names::OutputColumn;
-use crate::session::planning::PlannedStatement;
 use crate::session::statement::{Statement as Parsed, is_nothing};
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 
 /// A statement that writes to one table.
 #[derive(Debug)]
@@ -106,12 +106,12 @@ pub(crate) fn verb(statement: &Statement) -> Option<&'static str> {
 }
 
 fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what} is not supported"))
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
 }
 
 impl Write {
     /// Resolves the names of a statement and takes it apart.
-    pub(in crate::session) fn read(planner: &PlannedStatement, parsed: &Parsed, statement: &Statement) -> Result<Self> {
+    pub(in crate::session) fn read(planner: &StatementPlanner, parsed: &Parsed, statement: &Statement) -> Result<Self> {
         let mut statement = statement.clone();
         let resolved = planner.resolve(parsed, &mut statement)?;
         let (with, statement) = match statement {
@@ -122,7 +122,7 @@ impl Write {
                     | SetExpr::Update(inner)
                     | SetExpr::Delete(inner)
                     | SetExpr::Merge(inner) => (query.with, inner),
-                    _ => return Err(Error::new(ErrorKind::Internal, "a query is no statement that writes")),
+                    _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query is no statement that writes")),
                 }
             }
             other => (None, other),
@@ -154,7 +154,7 @@ impl Write {
         }
     }
 
-    fn of_insert(planner: &PlannedStatement, insert: ast::Insert) -> Result<Self> {
+    fn of_insert(planner: &StatementPlanner, insert: ast::Insert) -> Result<Self> {
         if insert.overwrite || insert.ignore || insert.partitioned.is_some() || insert.replace_into {
             return Err(unsupported("an option of this INSERT, which PostgreSQL does not have,"));
         }
@@ -202,7 +202,7 @@ impl Write {
         Ok(Self { returning: insert.returning, ..Self::new(target, relation, alias, action) })
     }
 
-    fn of_update(planner: &PlannedStatement, update: ast::Update) -> Result<Self> {
+    fn of_update(planner: &StatementPlanner, update: ast::Update) -> Result<Self> {
         let (schema, table, alias) = syntax::table_of(&update.table.relation)?;
         let target = Target::of(planner, &schema, &table, "update")?;
         let assignments = placed(&target, &update.assignments, true)?;
@@ -215,10 +215,10 @@ impl Write {
         Ok(Self { returning: update.returning, others, ..Self::new(target, (schema, table), alias, action) })
     }
 
-    fn of_delete(planner: &PlannedStatement, delete: ast::Delete) -> Result<Self> {
+    fn of_delete(planner: &StatementPlanner, delete: ast::Delete) -> Result<Self> {
         let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
         let [table] = tables.as_slice() else {
-            return Err(Error::new(ErrorKind::Syntax, "one table is changed at a time"));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "one table is changed at a time"));
         };
         let (schema, table, alias) = syntax::table_of(&table.relation)?;
         let target = Target::of(planner, &schema, &table, "delete from")?;
@@ -227,7 +227,7 @@ impl Write {
         Ok(Self { returning: delete.returning, others, ..Self::new(target, (schema, table), alias, action) })
     }
 
-    fn of_merge(planner: &PlannedStatement, merge: ast::Merge) -> Result<Self> {
+    fn of_merge(planner: &StatementPlanner, merge: ast::Merge) -> Result<Self> {
         if merge.output.is_some() {
             return Err(unsupported("RETURNING of MERGE"));
         }
@@ -357,7 +357,7 @@ fn fitted(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec<usiz
     };
     let Some(width) = widths.first().copied() else { return Ok(columns) };
     if widths.iter().any(|other| *other != width) {
-        return Err(Error::new(ErrorKind::Syntax, "VALUES lists must all be the same length"));
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length"));
     }
     match () {
         () if width > columns.len() => Err(too_many()),
@@ -367,11 +367,11 @@ fn fitted(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec<usiz
 }
 
 pub(super) fn too_many() -> Error {
-    Error::new(ErrorKind::Syntax, "INSERT has more expressions than target columns")
+    Error::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")
 }
 
 pub(super) fn too_few() -> Error {
-    Error::new(ErrorKind::Syntax, "INSERT has more target columns than expressions")
+    Error::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions")
 }
 
 /// Columns that the server sets may be given as DEFAULT only.
@@ -413,7 +413,7 @@ fn of_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
             names.dedup();
             if names != ["PartitionKey", "RowKey"] {
                 let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                return Err(Error::new(ErrorKind::InvalidColumnReference, message)
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
                     .with_hint("the only unique constraint of a table is (\"PartitionKey\", \"RowKey\")"));
             }
         }
@@ -422,12 +422,12 @@ fn of_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
             let given = syntax::last_part(name)?;
             if given != wanted && !given.eq_ignore_ascii_case(&wanted) {
                 let message = format!("constraint \"{given}\" for table \"{}\" does not exist", target.name());
-                return Err(Error::new(ErrorKind::UnknownObject, message));
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
             }
         }
         None if matches!(conflict.action, OnConflictAction::DoUpdate(_)) => {
             let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
-            return Err(Error::new(ErrorKind::Syntax, message)
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message)
                 .with_hint("For example, ON CONFLICT (\"PartitionKey\", \"RowKey\")."));
         }
         None => {}
@@ -458,7 +458,7 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
         MergeAction::Update(update) => {
             if update.update_predicate.is_some() || update.delete_predicate.is_some() {
                 return Err(Error::new(
-                    ErrorKind::Syntax,
+                    SqlState::SYNTAX_ERROR,
                     "UPDATE of MERGE takes no WHERE: put it behind WHEN MATCHED AND",
                 ));
             }
@@ -467,13 +467,13 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
         MergeAction::Insert(insert) => {
             if insert.insert_predicate.is_some() {
                 return Err(Error::new(
-                    ErrorKind::Syntax,
+                    SqlState::SYNTAX_ERROR,
                     "INSERT of MERGE takes no WHERE: put it behind WHEN NOT MATCHED AND",
                 ));
             }
             let MergeInsertKind::Values(values) = insert.kind else { return Err(unsupported("INSERT ROW")) };
             let [row] = values.rows.as_slice() else {
-                return Err(Error::new(ErrorKind::Syntax, "INSERT of MERGE takes one list of VALUES"));
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "INSERT of MERGE takes one list of VALUES"));
             };
             let listed = !insert.columns.is_empty();
             let columns = match listed {

@@ -6,7 +6,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::apply::Apply;
 use super::outer_references::{Substitution, subquery_of};
-use crate::session::error::{Error, ErrorKind};
+use rowkey_base::{Error, SqlState};
 
 /// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan of the rows that ask, and what
 /// asks in that plan is copied with it: sub-queries that ask each other in a row double the plan, or more, at each step.
@@ -42,7 +42,7 @@ impl Apply<'_> {
             return Ok(());
         }
         let error = Error::new(
-            ErrorKind::TooComplex,
+            SqlState::STATEMENT_TOO_COMPLEX,
             "the statement has too many subqueries that refer to subqueries beside or around them",
         );
         Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))

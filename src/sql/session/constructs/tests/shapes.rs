@@ -1,7 +1,7 @@
 //! Each construct in small.
 
 use super::{refusal, rows, try_rows};
-use rowkey_postgres::functions::system::FunctionErrorKind;
+use rowkey_postgres::functions::system::SqlState;
 
 /// Statements and their rows, as PostgreSQL 15 answers them.
 const RECORDED: &[(&str, &[&str])] = &[
@@ -106,32 +106,32 @@ fn constructs_answer_as_postgresql_does() {
 #[test]
 fn what_is_not_there_is_refused_in_postgresqls_words() {
     let cases = [
-        ("select 'nothing'::regclass", FunctionErrorKind::UndefinedTable, "relation \"nothing\" does not exist"),
-        ("select 'no.thing'::regclass", FunctionErrorKind::UndefinedTable, "relation \"no.thing\" does not exist"),
-        ("select 'nothing'::regtype", FunctionErrorKind::UndefinedObject, "type \"nothing\" does not exist"),
-        ("select 'nothing'::regnamespace", FunctionErrorKind::InvalidSchema, "schema \"nothing\" does not exist"),
-        ("select 'x1'::oid", FunctionErrorKind::InvalidText, "invalid input syntax for type oid: \"x1\""),
-        ("select '{a'::text[]", FunctionErrorKind::InvalidText, "malformed array literal: \"{a\""),
+        ("select 'nothing'::regclass", SqlState::UNDEFINED_TABLE, "relation \"nothing\" does not exist"),
+        ("select 'no.thing'::regclass", SqlState::UNDEFINED_TABLE, "relation \"no.thing\" does not exist"),
+        ("select 'nothing'::regtype", SqlState::UNDEFINED_OBJECT, "type \"nothing\" does not exist"),
+        ("select 'nothing'::regnamespace", SqlState::UNDEFINED_SCHEMA, "schema \"nothing\" does not exist"),
+        ("select 'x1'::oid", SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type oid: \"x1\""),
+        ("select '{a'::text[]", SqlState::INVALID_TEXT_REPRESENTATION, "malformed array literal: \"{a\""),
         (
             "select current_setting('no.such')",
-            FunctionErrorKind::UndefinedObject,
+            SqlState::UNDEFINED_OBJECT,
             "unrecognized configuration parameter \"no.such\"",
         ),
         (
             "select y, (select x from (values (1), (2)) v(x) where x >= y) from (values (1)) w(y)",
-            FunctionErrorKind::MoreThanOneRow,
+            SqlState::CARDINALITY_VIOLATION,
             "more than one row returned by a subquery used as an expression",
         ),
         (
             "select quote_ident('a', 'b')",
-            FunctionErrorKind::UndefinedFunction,
+            SqlState::UNDEFINED_FUNCTION,
             "function quote_ident(text, text) does not exist",
         ),
     ];
     for (sql, kind, message) in cases {
         let error = try_rows(sql).expect_err(sql);
         let refusal = refusal(&error).unwrap_or_else(|| panic!("{sql}: {error}"));
-        assert_eq!((refusal.kind, refusal.message.as_str()), (kind, message), "{sql}");
+        assert_eq!((refusal.sqlstate, refusal.message.as_str()), (kind, message), "{sql}");
     }
     assert_eq!(rows("select to_regclass('nothing'), to_regtype('nothing')"), ["NULL|NULL"]);
 }

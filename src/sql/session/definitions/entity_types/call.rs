@@ -1,5 +1,6 @@
 //! `CALL create_entity_views('Table')`: makes the views that `entity_types` proposes.
 
+use crate::session::error::from_datafusion;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
 };
@@ -11,9 +12,9 @@ use super::proposal;
 use crate::session::definitions::Definition;
 use crate::session::definitions::create_view::create_view;
 use crate::session::definitions::relation_name::identifiers;
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
 use crate::system_catalog::ROWKEY_SCHEMA;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::Edit;
 
 const CREATE_ENTITY_VIEWS: &str = "create_entity_views";
@@ -31,12 +32,12 @@ pub(crate) fn is_create_entity_views(call: &Function) -> bool {
 }
 
 /// All views as one change, and the rows of `entity_types` as the answer.
-pub(crate) async fn create_entity_views(call: &Function, planner: &PlannedStatement) -> Result<Definition> {
+pub(crate) async fn create_entity_views(call: &Function, planner: &StatementPlanner) -> Result<Definition> {
     let table = argument(call)?;
     let proposals = discover(&table, planner).await?;
     if proposals.is_empty() {
         let message = format!("no types of entities are found in table \"{table}\"");
-        return Err(Error::new(ErrorKind::NotFound, message)
+        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message)
             .with_hint("types are told by a property such as EntityType, or by what RowKeys begin with: emp_0001"));
     }
     let mut definition = Definition::default();
@@ -52,7 +53,8 @@ pub(crate) async fn create_entity_views(call: &Function, planner: &PlannedStatem
         }
         definition.notices.extend(made.notices);
     }
-    let rows = proposal::batch(&proposals).map_err(datafusion::common::DataFusionError::from)?;
+    let rows =
+        proposal::batch(&proposals).map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?;
     definition.rows = Some(rows);
     Ok(definition)
 }
@@ -65,11 +67,11 @@ fn argument(call: &Function) -> Result<String> {
         return Ok(table.clone());
     }
     let message = "create_entity_views takes one argument, the name of a table: CALL create_entity_views('Employees')";
-    Err(Error::new(ErrorKind::Invalid, message))
+    Err(Error::new(SqlState::INVALID_STATEMENT, message))
 }
 
 fn parsed(statement: &str) -> Result<datafusion::sql::sqlparser::ast::CreateView> {
-    let unexpected = |what: String| Error::new(ErrorKind::Internal, format!("{what} in {statement}"));
+    let unexpected = |what: String| Error::new(SqlState::INTERNAL_ERROR, format!("{what} in {statement}"));
     let parsed = Parser::parse_sql(&PostgreSqlDialect {}, statement).map_err(|error| unexpected(error.to_string()))?;
     match parsed.into_iter().next() {
         Some(Statement::CreateView(view)) => Ok(view),

@@ -10,8 +10,8 @@ use super::proposal::Proposal;
 use super::type_rule::{TypeRule, quoted};
 use crate::provider::TableColumns;
 use crate::session::definitions::relation_name::Relation;
-use crate::session::error::{Error, ErrorKind, Result};
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccountName;
 use rowkey_storage::{Catalog, Table};
 
@@ -21,7 +21,7 @@ const TYPES_MAX: usize = 100;
 const KEY_COLUMNS: usize = 3;
 
 /// A view for every type of entities in a table, the most frequent first; none where nothing tells types apart.
-pub(super) async fn discover(table: &str, planner: &PlannedStatement) -> Result<Vec<Proposal>> {
+pub(super) async fn discover(table: &str, planner: &StatementPlanner) -> Result<Vec<Proposal>> {
     let table = table_named(planner.catalog(), planner.account(), table)?;
     for rule in TypeRule::candidates(&table) {
         let types = types(&table, &rule, planner).await?;
@@ -35,11 +35,13 @@ pub(super) async fn discover(table: &str, planner: &PlannedStatement) -> Result<
 fn table_named(catalog: &Catalog, account: &AccountName, name: &str) -> Result<Arc<Table>> {
     match Relation::named(catalog, account, name) {
         Some(Relation::Table(table)) => Ok(table),
-        Some(Relation::View(view)) => Err(Error::new(ErrorKind::Invalid, format!("\"{}\" is not a table", view.name))),
+        Some(Relation::View(view)) => {
+            Err(Error::new(SqlState::INVALID_STATEMENT, format!("\"{}\" is not a table", view.name)))
+        }
         None => {
             let tables = catalog.tables().filter(|table| table.account == account.as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
-            Err(Error::no_such_table(name, &names))
+            Err(crate::session::error::no_such_table(name, &names))
         }
     }
 }
@@ -48,7 +50,7 @@ fn table_named(catalog: &Catalog, account: &AccountName, name: &str) -> Result<A
 type Type = (String, u64);
 
 /// At most one more than there may be.
-async fn types(table: &Table, rule: &TypeRule, planner: &PlannedStatement) -> Result<Vec<Type>> {
+async fn types(table: &Table, rule: &TypeRule, planner: &StatementPlanner) -> Result<Vec<Type>> {
     let sql = format!(
         "SELECT entity_type, count(*) AS entities FROM (SELECT {} AS entity_type FROM {}) AS typed \
          WHERE entity_type IS NOT NULL GROUP BY entity_type ORDER BY entities DESC, entity_type LIMIT {}",
@@ -81,7 +83,7 @@ async fn proposals(
     table: &Table,
     rule: &TypeRule,
     types: &[Type],
-    planner: &PlannedStatement,
+    planner: &StatementPlanner,
 ) -> Result<Vec<Proposal>> {
     let schema = Arc::clone(TableColumns::of(table).schema());
     // Columns of one type of a property, "Age:Int64", are part of the property's own.
@@ -138,5 +140,5 @@ fn counts(batch: &RecordBatch, column: usize) -> Result<Vec<u64>> {
 }
 
 fn unexpected(error: arrow::error::ArrowError) -> Error {
-    Error::new(ErrorKind::Internal, format!("counting entity types: {error}")).with_source(error)
+    Error::new(SqlState::INTERNAL_ERROR, format!("counting entity types: {error}")).with_source(error)
 }

@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::type_rule::{TypeRule, quoted};
 use crate::session::definitions::relation_name::Relation;
-use crate::session::planning::PlannedStatement;
+use crate::session::statement_planner::StatementPlanner;
 use rowkey_model::VIEW_NAME_BYTES_MAX;
 use rowkey_storage::Table;
 
@@ -37,7 +37,7 @@ impl Proposal {
         entities: u64,
         columns: Vec<String>,
         taken: &mut HashSet<String>,
-        planner: &PlannedStatement,
+        planner: &StatementPlanner,
     ) -> Self {
         let entity_type = rule.name_of(found);
         let (view_name, existing) = view_name(&table.name, entity_type, taken, planner);
@@ -65,7 +65,7 @@ fn view_name(
     table: &str,
     entity_type: &str,
     taken: &mut HashSet<String>,
-    planner: &PlannedStatement,
+    planner: &StatementPlanner,
 ) -> (String, Vec<String>) {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let wanted: String = table.chars().chain(['_']).chain(entity_type.chars().map(plain)).collect();

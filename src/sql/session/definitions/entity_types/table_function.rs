@@ -17,18 +17,18 @@ use futures::stream;
 
 use super::discover::discover;
 use super::proposal;
-use crate::session::planning::Surroundings;
+use crate::session::statement_planner::PlanningContext;
 
 /// Name of the table function.
 pub(crate) const ENTITY_TYPES: &str = "entity_types";
 
 /// The table function. It reads the table on the same snapshot as the statement.
 pub(crate) struct EntityTypes {
-    statement: Surroundings,
+    statement: PlanningContext,
 }
 
 impl EntityTypes {
-    pub(crate) fn new(statement: Surroundings) -> Self {
+    pub(crate) fn new(statement: PlanningContext) -> Self {
         Self { statement }
     }
 }
@@ -79,7 +79,7 @@ impl TableProvider for EntityTypesTable {
 /// The rows for one table, found when they are read.
 #[derive(Clone)]
 struct EntityTypesOf {
-    statement: Surroundings,
+    statement: PlanningContext,
     table: String,
     schema: SchemaRef,
 }

@@ -1,7 +1,7 @@
 //! Deep and long statements take no more stack than a thread of the runtime has.
 
-use super::super::NameErrorKind;
 use super::{Fixture, NameError, Resolved, parse, resolve};
+use rowkey_base::SqlState;
 
 /// Stack of a thread that asks for no other.
 const STACK_BYTES: usize = 2 << 20;
@@ -70,12 +70,12 @@ fn queries_nest_up_to_a_limit() {
     }
     for (shape, sql) in [derived(50), with(50), joined(50)].iter().enumerate() {
         let error = on_a_small_stack(sql).expect_err("is too deep");
-        assert_eq!(error.kind, NameErrorKind::TooComplex, "shape {shape}");
+        assert_eq!(error.sqlstate, SqlState::STATEMENT_TOO_COMPLEX, "shape {shape}");
         assert_eq!(error.message, "queries are nested more than 50 deep");
     }
     for (shape, sql) in [scalar(11), exists(11)].iter().enumerate() {
         let error = on_a_small_stack(sql).expect_err("is too deep");
-        assert_eq!(error.kind, NameErrorKind::TooComplex, "shape {shape}");
+        assert_eq!(error.sqlstate, SqlState::STATEMENT_TOO_COMPLEX, "shape {shape}");
         assert_eq!(error.message, "subqueries in expressions are nested more than 10 deep");
     }
 }

@@ -15,7 +15,7 @@ fn told(sql: &str) -> String {
             format!("  = {rewritten}\n  : {}", labels.join(", ")).trim_end().to_owned()
         }
         Err(error) => {
-            let mut told = format!("  ! {} {}", error.kind.code(), error.message);
+            let mut told = format!("  ! {} {}", error.sqlstate.code(), error.message);
             let hint = error.hint.map(|hint| format!(" | {hint}")).unwrap_or_default();
             let position = error.position.map(|position| format!("{}:{}", position.line, position.column));
             write!(told, "{hint} @ {}", position.as_deref().unwrap_or("-")).expect("a string takes all");

@@ -1,0 +1,247 @@
+//! A statement being planned: its names resolved, its constructs rewritten, its columns typed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::tokenizer::Location;
+use rowkey_model::AccountName;
+use rowkey_postgres::functions;
+use rowkey_postgres::types::PostgresType;
+use rowkey_storage::{Catalog, Snapshot};
+
+use super::answer::Answer;
+use super::constructs;
+use super::definitions::{ENTITY_TYPES, EntityTypes};
+use super::engine_words::at_function;
+use super::error::from_datafusion;
+use super::explain::AccessPaths;
+use super::names;
+use super::parameters;
+use super::prepared::Column;
+use super::relations::SnapshotRelations;
+use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
+use super::statement::{Request, Statement, parse};
+use super::statement_state::{LentState, StatementSettings};
+use super::watching::{Signals, StatementWatch, WatchedRows, watched};
+use crate::system_catalog::SystemCatalog;
+use rowkey_base::{Error, Result, SqlState};
+
+/// A statement being planned: the functions and rules of all statements, with the tables of one snapshot.
+#[derive(Debug, Clone)]
+pub(super) struct StatementPlanner {
+    pub state: Arc<LentState>,
+    pub settings: StatementSettings,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+}
+
+/// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
+#[derive(Debug, Clone)]
+pub(super) struct PlanningContext {
+    settings: StatementSettings,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+}
+
+impl PlanningContext {
+    pub(super) fn planner(&self) -> StatementPlanner {
+        let state = self.settings.lend(|state| {
+            state.register_catalog_list(Arc::new(self.tables.clone()));
+            state.register_udtf(ACCESS_PATHS, Arc::new(AccessPaths::new(self.clone())));
+            state.register_udtf(ENTITY_TYPES, Arc::new(EntityTypes::new(self.clone())));
+        });
+        StatementPlanner {
+            state: Arc::new(state),
+            settings: self.settings.clone(),
+            tables: self.tables.clone(),
+            relations: self.relations.clone(),
+        }
+    }
+}
+
+/// A query whose names are resolved and whose types are known.
+#[derive(Debug)]
+pub(super) struct PlannedQuery {
+    pub plan: LogicalPlan,
+    pub parameters: Vec<&'static PostgresType>,
+    pub columns: Vec<Column>,
+    /// Schemas and names of the relations that it reads.
+    pub relations: Vec<(String, String)>,
+}
+
+impl StatementPlanner {
+    /// `settings` has the functions, rules and settings of the session.
+    pub(super) fn new(
+        settings: StatementSettings,
+        tables: SnapshotCatalog,
+        system: SystemCatalog,
+        search_path: Vec<String>,
+    ) -> Self {
+        let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
+        PlanningContext { settings, tables, relations }.planner()
+    }
+
+    /// The same for the text of a view, whose names do not depend on who reads it.
+    pub(super) fn for_views(&self) -> Self {
+        Self { relations: self.relations.along(vec![PUBLIC.to_owned()]), ..self.clone() }
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.tables.snapshot.catalog
+    }
+
+    pub(super) fn account(&self) -> &AccountName {
+        &self.tables.account
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.tables.snapshot
+    }
+
+    /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
+    pub(super) fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
+        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
+        let surroundings =
+            PlanningContext { settings: self.settings.clone(), tables, relations: self.relations.clone() };
+        surroundings.planner()
+    }
+
+    /// The same for another snapshot.
+    pub(super) fn seeing(&self, snapshot: &Snapshot) -> Self {
+        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.tables.clone() };
+        let relations = self.relations.of(snapshot);
+        PlanningContext { settings: self.settings.clone(), tables, relations }.planner()
+    }
+
+    /// Whether a view can be read.
+    pub(super) async fn has_view(&self, view: &Arc<rowkey_storage::View>) -> bool {
+        self.tables.views.expand(view, &self.tables).await.is_ok()
+    }
+
+    /// The zone of times without one.
+    pub(super) fn zone(&self) -> Result<functions::Zone> {
+        Ok(functions::Zone::of(self.state.config_options()).map_err(from_datafusion)?)
+    }
+
+    /// A plan to look at.
+    pub(super) async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        Ok((self.state.create_physical_plan(plan).await.map_err(from_datafusion)?, self.settings.task_context()))
+    }
+
+    /// Runs a plan.
+    pub(super) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
+        let plan = self.state.create_physical_plan(plan).await.map_err(from_datafusion)?;
+        let watch = StatementWatch::new(Arc::clone(signals));
+        Ok(WatchedRows::new(
+            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, self.settings.task_context())
+                .map_err(from_datafusion)?,
+            watch,
+        ))
+    }
+
+    /// What a view is to be made of, planned as where it will be read.
+    pub(super) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
+        self.tables.views.query(statement, query, &self.tables).await
+    }
+
+    /// All rows of a query of our own, whose answer is small.
+    pub(super) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let statement = parse(sql)?;
+        let Request::Query(query) = &statement.request else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, format!("not a query: {sql}")));
+        };
+        let plan = self.for_views().physical_plan(&statement, query).await?;
+        Answer::new(execute_stream(plan, self.settings.task_context()).map_err(from_datafusion)?).collect().await
+    }
+
+    /// Plans a query of which nothing is known but its text.
+    pub(super) async fn physical_plan(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let planned = self.query(statement, query, &[]).await?;
+        if !planned.parameters.is_empty() {
+            return Err(Error::new(
+                SqlState::INVALID_STATEMENT,
+                "the statement has parameters, for which there are no values",
+            ));
+        }
+        Ok(self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)?)
+    }
+
+    /// The plan of a query before its values are known, with the types of its parameters and its columns.
+    pub(super) async fn query(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
+        let mut query = query.clone();
+        let resolved = self.resolve(statement, &mut query)?;
+        let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
+        Ok(PlannedQuery { relations: resolved.relations, ..planned })
+    }
+
+    /// Writes into a statement what its names mean.
+    pub(super) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
+        names::resolve(resolved, &self.relations).map_err(|error| super::error::from_names(error, &statement.source))
+    }
+
+    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they have the planner's names.
+    pub(super) async fn resolved_query(
+        &self,
+        statement: &Statement,
+        mut query: ast::Statement,
+        called: &[(String, Location)],
+        output: Vec<names::OutputColumn>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
+        constructs::rewrite_syntax(&mut query).map_err(from_datafusion)?;
+        functions::rewrite_syntax(&mut query);
+        let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))
+            .map_err(from_datafusion)?;
+        let planned = parameters::plan(&state, query, declared).await;
+        let (plan, parameters) = planned.map_err(|error| at_function(error, called, &statement.source))?;
+        // Literals and what is computed from them get their types from the analyzer.
+        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
+        let analyzed = match is_plain {
+            true => None,
+            // What is wrong beside the types of the columns is told when the statement runs.
+            false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
+        };
+        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
+    }
+
+    fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {
+        let fields = plan.schema().fields();
+        if output.is_empty() {
+            // SHOW TABLES and DESCRIBE have no labels of their own.
+            return Ok(fields.iter().map(|field| Column { field: Arc::clone(field), origin: None }).collect());
+        }
+        if fields.len() != output.len() {
+            let message = format!("{} columns were planned, {} named", fields.len(), output.len());
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        }
+        // Each relation is looked up once, however many of its columns there are.
+        let mut numbers = HashMap::new();
+        let columns = fields.iter().zip(output).map(|(field, output)| {
+            let origin = output.origin.and_then(|names::Origin { schema, relation, column }| {
+                let found = numbers
+                    .entry((schema, relation))
+                    .or_insert_with_key(|(schema, relation)| self.relations.column_numbers(schema, relation));
+                let (oid, numbers) = found.as_ref()?;
+                Some((*oid, *numbers.get(&column)?))
+            });
+            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
+        });
+        Ok(columns.collect())
+    }
+}

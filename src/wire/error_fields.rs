@@ -1,0 +1,44 @@
+//! The fields of an error or a notice, as PostgreSQL sends them.
+
+use rowkey_sql::session::{Error, SqlState};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Warning,
+    Error,
+    /// The connection ends with it.
+    Fatal,
+}
+
+/// The fields of an error or a notice.
+pub(crate) fn fields(error: &Error, severity: Severity) -> Vec<(u8, String)> {
+    let severity = match severity {
+        Severity::Warning if error.sqlstate() == SqlState::SUCCESSFUL_COMPLETION => "NOTICE",
+        Severity::Warning => "WARNING",
+        Severity::Error => "ERROR",
+        Severity::Fatal => "FATAL",
+    };
+    let mut fields = vec![
+        (b'S', severity.to_owned()),
+        (b'V', severity.to_owned()),
+        (b'C', error.sqlstate().code().to_owned()),
+        (b'M', error.to_string()),
+    ];
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let more = [
+        (b'D', text(error.detail())),
+        (b'H', text(error.hint())),
+        (b'P', error.position().map(|p| p.to_string())),
+        (b'W', text(error.context())),
+    ];
+    fields.extend(more.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    // A NUL would end the field.
+    for (_, value) in &mut fields {
+        value.retain(|c| c != '\0');
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests;
