@@ -1,4 +1,4 @@
-//! Where answers are known to differ from PostgreSQL's. README says the same in words.
+//! Where answers are known to differ from PostgreSQL's; `sql/differences.md` is made from it.
 
 /// A construct that is answered otherwise.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ mod data;
 mod differences;
 mod expression;
 mod modes;
+mod page;
 mod probes;
 mod query;
 mod rowkey;
