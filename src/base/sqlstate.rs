@@ -38,21 +38,39 @@ pub enum ErrorKind {
 /// An error code (appendix A of PostgreSQL's manual, whose names the constants have) with its [`ErrorKind`]. Where one
 /// code has two constants, they differ in what the caller can do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SqlState {
-    code: &'static str,
-    kind: ErrorKind,
-}
+pub struct SqlState(Row);
 
 macro_rules! sqlstates {
     ($($name:ident $code:literal $kind:ident,)*) => {
+        /// One byte, so that errors stay small.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        enum Row {
+            $($name,)*
+        }
+
         impl SqlState {
             $(
                 #[doc = concat!("Code ", $code, ".")]
-                pub const $name: Self = Self { code: $code, kind: ErrorKind::$kind };
+                pub const $name: Self = Self(Row::$name);
             )*
 
             /// All of them, by their names.
             pub const ALL: &[(&'static str, Self)] = &[$((stringify!($name), Self::$name),)*];
+
+            /// The five characters that clients match.
+            pub fn code(self) -> &'static str {
+                match self.0 {
+                    $(Row::$name => $code,)*
+                }
+            }
+
+            /// What the caller can do.
+            pub fn kind(self) -> ErrorKind {
+                match self.0 {
+                    $(Row::$name => ErrorKind::$kind,)*
+                }
+            }
         }
     };
 }
@@ -143,32 +161,22 @@ sqlstates! {
 }
 
 impl SqlState {
-    /// The five characters that clients match.
-    pub fn code(self) -> &'static str {
-        self.code
-    }
-
-    /// What the caller can do.
-    pub fn kind(self) -> ErrorKind {
-        self.kind
-    }
-
     /// The first one with a code.
     pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.iter().map(|(_, state)| *state).find(|state| state.code == code)
+        Self::ALL.iter().map(|(_, state)| *state).find(|state| state.code() == code)
     }
 }
 
 /// The code in parentheses: errors that DataFusion hands on as debug text are known by it.
 impl fmt::Debug for SqlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SqlState({})", self.code)
+        write!(f, "SqlState({})", self.code())
     }
 }
 
 impl fmt::Display for SqlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code)
+        f.write_str(self.code())
     }
 }
 

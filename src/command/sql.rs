@@ -10,7 +10,7 @@ use super::output::{self, Form};
 use super::{prompt, tour};
 use crate::sample;
 use rowkey_sql::engine::Engine;
-use rowkey_sql::session::StatementGuard;
+use rowkey_sql::session::{Request, StatementGuard, parse_all};
 use std::sync::Arc;
 
 /// Most bytes of statements, which are in memory as a whole.
@@ -42,7 +42,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     if statements.is_empty() && !is_tour && !is_prompt {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
-    if !arguments.sample {
+    if !arguments.sample && !makes_table_first(&text) {
         super::expect_folder(&location)?;
     }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
@@ -80,6 +80,13 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
         ));
     }
     Ok(is_prompt)
+}
+
+/// Whether the first statement but SET, BEGIN and the like makes a table: then a folder that is not there is made.
+fn makes_table_first(text: &str) -> bool {
+    let statements = parse_all(text).unwrap_or_default();
+    let first = statements.iter().find(|statement| !matches!(statement.request, Request::Command(_)));
+    first.is_some_and(|statement| statement.request.makes_table())
 }
 
 /// Adds the sample tables.

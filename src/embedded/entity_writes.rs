@@ -6,8 +6,9 @@ use rowkey_sql::engine::{EntityOperation, IfMatch};
 use rowkey_sql::session::Result;
 
 /// Every call returns when its write is durable and visible, with the Timestamp of the entity's new version. A failed one has changed
-/// nothing: [`SqlState::UNIQUE_VIOLATION`](SqlState::UNIQUE_VIOLATION), [`MissingEntity`](SqlState::NO_DATA_FOUND),
-/// [`ConditionFailed`](SqlState::PRECONDITION_FAILED) and [`Rejected`](SqlState::CHECK_VIOLATION) say why.
+/// nothing; its [`sqlstate`](crate::Error::sqlstate) says why: [`UNIQUE_VIOLATION`](crate::SqlState::UNIQUE_VIOLATION),
+/// [`NO_DATA_FOUND`](crate::SqlState::NO_DATA_FOUND), [`PRECONDITION_FAILED`](crate::SqlState::PRECONDITION_FAILED) or
+/// [`CHECK_VIOLATION`](crate::SqlState::CHECK_VIOLATION).
 impl Table {
     /// Inserts an entity; its Timestamp is the server's, whatever it brings.
     pub async fn insert(&self, entity: &Entity) -> Result<DateTime> {

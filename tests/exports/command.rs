@@ -48,6 +48,28 @@ fn filled(folder: &Path) -> String {
 }
 
 #[test]
+fn a_statement_that_makes_a_table_makes_the_folder() {
+    let scratch = Scratch::new("command").expect("a folder");
+    let data = scratch.path().join("new").to_str().expect("text").to_owned();
+    for sql in [
+        "SELECT 1",
+        "INSERT INTO t VALUES ('p', 'r')",
+        "DROP TABLE t",
+        "SELECT 1; CREATE TABLE notes (a int)",
+        "CREATE",
+    ] {
+        let refused = rowkey(&["sql", "--data", &data, sql]);
+        assert!(refused.code == 1 && !Path::new(&data).exists(), "{sql}: {}{}", refused.out, refused.err);
+    }
+    let missing = rowkey(&["sql", "--data", &data, "SELECT 1"]);
+    assert!(missing.err.contains("there is no data folder"), "{}", missing.err);
+    let make = "SET timezone = 'UTC'; CREATE TABLE notes (partitionkey text, rowkey text, a int, PRIMARY KEY (partitionkey, rowkey)); \
+                INSERT INTO notes VALUES ('p', 'r', 7)";
+    well(&["sql", "--data", &data, make]);
+    assert_eq!(well(&["sql", "--data", &data, "--output", "csv", "SELECT a FROM notes"]).out, "a\n7\n");
+}
+
+#[test]
 fn exports_of_every_kind() {
     let scratch = Scratch::new("command").expect("a folder");
     let data = filled(scratch.path());

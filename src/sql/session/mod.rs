@@ -61,5 +61,5 @@ pub use registry::{Activity, Interrupt, Registry};
 pub use session::{Outcome, Session, write_tag};
 pub use settings::Settings;
 pub use statement::split as split_statements;
-pub use statement::{Effect, parse_all};
+pub use statement::{Effect, Request, parse_all};
 pub use transaction::TransactionStatus;

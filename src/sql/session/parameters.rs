@@ -245,10 +245,10 @@ pub(super) fn with_values(
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        Ok(ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)?)
+        ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
     });
     let values = values.collect::<Result<Vec<_>>>()?;
-    Ok(plan.transform_up_with_subqueries(|node| bind(node, &values)).data().map_err(from_datafusion)?)
+    plan.transform_up_with_subqueries(|node| bind(node, &values)).data().map_err(from_datafusion)
 }
 
 /// Puts values in the place of the parameters of one node, whose columns keep their names.

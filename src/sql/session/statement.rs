@@ -66,6 +66,11 @@ pub enum Effect {
 }
 
 impl Request {
+    /// Whether it makes a table, so that there may be nothing before it.
+    pub fn makes_table(&self) -> bool {
+        matches!(self, Request::Define(definition) if matches!(**definition, ast::Statement::CreateTable(_)))
+    }
+
     pub fn effect(&self) -> Effect {
         match self {
             Request::Write(_) | Request::Define(_) => Effect::Some,

@@ -126,7 +126,7 @@ impl StatementPlanner {
 
     /// The zone of times without one.
     pub(super) fn zone(&self) -> Result<functions::Zone> {
-        Ok(functions::Zone::of(self.state.config_options()).map_err(from_datafusion)?)
+        functions::Zone::of(self.state.config_options()).map_err(from_datafusion)
     }
 
     /// A plan to look at.
@@ -173,7 +173,7 @@ impl StatementPlanner {
                 "the statement has parameters, for which there are no values",
             ));
         }
-        Ok(self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)?)
+        self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)
     }
 
     /// The plan of a query before its values are known, with the types of its parameters and its columns.

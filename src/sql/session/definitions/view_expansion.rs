@@ -138,5 +138,5 @@ fn frozen(planned: PlannedQuery, view: &View) -> Result<LogicalPlan> {
         };
         columns.push(Expr::Column(Column::from(plan.schema().qualified_field(place))).alias(&column.name));
     }
-    Ok(LogicalPlanBuilder::from(plan).project(columns).map_err(from_datafusion)?.build().map_err(from_datafusion)?)
+    LogicalPlanBuilder::from(plan).project(columns).map_err(from_datafusion)?.build().map_err(from_datafusion)
 }
