@@ -1,10 +1,12 @@
-//! What recent writes cost: scans and point reads beside them, opening with them, and a million random updates in all.
+//! What recent writes cost: scans and point reads beside them, opening with them, and a million
+//! random updates in all.
 //!
 //! ```sh
 //! cargo bench --bench delta -- FOLDER [--entities 1000000] [--updates 1000000] [--load 1000,2000]
 //! ```
-//! FOLDER is made anew, filled with two databases, and left for a look: scans of both take turns, so that what else the machine does
-//! slows both. Bytes written are what the kernel counts for this process.
+//! FOLDER is made anew, filled with two databases, and left for a look: scans of both take turns,
+//! so that what else the machine does slows both. Bytes written are what the kernel counts for this
+//! process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -244,8 +246,9 @@ fn folder_bytes(folder: &str) -> u64 {
         .sum()
 }
 
-/// What this process has written to files so far; 0 where the kernel does not tell. (Its count of what goes to disk takes a page of
-/// 64 KiB or more for each write of a few bytes, of which the disk sees the few.)
+/// What this process has written to files so far; 0 where the kernel does not tell. (Its count of
+/// what goes to disk takes a page of 64 KiB or more for each write of a few bytes, of which the
+/// disk sees the few.)
 fn written_bytes() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap_or(0)

@@ -1,7 +1,7 @@
 //! The parts of a read and of an import, each by itself, on generated entities in memory.
 //!
-//! `cargo bench --bench parts [-- FILTER]`; criterion compares with the run before. The drivers `points` and `queries` measure
-//! whole questions on real folders.
+//! `cargo bench --bench parts [-- FILTER]`; criterion compares with the run before. The drivers
+//! `points` and `queries` measure whole questions on real folders.
 
 use std::hint::black_box;
 use std::io::Cursor;

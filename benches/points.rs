@@ -1,7 +1,8 @@
 //! Point reads through the embedded API: within a hot set, and of keys all over the table.
 //!
-//! `cargo bench --bench points -- DATA TABLE [COUNT]` reads an existing data folder whose keys are those of the generator:
-//! `benches/peers/generate.py`. Without arguments there is nothing to read, and it says so.
+//! `cargo bench --bench points -- DATA TABLE [COUNT]` reads an existing data folder whose keys are
+//! those of the generator: `benches/peers/generate.py`. Without arguments there is nothing to read,
+//! and it says so.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

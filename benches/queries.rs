@@ -1,10 +1,10 @@
 //! Analytic queries beside DataFusion's own reader over the same files, in one process, in turns.
 //!
-//! `cargo bench --bench queries -- DATA TABLE [ROUNDS]` reads an existing data folder; the columns are those of
-//! `benches/peers/generate.py`.
+//! `cargo bench --bench queries -- DATA TABLE [ROUNDS]` reads an existing data folder; the columns
+//! are those of `benches/peers/generate.py`.
 //!
-//! With `--serve DATA` it is the driver of another program instead: it runs each line of standard input as a statement and writes a
-//! line for it, `ok SECONDS ROWS` or `error REASON`.
+//! With `--serve DATA` it is the driver of another program instead: it runs each line of standard
+//! input as a statement and writes a line for it, `ok SECONDS ROWS` or `error REASON`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

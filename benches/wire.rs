@@ -1,10 +1,12 @@
-//! Small reads over the PostgreSQL wire, next to PostgreSQL itself: the same rows, the same key, the same client.
+//! Small reads over the PostgreSQL wire, next to PostgreSQL itself: the same rows, the same key,
+//! the same client.
 //!
-//! `cargo bench --bench wire -- [--server PATH] [--postgres 'host=127.0.0.1 user=postgres dbname=wire'] [--seconds S]
-//! [--clients 1,8,32] [--only TEXT] [--beside UPDATES]` starts the server (this build's, unless a path is given) on a folder of its
-//! own, fills it, and prints throughput and latencies of closed loops. Without `--postgres` there is nothing to compare with, and it
-//! measures the server alone. With `--beside`, one more client updates so many rows a second meanwhile, each durably. The table `orders`
-//! of the named PostgreSQL database is made anew.
+//! `cargo bench --bench wire -- [--server PATH] [--postgres 'host=127.0.0.1 user=postgres
+//! dbname=wire'] [--seconds S] [--clients 1,8,32] [--only TEXT] [--beside UPDATES]` starts the
+//! server (this build's, unless a path is given) on a folder of its own, fills it, and prints
+//! throughput and latencies of closed loops. Without `--postgres` there is nothing to compare with,
+//! and it measures the server alone. With `--beside`, one more client updates so many rows a second
+//! meanwhile, each durably. The table `orders` of the named PostgreSQL database is made anew.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};

@@ -3,9 +3,10 @@
 //! ```sh
 //! cargo bench --bench writes -- FOLDER [--seconds 5] [--rowkey URL] [--postgres URL] [--work NAME] [--writers 1,8,32]
 //! ```
-//! NAME is one of `inserts`, `updates` (behind inserts), `groups` and `rows`; without it there are all of them.
-//! FOLDER is made anew for the writes in process. At each URL a table is made, filled and dropped: `postgresql://rowkey@127.0.0.1:5433/devstoreaccount1`.
-//! Every write is answered when it is durable; PostgreSQL's `synchronous_commit` should be `on`.
+//! NAME is one of `inserts`, `updates` (behind inserts), `groups` and `rows`; without it there are
+//! all of them. FOLDER is made anew for the writes in process. At each URL a table is made, filled
+//! and dropped: `postgresql://rowkey@127.0.0.1:5433/devstoreaccount1`. Every write is answered when
+//! it is durable; PostgreSQL's `synchronous_commit` should be `on`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

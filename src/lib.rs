@@ -1,5 +1,6 @@
-//! Rowkey is a SQL engine for key-partitioned entity tables: the Azure Table Storage data model (entities addressed by
-//! PartitionKey and RowKey, with typed, schemaless properties), kept as Parquet and planned by Apache DataFusion.
+//! Rowkey is a SQL engine for key-partitioned entity tables: the Azure Table Storage data model
+//! (entities addressed by PartitionKey and RowKey, with typed, schemaless properties), kept as
+//! Parquet and planned by Apache DataFusion.
 //!
 //! ```
 //! use futures::TryStreamExt;
@@ -46,58 +47,65 @@
 //!
 //! # Life of a query
 //!
-//! What comes in over the wire, from the command line or through [`Database::sql`] takes the same way.
+//! What comes in over the wire, from the command line or through [`Database::sql`] takes the same
+//! way.
 //!
-//! 1. `Session::sql`, or `Session::prepare` and `execute` (`rowkey_sql::session`), gets the text. A statement by key that
-//!    was seen before, but for its literals, is recognised from its tokens (`literals`) and answered by `KeyRead` or
-//!    `KeyWrite` without a parse or a plan.
-//! 2. `statement::parse` makes one statement of it, `names::resolve_query` finds what its names mean as PostgreSQL does,
-//!    and `constructs` desugars what DataFusion has no plan for.
-//! 3. `Planner::statement` takes a snapshot of the store: `SnapshotCatalog` shows the tables of that moment to DataFusion
-//!    as `EntityTable`s, and views as the queries they are. What was planned before on the same catalog comes from the
-//!    `PlanCache`.
-//! 4. DataFusion plans. `rowkey_postgres::functions` gives literals, operators and casts PostgreSQL's types;
-//!    `AggregateFromSnapshot` answers counts and key bounds of whole tables from the manifest.
-//! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are decided by keys, which are
-//!    the residual, and whether it is a point, range, partition or table scan. `Manifest::files_in` gives the run files
-//!    that hold such keys.
-//! 6. `EntityScanExec` merges the delta's versions with DataFusion's Parquet scan of the run files, the key predicate
-//!    inside it, since pages are coarser than keys. `ScanInKeyOrder` drops sorts by key.
-//! 7. Files are opened through `RunFiles`, which caches their metadata and page indexes. Batches flow up to the
-//!    [`Answer`]; a wire connection encodes them row by row (`ColumnEncoder`) and sends what the socket takes.
+//! 1. `Session::sql`, or `Session::prepare` and `execute` (`rowkey_sql::session`), gets the text. A
+//!    statement by key that was seen before, but for its literals, is recognised from its tokens
+//!    (`literals`) and answered by `KeyRead` or `KeyWrite` without a parse or a plan.
+//! 2. `statement::parse` makes one statement of it, `names::resolve_query` finds what its names
+//!    mean as PostgreSQL does, and `constructs` desugars what DataFusion has no plan for.
+//! 3. `Planner::statement` takes a snapshot of the store: `SnapshotCatalog` shows the tables of
+//!    that moment to DataFusion as `EntityTable`s, and views as the queries they are. What was
+//!    planned before on the same catalog comes from the `PlanCache`.
+//! 4. DataFusion plans. `rowkey_postgres::functions` gives literals, operators and casts
+//!    PostgreSQL's types; `AggregateFromSnapshot` answers counts and key bounds of whole tables
+//!    from the manifest.
+//! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are
+//!    decided by keys, which are the residual, and whether it is a point, range, partition or table
+//!    scan. `Manifest::files_in` gives the run files that hold such keys.
+//! 6. `EntityScanExec` merges the delta's versions with DataFusion's Parquet scan of the run files,
+//!    the key predicate inside it, since pages are coarser than keys. `ScanInKeyOrder` drops sorts
+//!    by key.
+//! 7. Files are opened through `RunFiles`, which caches their metadata and page indexes. Batches
+//!    flow up to the [`Answer`]; a wire connection encodes them row by row (`ColumnEncoder`) and
+//!    sends what the socket takes.
 //!
-//! A point read ([`Table::get`]) skips all that: `TableSnapshot::get` looks at the delta, finds the file in the manifest,
-//! the page of keys by the page index and the row by binary search, and decodes one row.
+//! A point read ([`Table::get`]) skips all that: `TableSnapshot::get` looks at the delta, finds the
+//! file in the manifest, the page of keys by the page index and the row by binary search, and
+//! decodes one row.
 //!
 //! # Life of a write
 //!
 //! A single write ([`Table::insert`], SQL, or a transaction of many):
 //!
-//! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the operations against their
-//!    newest versions, durable or in flight.
-//! 2. The new versions go into the table's delta under the sequence number of the record to come; the record is handed
-//!    to the log, which writes and syncs what has gathered (group commit). When it is durable the snapshot of that number
-//!    is published, and the write is answered.
-//! 3. Scans bring the delta's versions into layers, mask the rows of run files that they take the place of, and read
-//!    both as one.
-//! 4. A fold writes what has gathered into run files of their own; one record names them, the masks and the sequence
-//!    number up to which writes need not be replayed. Compactions merge run files.
+//! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
+//!    operations against their newest versions, durable or in flight.
+//! 2. The new versions go into the table's delta under the sequence number of the record to come;
+//!    the record is handed to the log, which writes and syncs what has gathered (group commit).
+//!    When it is durable the snapshot of that number is published, and the write is answered.
+//! 3. Scans bring the delta's versions into layers, mask the rows of run files that they take the
+//!    place of, and read both as one.
+//! 4. A fold writes what has gathered into run files of their own; one record names them, the masks
+//!    and the sequence number up to which writes need not be replayed. Compactions merge run files.
 //!
 //! # Life of an import
 //!
-//! 1. `Engine::import` claims the table, and lets `rowkey_formats::decode` turn each input into `Rows`, on several
-//!    threads and in the order of the input.
-//! 2. `Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory; `Deduplicator` leaves one
-//!    row of each key, and tells what became of the others.
-//! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal stays; a range
-//!    partition that changes is cut into new run files, each written under a temporary name, synced, renamed, and its
-//!    folder synced.
-//! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the new catalog is
-//!    published: readers see all of the import or nothing. Files that no snapshot reaches any more are removed.
+//! 1. `Engine::import` claims the table, and lets `rowkey_formats::decode` turn each input into
+//!    `Rows`, on several threads and in the order of the input.
+//! 2. `Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory;
+//!    `Deduplicator` leaves one row of each key, and tells what became of the others.
+//! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal
+//!    stays; a range partition that changes is cut into new run files, each written under a
+//!    temporary name, synced, renamed, and its folder synced.
+//! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the
+//!    new catalog is published: readers see all of the import or nothing. Files that no snapshot
+//!    reaches any more are removed.
 //!
 //! # Members of the workspace
 //!
-//! Calls go down, rows and errors come up; the compiler keeps the walls, and `tests/layers` what it cannot keep.
+//! Calls go down, rows and errors come up; the compiler keeps the walls, and `tests/layers` what it
+//! cannot keep.
 //!
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Rowkey as a whole, beside the programs that it works with. One binary, since each one links DataFusion.
+//! Rowkey as a whole, beside the programs that it works with. One binary, since each one links
+//! DataFusion.
 
 mod clients;
 mod differential;

@@ -5,7 +5,8 @@ use std::io::Write;
 /// Set where a missing program is a failure: in continuous integration.
 const REQUIRED: &str = "ROWKEY_REQUIRE_PEERS";
 
-/// Says that a test is left out because a program is missing; an error where all of them are required.
+/// Says that a test is left out because a program is missing; an error where all of them are
+/// required.
 pub(crate) fn skipped(test: &str, why: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if std::env::var_os(REQUIRED).is_some() {
         return Err(format!("{test}: {why}, and {REQUIRED} is set").into());

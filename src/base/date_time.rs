@@ -12,12 +12,13 @@ pub use serialized::DATE_TIME_NEWTYPE;
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// Days from 0000-03-01 to 1970-01-01. Years are counted from 1 March, so that a leap day is the last day of its year.
+/// Days from 0000-03-01 to 1970-01-01. Years are counted from 1 March, so that a leap day is the
+/// last day of its year.
 const DAYS_TO_EPOCH: i64 = 719_468;
 const DAYS_PER_400_YEARS: i64 = 146_097;
 
-/// A point in time in UTC, in ticks of 100 ns since 1970-01-01; the service keeps 1601-01-01 up to the last tick of
-/// 9999.
+/// A point in time in UTC, in ticks of 100 ns since 1970-01-01; the service keeps 1601-01-01 up to
+/// the last tick of 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
@@ -61,9 +62,9 @@ impl DateTime {
 
     /// Reads ISO 8601 text as exports have it: `2024-05-01T08:00:00.1234567Z`.
     ///
-    /// A space may stand for the `T`. The fraction may be absent or have any number of digits, as long as those after
-    /// the seventh are zeros. The zone is `Z`, an offset (`+02:00`, `+0200`, `+02`) or absent, which means UTC. Dates
-    /// outside 1601..=9999 (in UTC) are refused.
+    /// A space may stand for the `T`. The fraction may be absent or have any number of digits, as
+    /// long as those after the seventh are zeros. The zone is `Z`, an offset (`+02:00`, `+0200`,
+    /// `+02`) or absent, which means UTC. Dates outside 1601..=9999 (in UTC) are refused.
     pub fn parse(text: &str) -> Result<DateTime, Rejected> {
         let Some((civil, rest)) = text.as_bytes().split_first_chunk::<19>() else {
             return Err(unreadable(text, FORM));

@@ -9,8 +9,8 @@ use crate::{ErrorKind, Rejected};
 /// The result of everything public.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error: what the caller can do ([`ErrorKind`]), PostgreSQL's code for it ([`SqlState`]), a message that names the
-/// culprit, and perhaps a detail, a hint, a place in the statement.
+/// An error: what the caller can do ([`ErrorKind`]), PostgreSQL's code for it ([`SqlState`]), a
+/// message that names the culprit, and perhaps a detail, a hint, a place in the statement.
 #[derive(Debug)]
 pub struct Error {
     sqlstate: SqlState,
@@ -116,7 +116,8 @@ impl Error {
         self.operation.map(|index| index as usize)
     }
 
-    /// What is told of an error that others share: everything but its context, its operation and its source.
+    /// What is told of an error that others share: everything but its context, its operation and
+    /// its source.
     pub fn told_again(&self) -> Self {
         Self {
             detail: self.detail.clone(),

@@ -53,7 +53,8 @@ impl Rejected {
         Self { what: what.into(), value: shown, rule, limit: limit.into() }
     }
 
-    /// The same rejection with another noun, for callers that know more of where the value stood: `property Age`.
+    /// The same rejection with another noun, for callers that know more of where the value stood:
+    /// `property Age`.
     pub fn named(self, what: impl Into<String>) -> Self {
         Self { what: what.into(), ..self }
     }

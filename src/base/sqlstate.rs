@@ -35,8 +35,8 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// An error code (appendix A of PostgreSQL's manual, whose names the constants have) with its [`ErrorKind`]. Where one
-/// code has two constants, they differ in what the caller can do.
+/// An error code (appendix A of PostgreSQL's manual, whose names the constants have) with its
+/// [`ErrorKind`]. Where one code has two constants, they differ in what the caller can do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SqlState(Row);
 

@@ -28,8 +28,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the process's own. Prints help, or what is wrong with them, and ends the process if they ask for nothing that
-    /// can be done.
+    /// Reads the process's own. Prints help, or what is wrong with them, and ends the process if
+    /// they ask for nothing that can be done.
     pub fn from_process() -> Self {
         Self::parse()
     }
@@ -50,7 +50,8 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// The address to listen on; only addresses of this machine, since nobody is asked for a password
+    /// The address to listen on; only addresses of this machine, since nobody is asked for a
+    /// password
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
     pub(super) pg: String,
 
@@ -69,9 +70,10 @@ pub(super) struct ServeArguments {
 
 /// Ask in SQL
 ///
-/// Statements are taken from the argument, from a file, or from standard input, run in order, and the first error ends it.
-/// At a terminal and without a query there is a prompt: statements are typed, \? tells what else it knows.
-/// With --sample and without a query, one question is asked in four ways to show the four access paths.
+/// Statements are taken from the argument, from a file, or from standard input, run in order, and
+/// the first error ends it. At a terminal and without a query there is a prompt: statements are
+/// typed, \? tells what else it knows. With --sample and without a query, one question is asked in
+/// four ways to show the four access paths.
 #[derive(Debug, Args)]
 pub(super) struct SqlArguments {
     #[command(flatten)]
@@ -103,8 +105,9 @@ pub(super) struct SqlArguments {
 
 /// Import exports of a table, or a database of Azurite
 ///
-/// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A failed import leaves the
-/// table as it was. Whatever is in gzip or in UTF-16 is read as what it holds.
+/// Entities are added by key: a newer one replaces the one stored, an equal one changes nothing. A
+/// failed import leaves the table as it was. Whatever is in gzip or in UTF-16 is read as what it
+/// holds.
 ///
 /// Exit status 0 when all entities were taken, or those rejected were to be skipped (--on-error
 /// skip); 1 after an error, which leaves the table as it was; 3 when entities were rejected and
@@ -114,8 +117,9 @@ pub(super) struct ImportArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// The table to import into; it is created if there is none. Only a database of Azurite (__azurite_db_table__.json) names
-    /// its tables itself: without this all of them are imported, with it the one of this name
+    /// The table to import into; it is created if there is none. Only a database of Azurite
+    /// (__azurite_db_table__.json) names its tables itself: without this all of them are imported,
+    /// with it the one of this name
     #[arg(long, value_name = "NAME", value_parser = table_name)]
     pub(super) table: Option<TableName>,
 
@@ -123,8 +127,8 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "ACCOUNT")]
     pub(super) from_account: Option<String>,
 
-    /// The format of the input (csv is that of Storage Explorer, and any other with key columns); otherwise told from each
-    /// input's first bytes
+    /// The format of the input (csv is that of Storage Explorer, and any other with key columns);
+    /// otherwise told from each input's first bytes
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(super) format: Option<Format>,
 
@@ -134,7 +138,8 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) on_error: Option<OnError>,
 
-    /// Write entities that were rejected to a new file, as lines of JSON to correct and import again
+    /// Write entities that were rejected to a new file, as lines of JSON to correct and import
+    /// again
     #[arg(long, value_name = "FILE")]
     pub(super) rejects: Option<PathBuf>,
 
@@ -162,22 +167,24 @@ pub(super) struct ImportArguments {
     #[arg(long)]
     pub(super) dry_run: bool,
 
-    /// Refuse inputs that look incomplete (pages or files are missing, or entities by the input's own count, or there is nothing at
-    /// all), --types of properties that no input has, and any entity that would be rejected
+    /// Refuse inputs that look incomplete (pages or files are missing, or entities by the input's
+    /// own count, or there is nothing at all), --types of properties that no input has, and any
+    /// entity that would be rejected
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// A file, a folder (its .json, .ndjson, .jsonl, .csv, .tsv and .parquet files, also with .gz behind, backups and AzCopy
-    /// manifests), a glob, or - for standard input
+    /// A file, a folder (its .json, .ndjson, .jsonl, .csv, .tsv and .parquet files, also with .gz
+    /// behind, backups and AzCopy manifests), a glob, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub(super) paths: Vec<PathBuf>,
 }
 
 /// Export a table, some of its entities, or the rows of a query
 ///
-/// What is written appears under its name when all of it is there. Formats: parquet (typed columns), csv (Storage Explorer's, a type beside
-/// every value), json (the service's payload with full metadata), ndjson (one entity a line) keep everything and are imported again as they
-/// were; plain-csv has no types.
+/// What is written appears under its name when all of it is there. Formats: parquet (typed
+/// columns), csv (Storage Explorer's, a type beside every value), json (the service's payload with
+/// full metadata), ndjson (one entity a line) keep everything and are imported again as they were;
+/// plain-csv has no types.
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {
     #[command(flatten)]
@@ -203,7 +210,8 @@ pub(super) struct ExportArguments {
     #[arg(long = "where", value_name = "CONDITION", conflicts_with = "query")]
     pub(super) condition: Option<String>,
 
-    /// Instead of a table, the rows of a query, with the columns and types that SQL shows; csv and json want the keys among them
+    /// Instead of a table, the rows of a query, with the columns and types that SQL shows; csv and
+    /// json want the keys among them
     #[arg(long, value_name = "SQL", conflicts_with = "table")]
     pub(super) query: Option<String>,
 
@@ -219,7 +227,8 @@ pub(super) struct ExportArguments {
     #[arg(long)]
     pub(super) partition_by_key: bool,
 
-    /// Compress the output; of parquet, the pages in it [default: by the name of the file, .gz or .zst; zstd in parquet]
+    /// Compress the output; of parquet, the pages in it [default: by the name of the file, .gz or
+    /// .zst; zstd in parquet]
     #[arg(long, value_name = "HOW", value_parser = compression_parser())]
     pub(super) compress: Option<Compression>,
 
@@ -240,8 +249,8 @@ pub(super) struct CheckArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// Take damaged files out of use, and cut a damaged log before the damage; nothing is deleted, everything taken away is moved to the
-    /// folder quarantine in the data folder
+    /// Take damaged files out of use, and cut a damaged log before the damage; nothing is deleted,
+    /// everything taken away is moved to the folder quarantine in the data folder
     #[arg(long)]
     pub(super) repair: bool,
 }
@@ -309,8 +318,8 @@ impl DataArguments {
         self.location_within(env::var_os(DATA_VARIABLE))
     }
 
-    /// The location for sample data: as given, else memory. The environment does not count: whoever set it for their own
-    /// data does not want samples among them.
+    /// The location for sample data: as given, else memory. The environment does not count: whoever
+    /// set it for their own data does not want samples among them.
     pub(super) fn location_of_sample(&self) -> String {
         self.data.clone().unwrap_or_else(|| DATA_MEMORY.to_owned())
     }

@@ -84,7 +84,8 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what went wrong; nothing when the reader of standard output went away.
+    /// Says on standard error what went wrong; nothing when the reader of standard output went
+    /// away.
     pub(super) fn tell(&self) {
         if self.is_broken_pipe() {
             return;
@@ -136,8 +137,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Writes a line to standard error, in which values from input cannot change the terminal. When it is closed there is nobody
-/// left to tell.
+/// Writes a line to standard error, in which values from input cannot change the terminal. When it
+/// is closed there is nobody left to tell.
 pub(super) fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
 }

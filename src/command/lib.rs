@@ -51,7 +51,8 @@ pub async fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just made.
+/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just
+/// made.
 fn expect_folder(location: &str) -> Result<(), Failure> {
     if location == arguments::DATA_MEMORY || location.contains("://") {
         return Ok(());

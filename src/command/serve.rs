@@ -14,12 +14,12 @@ use rowkey_storage::expect_outside;
 use rowkey_wire::{Server, ServerOptions};
 use std::sync::Arc;
 
-/// Deep plans and expressions are walked by recursion, and an overflow would end the process, with everybody's sessions. Pages
-/// that are not used take no memory.
+/// Deep plans and expressions are walked by recursion, and an overflow would end the process, with
+/// everybody's sessions. Pages that are not used take no memory.
 pub(super) const COMPUTE_STACK_BYTES: usize = 64 << 20;
 
-/// More threads than processors: a step that computes for long then shares a processor with the others' short ones, as the
-/// system divides it, instead of keeping it.
+/// More threads than processors: a step that computes for long then shares a processor with the
+/// others' short ones, as the system divides it, instead of keeping it.
 const COMPUTE_THREADS_EACH: usize = 4;
 const COMPUTE_THREADS_MIN: usize = 16;
 

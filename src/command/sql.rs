@@ -82,7 +82,8 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
     Ok(is_prompt)
 }
 
-/// Whether the first statement but SET, BEGIN and the like makes a table: then a folder that is not there is made.
+/// Whether the first statement but SET, BEGIN and the like makes a table: then a folder that is not
+/// there is made.
 fn makes_table_first(text: &str) -> bool {
     let statements = parse_all(text).unwrap_or_default();
     let first = statements.iter().find(|statement| !matches!(statement.request, Request::Command(_)));
@@ -98,7 +99,8 @@ pub(super) async fn fill_sample(database: &Arc<Engine>) -> Result<(), Failure> {
     }
 }
 
-/// Runs the statements in order and prints each result before the next statement runs. The first error ends it.
+/// Runs the statements in order and prints each result before the next statement runs. The first
+/// error ends it.
 async fn execute(
     database: &Arc<Engine>,
     statements: &[String],

@@ -20,8 +20,8 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// Columns that text takes on a terminal: none for what combines with the character before, two for wide East Asian
-/// characters and emoji. By block, which is near enough to line up columns.
+/// Columns that text takes on a terminal: none for what combines with the character before, two for
+/// wide East Asian characters and emoji. By block, which is near enough to line up columns.
 pub(super) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }

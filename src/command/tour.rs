@@ -22,7 +22,8 @@ const ACCESS_PATH: &str = "access path";
 /// What it writes where it counts what is read.
 const COUNTS: &str = "range partitions";
 
-/// Asks the questions and shows, for each, the answer and how it was found; then all of them side by side.
+/// Asks the questions and shows, for each, the answer and how it was found; then all of them side
+/// by side.
 pub(super) async fn run(database: &Arc<Engine>, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "One question, asked in {} ways", sample::QUESTIONS.len())?;
     writeln!(out, "The answer is the same each time. What is read for it depends on the keys that are named.")?;

@@ -9,14 +9,16 @@ use rowkey_sql::engine::{Engine, EntityStream, ImportOptions, ImportReport, Opti
 use rowkey_sql::session::{Answer, ExportOptions, ExportReport, Result, Selection, split_statements};
 use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
-/// A database: one account of one data folder. Clones share it; the folder is released when the last one is dropped.
+/// A database: one account of one data folder. Clones share it; the folder is released when the
+/// last one is dropped.
 #[derive(Debug, Clone)]
 pub struct Database {
     engine: Arc<Engine>,
 }
 
 impl Database {
-    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
+    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object
+    /// store, which can only be read.
     ///
     /// One process owns a data folder at a time; another one is told so.
     pub async fn open(location: &str) -> Result<Self> {
@@ -63,15 +65,17 @@ impl Database {
         self.engine.table_names()
     }
 
-    /// Imports exports into a table, which is made if there is none; see [`ImportReport`]. Entities are upserted by key. All of it
-    /// becomes visible at once at the end, or nothing. Blocks: call it on a thread that may.
+    /// Imports exports into a table, which is made if there is none; see [`ImportReport`]. Entities
+    /// are upserted by key. All of it becomes visible at once at the end, or nothing. Blocks: call
+    /// it on a thread that may.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         self.engine.import(table, sources, options)
     }
 
-    /// Imports every table of databases of Azurite (`__azurite_db_table__.json`) under its own name, each all at once or not at
-    /// all; `done` gets the report of each. Tables of other accounts than this one, or the one in the options, are left out
-    /// and returned. Blocks: call it on a thread that may.
+    /// Imports every table of databases of Azurite (`__azurite_db_table__.json`) under its own
+    /// name, each all at once or not at all; `done` gets the report of each. Tables of other
+    /// accounts than this one, or the one in the options, are left out and returned. Blocks: call
+    /// it on a thread that may.
     pub fn import_tables(
         &self,
         sources: Vec<Source>,
@@ -81,8 +85,9 @@ impl Database {
         self.engine.import_tables(sources, options, done)
     }
 
-    /// Exports entities of a table, all as of one moment, with every property, type and 100 ns digit that the format keeps. What was
-    /// written appears under its name when all of it is there; if the future is dropped before, nothing does.
+    /// Exports entities of a table, all as of one moment, with every property, type and 100 ns
+    /// digit that the format keeps. What was written appears under its name when all of it is
+    /// there; if the future is dropped before, nothing does.
     ///
     /// ```
     /// # use rowkey_embedded as rowkey;
@@ -107,8 +112,9 @@ impl Database {
         self.engine.export(table, selection, options, destination).await
     }
 
-    /// Exports the rows of a query, with the columns that it has: what SQL shows, so times are whole microseconds. Formats of entities
-    /// (typed CSV and service JSON) want the keys among them.
+    /// Exports the rows of a query, with the columns that it has: what SQL shows, so times are
+    /// whole microseconds. Formats of entities (typed CSV and service JSON) want the keys among
+    /// them.
     pub async fn export_query(
         &self,
         query: &str,
@@ -118,14 +124,14 @@ impl Database {
         self.engine.export_query(query, options, destination).await
     }
 
-    /// What opening had to mend: the log ended in a record that a crash had left half written, so it was never
-    /// acknowledged. It was cut, and a copy kept.
+    /// What opening had to mend: the log ended in a record that a crash had left half written, so
+    /// it was never acknowledged. It was cut, and a copy kept.
     pub fn mended(&self) -> Option<String> {
         self.engine.mended()
     }
 
-    /// Files below `tables/` that no table names, of a database opened to keep them: a crash may leave some, and so does a log of which
-    /// a part is gone. Otherwise opening has removed them.
+    /// Files below `tables/` that no table names, of a database opened to keep them: a crash may
+    /// leave some, and so does a log of which a part is gone. Otherwise opening has removed them.
     pub fn unnamed_files(&self) -> &[String] {
         self.engine.unnamed_files()
     }
@@ -137,14 +143,16 @@ impl Database {
         self.engine.check().await
     }
 
-    /// Takes damaged files out of use, those of [`CheckReport::damaged`]: they are moved to the folder `quarantine`, and their entities are
-    /// gone from their tables. Everything else works again.
+    /// Takes damaged files out of use, those of [`CheckReport::damaged`]: they are moved to the
+    /// folder `quarantine`, and their entities are gone from their tables. Everything else works
+    /// again.
     pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
         self.engine.quarantine(damaged).await
     }
 
-    /// Makes a folder open again whose log or checkpoint is damaged, as far as it can be read: the log is cut before the damage, and what
-    /// is cut is moved to the folder `quarantine`. `None` if nothing is wrong with them.
+    /// Makes a folder open again whose log or checkpoint is damaged, as far as it can be read: the
+    /// log is cut before the damage, and what is cut is moved to the folder `quarantine`. `None` if
+    /// nothing is wrong with them.
     pub async fn repair_log(location: &str) -> Result<Option<LogRepair>> {
         Engine::repair_log(location).await
     }
@@ -181,7 +189,8 @@ impl Table {
         self.range(KeyRange::partition(partition))
     }
 
-    /// Entities of a partition whose RowKey lies in a range, by RowKey: `table.rows("Sales", "000100".."000200")`.
+    /// Entities of a partition whose RowKey lies in a range, by RowKey: `table.rows("Sales",
+    /// "000100".."000200")`.
     pub fn rows<'a>(&self, partition: &str, rows: impl RangeBounds<&'a str>) -> EntityStream {
         let lower = match rows.start_bound() {
             Bound::Included(row) => Cut::Before((*row).to_owned()),
@@ -204,8 +213,9 @@ impl Table {
         self.engine.entities(self.id, range)
     }
 
-    /// Folds recent writes into files and compacts the files where that is due; with `full` the table is written anew, one file a
-    /// range partition. The background does the same, except the latter, sooner or later. Blocks: call it on a thread that may.
+    /// Folds recent writes into files and compacts the files where that is due; with `full` the
+    /// table is written anew, one file a range partition. The background does the same, except the
+    /// latter, sooner or later. Blocks: call it on a thread that may.
     pub fn vacuum(&self, full: bool) -> Result<()> {
         self.engine.vacuum(self.id, full).map(|_| ())
     }

@@ -5,9 +5,11 @@ use rowkey_model::{DateTime, Entity, Key, TableName};
 use rowkey_sql::engine::{EntityOperation, IfMatch};
 use rowkey_sql::session::Result;
 
-/// Every call returns when its write is durable and visible, with the Timestamp of the entity's new version. A failed one has changed
-/// nothing; its [`sqlstate`](crate::Error::sqlstate) says why: [`UNIQUE_VIOLATION`](crate::SqlState::UNIQUE_VIOLATION),
-/// [`NO_DATA_FOUND`](crate::SqlState::NO_DATA_FOUND), [`PRECONDITION_FAILED`](crate::SqlState::PRECONDITION_FAILED) or
+/// Every call returns when its write is durable and visible, with the Timestamp of the entity's new
+/// version. A failed one has changed nothing; its [`sqlstate`](crate::Error::sqlstate) says why:
+/// [`UNIQUE_VIOLATION`](crate::SqlState::UNIQUE_VIOLATION),
+/// [`NO_DATA_FOUND`](crate::SqlState::NO_DATA_FOUND),
+/// [`PRECONDITION_FAILED`](crate::SqlState::PRECONDITION_FAILED) or
 /// [`CHECK_VIOLATION`](crate::SqlState::CHECK_VIOLATION).
 impl Table {
     /// Inserts an entity; its Timestamp is the server's, whatever it brings.
@@ -40,8 +42,9 @@ impl Table {
         self.operate(EntityOperation::Delete(Key::new(partition, row), if_match)).await
     }
 
-    /// An entity group transaction: operations on one partition, all or none; each entity once, at most 100 operations and 4 MiB. Where
-    /// one of them fails, [`Error::operation`](rowkey_sql::session::Error::operation) tells which.
+    /// An entity group transaction: operations on one partition, all or none; each entity once, at
+    /// most 100 operations and 4 MiB. Where one of them fails,
+    /// [`Error::operation`](rowkey_sql::session::Error::operation) tells which.
     pub async fn batch(&self, operations: &[EntityOperation]) -> Result<DateTime> {
         self.engine().operate_group(self.id(), operations).await
     }

@@ -14,7 +14,8 @@ pub use rowkey_sql::session::{
 };
 pub use rowkey_storage::{CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined};
 
-/// The vocabulary: entities, keys and their ranges, property types, and the limits of the Table service.
+/// The vocabulary: entities, keys and their ranges, property types, and the limits of the Table
+/// service.
 pub mod model {
     pub use rowkey_model::{
         ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, AccountName, BINARY_BYTES_MAX, Cut, DateTime, ENTITY_BYTES_MAX,

@@ -17,7 +17,8 @@ pub struct AssumedType {
     pub property: Arc<str>,
     /// The types that its values were given, in the order of their names.
     pub assumed: Vec<EdmType>,
-    /// A type that all values looked at could be as well, and that is more likely than the one assumed.
+    /// A type that all values looked at could be as well, and that is more likely than the one
+    /// assumed.
     pub looks_like: Option<EdmType>,
 }
 
@@ -38,7 +39,8 @@ pub(super) enum Typing {
 pub struct TypeSamples {
     /// By the properties' numbers.
     by_property: Vec<Sample>,
-    /// True once a type was named: those that are not are Strings, Int32s, Doubles and Booleans indeed.
+    /// True once a type was named: those that are not are Strings, Int32s, Doubles and Booleans
+    /// indeed.
     typed: bool,
 }
 

@@ -8,8 +8,8 @@ use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, Rule, STRING_U
 /// Integers up to which every one is a Double.
 const EXACT_DOUBLE_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a value from text that need not have the service's form: as spreadsheets, Python and pandas write it, with blanks
-/// around it. `42.0` is an Int32 as well.
+/// Reads a value from text that need not have the service's form: as spreadsheets, Python and
+/// pandas write it, with blanks around it. `42.0` is an Int32 as well.
 pub(super) fn from_text(edm_type: EdmType, text: &str) -> Result<Value, Rejected> {
     if edm_type == EdmType::String {
         return Ok(Value::String(text.to_owned()));
@@ -184,7 +184,8 @@ pub(super) fn type_named(name: &str) -> Option<EdmType> {
     EdmType::ALL.into_iter().find(|edm_type| edm_type.name().eq_ignore_ascii_case(name))
 }
 
-/// What pandas writes of a value with a type of its own: `EntityProperty(value=5, edm_type=<EdmType.INT64: 'Edm.Int64'>)`.
+/// What pandas writes of a value with a type of its own: `EntityProperty(value=5,
+/// edm_type=<EdmType.INT64: 'Edm.Int64'>)`.
 pub(super) fn entity_property(text: &str) -> Option<(EdmType, &str)> {
     let rest = text.strip_prefix("EntityProperty(value=")?.strip_suffix("'>)")?;
     let (value, edm_type) = rest.rsplit_once(", edm_type=<EdmType.")?;

@@ -24,7 +24,8 @@ pub const REJECTS_LISTED_MAX: usize = 1000;
 pub struct DecodeOptions {
     /// Threads that decode, beside the calling one that runs the sink.
     pub threads: usize,
-    /// Input text that makes a chunk, in bytes. About twice as many chunks as threads are in memory.
+    /// Input text that makes a chunk, in bytes. About twice as many chunks as threads are in
+    /// memory.
     pub chunk_bytes: usize,
     /// Types of properties that overrule what an input says.
     pub types: Arc<PropertyTypes>,
@@ -136,8 +137,9 @@ pub struct Counts {
     pub types_met: Vec<Arc<str>>,
 }
 
-/// Whether a source that is read as `format` holds nothing at all, which a table without entities is only in formats of lines. A CSV
-/// without its first line, and Parquet without its footer, are refused as what they are.
+/// Whether a source that is read as `format` holds nothing at all, which a table without entities
+/// is only in formats of lines. A CSV without its first line, and Parquet without its footer, are
+/// refused as what they are.
 fn holds_nothing(source: &mut Source, format: Format) -> Result<bool, Error> {
     match format {
         Format::ServiceJson | Format::Tool(_) => {
@@ -148,8 +150,8 @@ fn holds_nothing(source: &mut Source, format: Format) -> Result<bool, Error> {
     }
 }
 
-/// Decodes a source and gives its chunks to `sink`, on the calling thread and in the order of the input. An error of
-/// the sink ends the decoding and is returned.
+/// Decodes a source and gives its chunks to `sink`, on the calling thread and in the order of the
+/// input. An error of the sink ends the decoding and is returned.
 pub fn decode<E: From<Error>>(
     mut source: Source,
     format: Format,

@@ -69,7 +69,8 @@ impl fmt::Display for Reject {
     }
 }
 
-/// What is wrong with an input is for the caller to mend; an input that cannot be read is out of reach.
+/// What is wrong with an input is for the caller to mend; an input that cannot be read is out of
+/// reach.
 impl From<Error> for rowkey_base::Error {
     fn from(error: Error) -> Self {
         let sqlstate = match &error {

@@ -7,7 +7,8 @@ use super::typed_csv;
 /// A format of exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// The service's JSON in any metadata level: pages with a `value` array, arrays, or entities one after another.
+    /// The service's JSON in any metadata level: pages with a `value` array, arrays, or entities
+    /// one after another.
     ServiceJson,
     /// Parquet with key columns.
     Parquet,
@@ -49,8 +50,9 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Tells the format from the first bytes (a few hundred are plenty, except for the first line of a CSV); the file's name
-    /// only helps where they leave a doubt, and to say what is wrong. The error is the reason, without the name.
+    /// Tells the format from the first bytes (a few hundred are plenty, except for the first line
+    /// of a CSV); the file's name only helps where they leave a doubt, and to say what is wrong.
+    /// The error is the reason, without the name.
     pub fn detect(first: &[u8], name: &str) -> Result<Format, String> {
         if first.starts_with(b"PAR1") {
             return Ok(Format::Parquet);
@@ -117,7 +119,8 @@ fn foreign_encoding(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a database of Azurite says its file is called: `{"filename":"…","collections":[` is how it begins.
+/// What a database of Azurite says its file is called: `{"filename":"…","collections":[` is how it
+/// begins.
 fn azurite_file(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let rest = after(after(after(&text, "{")?, "\"filename\"")?, ":")?.trim_start();

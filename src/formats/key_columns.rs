@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Where PartitionKey and RowKey come from in a file that has no columns of these names; `None` where it has.
+/// Where PartitionKey and RowKey come from in a file that has no columns of these names; `None`
+/// where it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyColumns {
     pub partition: Option<KeyTemplate>,
@@ -59,8 +60,8 @@ enum Part {
 }
 
 impl KeyTemplate {
-    /// Reads a template. Without braces it is the name of one column; in one with braces, `{{` and `}}` stand for a brace.
-    /// The error is the reason.
+    /// Reads a template. Without braces it is the name of one column; in one with braces, `{{` and
+    /// `}}` stand for a brace. The error is the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("a key is made of a column, and none is named".to_owned());

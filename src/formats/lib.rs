@@ -1,9 +1,10 @@
 //! Reading exports of entity tables into `rows::Rows`, and writing them.
 //!
-//! A [`Source`] is a named stream of bytes or a file. [`decode`] reads it in one of the [`Format`]s: one thread at a
-//! time reads and cuts the input into batches, worker threads turn batches into rows, and the caller's sink gets the
-//! chunks in the order of the input. Memory is bounded by the number of threads. An entity that breaks a rule of the
-//! data model is reported with its place and skipped; input that cannot be read any further is an error that names the
+//! A [`Source`] is a named stream of bytes or a file. [`decode`] reads it in one of the
+//! [`Format`]s: one thread at a time reads and cuts the input into batches, worker threads turn
+//! batches into rows, and the caller's sink gets the chunks in the order of the input. Memory is
+//! bounded by the number of threads. An entity that breaks a rule of the data model is reported
+//! with its place and skipped; input that cannot be read any further is an error that names the
 //! place.
 //!
 //! [`open_export`] gives the writer of an export.

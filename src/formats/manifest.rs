@@ -105,8 +105,8 @@ fn is_data(path: &Path) -> bool {
     (name.ends_with(".json") || name.ends_with(".csv")) && !name.ends_with(".schema.csv")
 }
 
-/// The types in `X.schema.csv` beside `X.csv`: rows of a name and a type, or a row of names and a row of types. A file of another
-/// form says nothing.
+/// The types in `X.schema.csv` beside `X.csv`: rows of a name and a type, or a row of names and a
+/// row of types. A file of another form says nothing.
 fn column_types(data: &Path) -> Result<Option<Arc<PropertyTypes>>, Error> {
     let schema = data.with_extension("schema.csv");
     let text = match fs::metadata(&schema) {

@@ -5,9 +5,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 use super::error::Error;
 
-/// Jobs from `produce` are worked on by `threads` threads and their results go to `sink`, on the calling thread, in the
-/// order of the jobs. At most a few jobs for each thread are under way, so memory is bounded however slow the sink is.
-/// The first error in that order ends everything.
+/// Jobs from `produce` are worked on by `threads` threads and their results go to `sink`, on the
+/// calling thread, in the order of the jobs. At most a few jobs for each thread are under way, so
+/// memory is bounded however slow the sink is. The first error in that order ends everything.
 pub(super) fn run<J: Send, R: Send, W, E: From<Error>>(
     threads: usize,
     produce: impl FnMut() -> Result<Option<J>, Error> + Send,

@@ -1,17 +1,19 @@
 //! Parquet with the keys as columns: our own files, and those of other tools.
 //!
-//! `PartitionKey` and `RowKey` are string columns without nulls; `Timestamp` is optional. Every other column is a
-//! property of its name, typed by the column: Boolean, integers of 8 and 16 bits and Int32 are Int32, UInt32 and Int64
-//! are Int64 (UInt64 too, where a value fits), Float is Double, strings are String, binaries Binary, 16 bytes with the
-//! UUID type Guid, timestamps of any unit and zone and dates DateTime. A timestamp without zone is UTC. Nanoseconds
-//! that are no whole tick of 100 ns are rounded down, INT96 timestamps to the microsecond. Null is absence. Columns of
-//! other types are refused by name, those beginning with `odata.` are not read.
+//! `PartitionKey` and `RowKey` are string columns without nulls; `Timestamp` is optional. Every
+//! other column is a property of its name, typed by the column: Boolean, integers of 8 and 16 bits
+//! and Int32 are Int32, UInt32 and Int64 are Int64 (UInt64 too, where a value fits), Float is
+//! Double, strings are String, binaries Binary, 16 bytes with the UUID type Guid, timestamps of any
+//! unit and zone and dates DateTime. A timestamp without zone is UTC. Nanoseconds that are no whole
+//! tick of 100 ns are rounded down, INT96 timestamps to the microsecond. Null is absence. Columns
+//! of other types are refused by name, those beginning with `odata.` are not read.
 //!
-//! As in our own files, `P:Int64` is a column of those values of property `P` that have this type, and `P:tick` has the
-//! 100 ns digit below the microsecond of `P` (or `P:DateTime`). The column `(other)` is not read yet, and refused.
+//! As in our own files, `P:Int64` is a column of those values of property `P` that have this type,
+//! and `P:tick` has the 100 ns digit below the microsecond of `P` (or `P:DateTime`). The column
+//! `(other)` is not read yet, and refused.
 //!
-//! Keys may be made of other columns, and types that the user names overrule those of the columns. A column `__index_level_0__`
-//! (and so on) is the index of pandas, which is not read.
+//! Keys may be made of other columns, and types that the user names overrule those of the columns.
+//! A column `__index_level_0__` (and so on) is the index of pandas, which is not read.
 
 mod columns;
 mod layout;
@@ -113,7 +115,8 @@ fn decode_batch(
     Ok(chunk)
 }
 
-/// Turns a panic of the Parquet reader into an error: it does not check everything that a damaged file may say.
+/// Turns a panic of the Parquet reader into an error: it does not check everything that a damaged
+/// file may say.
 fn guarded<T>(input: &Arc<str>, read: impl FnOnce() -> T) -> Result<T, Error> {
     // What a panic leaves behind is dropped unused, since the error ends the decoding.
     catch_unwind(AssertUnwindSafe(read)).map_err(|panic| {
@@ -126,7 +129,8 @@ fn guarded<T>(input: &Arc<str>, read: impl FnOnce() -> T) -> Result<T, Error> {
     })
 }
 
-/// Reads the footer. INT96 timestamps are taken as microseconds, since nanoseconds reach from 1677 to 2262 only.
+/// Reads the footer. INT96 timestamps are taken as microseconds, since nanoseconds reach from 1677
+/// to 2262 only.
 fn read_metadata(file: &File) -> parquet::errors::Result<ArrowReaderMetadata> {
     let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
     let leaves = metadata.parquet_schema();

@@ -26,8 +26,9 @@ impl Place {
         }
     }
 
-    /// As a number, with that of the source it is in: what [`Rows`](rowkey_model::rows::Rows) note as the
-    /// origin of a row. A source or a place beyond the bounds becomes the greatest within them.
+    /// As a number, with that of the source it is in: what [`Rows`](rowkey_model::rows::Rows) note
+    /// as the origin of a row. A source or a place beyond the bounds becomes the greatest within
+    /// them.
     pub(super) fn to_origin(self, source: u32) -> u64 {
         let (form, number) = match self {
             Place::Line(line) => (0, line),
@@ -77,7 +78,8 @@ impl fmt::Display for PlaceOf<'_> {
 }
 
 fn occurrences(text: &[u8], byte: u8) -> u64 {
-    // Sums of bytes over pieces short enough not to overflow, which compilers turn into vector instructions.
+    // Sums of bytes over pieces short enough not to overflow, which compilers turn into vector
+    // instructions.
     let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(b == byte)).sum::<u8>();
     text.chunks(255).map(|piece| u64::from(count(piece))).sum()
 }

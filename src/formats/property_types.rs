@@ -15,8 +15,8 @@ pub struct PropertyTypes {
 }
 
 impl PropertyTypes {
-    /// Reads `At=Edm.DateTime,Count=Int64`, also on several lines; blank lines and those that begin with `#` say nothing. The
-    /// error is the reason.
+    /// Reads `At=Edm.DateTime,Count=Int64`, also on several lines; blank lines and those that begin
+    /// with `#` say nothing. The error is the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut types = Self::default();
         types.extend(text)?;

@@ -1,8 +1,9 @@
 //! Entities that were not taken, as lines of JSON that can be corrected and imported again.
 //!
-//! Each line is the entity with `odata.reject` before its members, which says where it stood and what is wrong with it; importing
-//! skips that. What had no members to be written (a line of a CSV with too many values, a text that was too long) has `odata.record`
-//! instead of them, with what there is of it: importing that is refused, since it would be lost without a word.
+//! Each line is the entity with `odata.reject` before its members, which says where it stood and
+//! what is wrong with it; importing skips that. What had no members to be written (a line of a CSV
+//! with too many values, a text that was too long) has `odata.record` instead of them, with what
+//! there is of it: importing that is refused, since it would be lost without a word.
 
 use super::error::Reject;
 use super::key_columns::KeyColumns;
@@ -45,7 +46,8 @@ pub(super) fn without_text(reject: &Reject, line: &mut Vec<u8>) {
     line.end();
 }
 
-/// One that was read as JSON. What is no object at all stands on a line of its own, to be mended or taken out.
+/// One that was read as JSON. What is no object at all stands on a line of its own, to be mended or
+/// taken out.
 pub(super) fn of_json(reject: &Reject, entity: &[u8], line: &mut Vec<u8>) {
     begin(reject, line);
     let inner = entity.strip_prefix(b"{");

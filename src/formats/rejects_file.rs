@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Takes rejected entities as lines of JSON, which can be corrected and imported again. The file is made with the first of them,
-/// and one that is there already is never written over.
+/// Takes rejected entities as lines of JSON, which can be corrected and imported again. The file is
+/// made with the first of them, and one that is there already is never written over.
 #[derive(Debug)]
 pub struct RejectsFile {
     path: PathBuf,

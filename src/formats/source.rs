@@ -15,7 +15,8 @@ use super::key_columns::KeyColumns;
 use super::notes::Warning;
 use super::property_types::PropertyTypes;
 
-/// How many bytes are looked at to tell the format: the first line of a table with very many columns fits.
+/// How many bytes are looked at to tell the format: the first line of a table with very many
+/// columns fits.
 const FIRST_BYTES: usize = 64 << 10;
 /// How often packed input may be packed again.
 const LAYERS_MAX: usize = 3;
@@ -35,7 +36,8 @@ pub struct Source {
 }
 
 enum Input {
-    /// A regular file, which is opened when it is read: there may be more of them than can be open at once.
+    /// A regular file, which is opened when it is read: there may be more of them than can be open
+    /// at once.
     Path(PathBuf),
     /// A pipe with a name, and the like.
     File(File),
@@ -100,8 +102,8 @@ impl Source {
         Ok((partition.to_owned(), row.to_owned()))
     }
 
-    /// The tables of a database of Azurite ([`Format::AzuriteDatabase`]), in the order of the file. Reads all of it once, and is
-    /// an error if it is incomplete.
+    /// The tables of a database of Azurite ([`Format::AzuriteDatabase`]), in the order of the file.
+    /// Reads all of it once, and is an error if it is incomplete.
     pub fn tables(self) -> Result<Vec<StoredTable>, Error> {
         let (input, file) = self.into_file("the tables of an Azurite database are read one after another")?;
         azurite::tables(input, file)
@@ -126,7 +128,8 @@ impl Source {
             .map_err(|reason| Error::UnknownFormat { input: Arc::clone(&self.name), reason })
     }
 
-    /// The same where keys may be made of columns: a table of any columns is CSV then, whatever its name.
+    /// The same where keys may be made of columns: a table of any columns is CSV then, whatever its
+    /// name.
     pub fn detect_with(&mut self, keys: &KeyColumns) -> Result<Format, Error> {
         match self.detect() {
             Err(Error::UnknownFormat { .. }) if !keys.is_empty() && !self.first_bytes()?.contains(&0) => {
@@ -194,8 +197,8 @@ impl Source {
         }
     }
 
-    /// The file, for a format that is not read from front to end. What is no file is written to a temporary one, which has no
-    /// name and is gone when it is closed.
+    /// The file, for a format that is not read from front to end. What is no file is written to a
+    /// temporary one, which has no name and is gone when it is closed.
     pub(super) fn into_file(mut self, reason: &'static str) -> Result<(Arc<str>, File), Error> {
         if let Input::Section(_) = self.input {
             return Err(Error::NeedsFile { input: self.name, reason });

@@ -9,7 +9,8 @@ use super::value::Value;
 use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
 
-/// An entity: its key, the time of its last write, and its properties in the order of their names (by UTF-8 bytes).
+/// An entity: its key, the time of its last write, and its properties in the order of their names
+/// (by UTF-8 bytes).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub key: Key,
@@ -18,8 +19,8 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// An entity from parts known to obey the rules, as storage reads them. The properties may come in any order; no
-    /// name may come twice. Use [`EntityBuilder`] for what enters the system.
+    /// An entity from parts known to obey the rules, as storage reads them. The properties may come
+    /// in any order; no name may come twice. Use [`EntityBuilder`] for what enters the system.
     pub fn from_parts(key: Key, timestamp: DateTime, mut properties: Vec<(Arc<str>, Value)>) -> Self {
         properties.sort_by(|(a, _), (b, _)| a.cmp(b));
         Self { key, timestamp, properties }
@@ -41,14 +42,16 @@ impl Entity {
         &self.properties
     }
 
-    /// The entity's size by the service's published estimate, which [`ENTITY_BYTES_MAX`] bounds: 4 bytes, 2 for each
-    /// UTF-16 unit of the keys, and for each property 8, 2 for each unit of its name, and the size of its value (a
-    /// String 2 for each unit and 4, a Binary its length and 4, the others their width). Timestamp does not count.
+    /// The entity's size by the service's published estimate, which [`ENTITY_BYTES_MAX`] bounds: 4
+    /// bytes, 2 for each UTF-16 unit of the keys, and for each property 8, 2 for each unit of its
+    /// name, and the size of its value (a String 2 for each unit and 4, a Binary its length and 4,
+    /// the others their width). Timestamp does not count.
     pub fn size_bytes(&self) -> usize {
         self.size_bytes_by(utf16_units)
     }
 
-    /// Not less than [`Entity::size_bytes`], and known without a look at the texts: UTF-8 never has fewer bytes than UTF-16 has units.
+    /// Not less than [`Entity::size_bytes`], and known without a look at the texts: UTF-8 never has
+    /// fewer bytes than UTF-16 has units.
     pub fn size_bytes_max(&self) -> usize {
         self.size_bytes_by(str::len)
     }
@@ -59,7 +62,8 @@ impl Entity {
         4 + 2 * keys + self.properties.iter().map(property_bytes).sum::<usize>()
     }
 
-    /// The entity's ETag, which identifies the version: `W/"datetime'2020-07-24T14%3A34%3A24.0550534Z'"`.
+    /// The entity's ETag, which identifies the version:
+    /// `W/"datetime'2020-07-24T14%3A34%3A24.0550534Z'"`.
     pub fn etag(&self) -> String {
         format!("W/\"datetime'{}'\"", self.timestamp.to_string().replace(':', "%3A"))
     }
@@ -108,8 +112,9 @@ impl EntityBuilder {
         self
     }
 
-    /// Adds a property. The order does not matter; a name given twice is refused by [`EntityBuilder::build`]. Whoever builds many entities
-    /// keeps the names as `Arc<str>` and gives clones: a `&str` is copied each time.
+    /// Adds a property. The order does not matter; a name given twice is refused by
+    /// [`EntityBuilder::build`]. Whoever builds many entities keeps the names as `Arc<str>` and
+    /// gives clones: a `&str` is copied each time.
     pub fn property(mut self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         self.properties.push((name.into(), value.into()));
         self

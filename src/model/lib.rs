@@ -1,8 +1,9 @@
-//! The vocabulary: accounts, tables, entities, the eight property types, keys and their order, sets of keys.
+//! The vocabulary: accounts, tables, entities, the eight property types, keys and their order, sets
+//! of keys.
 //!
-//! Pure types with validation and no I/O; every other layer may use them and they use nothing.
-//! The rules are those of the Table service (Microsoft's "Understanding the Table service data model"); a rejected
-//! value is a [`Rejected`] that names the value, the rule and the limit.
+//! Pure types with validation and no I/O; every other layer may use them and they use nothing. The
+//! rules are those of the Table service (Microsoft's "Understanding the Table service data model");
+//! a rejected value is a [`Rejected`] that names the value, the rule and the limit.
 
 mod entity;
 pub mod files;

@@ -39,7 +39,8 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// A table's name: a letter and 2 to 62 letters and digits, shown as it was given and compared without regard to case.
+/// A table's name: a letter and 2 to 62 letters and digits, shown as it was given and compared
+/// without regard to case.
 #[derive(Debug, Clone)]
 pub struct TableName {
     given: String,
@@ -109,8 +110,8 @@ impl fmt::Display for TableName {
     }
 }
 
-/// A view's name: an identifier of PostgreSQL, shown as it was given. The service knows no views, so its rule for tables does not
-/// hold for them.
+/// A view's name: an identifier of PostgreSQL, shown as it was given. The service knows no views,
+/// so its rule for tables does not hold for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewName(String);
 
@@ -135,11 +136,11 @@ impl fmt::Display for ViewName {
     }
 }
 
-/// Refuses what is not the name of a property of one's own: a C# identifier of at most 255 characters, case-sensitive,
-/// other than PartitionKey, RowKey and Timestamp.
+/// Refuses what is not the name of a property of one's own: a C# identifier of at most 255
+/// characters, case-sensitive, other than PartitionKey, RowKey and Timestamp.
 ///
-/// Beyond ASCII the rule is the lenient reading of "identifier": letters and numbers of any script, combining marks,
-/// connectors and joiners.
+/// Beyond ASCII the rule is the lenient reading of "identifier": letters and numbers of any script,
+/// combining marks, connectors and joiners.
 pub fn validate_property_name(name: &str) -> Result<(), Rejected> {
     let rejected = |rule, limit: String| Err(Rejected::new("property name", name, rule, limit));
     if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") {

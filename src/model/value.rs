@@ -12,7 +12,8 @@ use super::limits::{BINARY_BYTES_MAX, STRING_UTF16_UNITS_MAX};
 use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
 
-/// The eight property types. The order is that of their names and is the order of typed columns in a file.
+/// The eight property types. The order is that of their names and is the order of typed columns in
+/// a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum EdmType {
     Binary,
@@ -98,9 +99,10 @@ impl Value {
 
     /// Reads a value from the text it has in JSON and CSV beside the name of its type.
     ///
-    /// Binary is standard base64 with padding, Boolean `true` or `false`, DateTime as [`DateTime::parse`] has it,
-    /// Double decimal with or without exponent or `NaN`, `Infinity`, `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in
-    /// either case. The length of strings and binaries is left to [`Value::validate`].
+    /// Binary is standard base64 with padding, Boolean `true` or `false`, DateTime as
+    /// [`DateTime::parse`] has it, Double decimal with or without exponent or `NaN`, `Infinity`,
+    /// `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in either case. The length of strings and
+    /// binaries is left to [`Value::validate`].
     pub fn from_text(edm_type: EdmType, text: &str) -> Result<Value, Rejected> {
         let unreadable = |limit: &str| Rejected::new(edm_type.name(), text, Rule::Unreadable, limit);
         match edm_type {
@@ -126,7 +128,8 @@ impl Value {
         }
     }
 
-    /// Refuses strings and binaries over the service's limits; `property` names the culprit in the message.
+    /// Refuses strings and binaries over the service's limits; `property` names the culprit in the
+    /// message.
     pub fn validate(&self, property: &str) -> Result<(), Rejected> {
         match self {
             Value::String(text) => validate_string(property, text),
@@ -137,8 +140,8 @@ impl Value {
     }
 }
 
-/// Two values are equal when they are the same version of the same thing: doubles by bits, so NaN equals itself and 0.0
-/// is not -0.0.
+/// Two values are equal when they are the same version of the same thing: doubles by bits, so NaN
+/// equals itself and 0.0 is not -0.0.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -173,9 +176,9 @@ impl fmt::Display for Value {
     }
 }
 
-/// The shortest digits that read back as the same double: plain and with a point for decimal exponents -4..=14,
-/// otherwise with an exponent of at least two digits, as .NET and so the service write them (`3.0`, `1E+24`,
-/// `1.5E-07`).
+/// The shortest digits that read back as the same double: plain and with a point for decimal
+/// exponents -4..=14, otherwise with an exponent of at least two digits, as .NET and so the service
+/// write them (`3.0`, `1E+24`, `1.5E-07`).
 fn write_double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
     if !value.is_finite() {
         return f.pad(if value.is_nan() {

@@ -1,4 +1,5 @@
-//! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity service.
+//! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
+//! service.
 
 mod access;
 pub mod engine;

@@ -1,4 +1,5 @@
-//! Tables, views, and everything durable that is known of them: one immutable [`Catalog`] per sequence number of the log.
+//! Tables, views, and everything durable that is known of them: one immutable [`Catalog`] per
+//! sequence number of the log.
 
 mod comment;
 mod view;
@@ -22,7 +23,8 @@ pub const COLUMNS_MAX: usize = 500;
 pub struct PropertyColumn {
     pub name: Arc<str>,
     pub types: Vec<EdmType>,
-    /// The type that the column of this name has for ever, if somebody declared it; it is among the types.
+    /// The type that the column of this name has for ever, if somebody declared it; it is among the
+    /// types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<EdmType>,
 }
@@ -40,12 +42,14 @@ pub struct Table {
     /// Counts the changes of `columns`.
     pub schema_version: u64,
     pub manifest: Manifest,
-    /// Entity writes up to this sequence number are in run files, or gone with what they were written to.
+    /// Entity writes up to this sequence number are in run files, or gone with what they were
+    /// written to.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folded_sequence: u64,
 }
 
-/// Whether columns are those that there were before, with at least their types, and maybe more behind them.
+/// Whether columns are those that there were before, with at least their types, and maybe more
+/// behind them.
 fn begin_with(columns: &[PropertyColumn], before: &[PropertyColumn]) -> bool {
     before.len() <= columns.len()
         && before
@@ -59,7 +63,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Table {
-    /// Whether the columns are these still, with at least their types; there may be more behind them.
+    /// Whether the columns are these still, with at least their types; there may be more behind
+    /// them.
     pub fn keeps_columns(&self, before: &[PropertyColumn]) -> bool {
         let declared =
             |(old, new): (&PropertyColumn, &PropertyColumn)| old.declared.is_none() || old.declared == new.declared;
@@ -85,7 +90,8 @@ pub enum Edit {
     DropTable {
         id: u64,
     },
-    /// All columns of a table: those it had, in their order and with at least their types, and new ones behind them.
+    /// All columns of a table: those it had, in their order and with at least their types, and new
+    /// ones behind them.
     SetColumns {
         table: u64,
         columns: Vec<PropertyColumn>,
@@ -97,7 +103,8 @@ pub enum Edit {
         to: usize,
         ranges: Vec<RangePartition>,
     },
-    /// Which rows of a file are no longer live (base64 of a portable roaring bitmap in the file's description).
+    /// Which rows of a file are no longer live (base64 of a portable roaring bitmap in the file's
+    /// description).
     MaskRows {
         table: u64,
         file: Box<super::run::RunFile>,
@@ -107,7 +114,8 @@ pub enum Edit {
         table: u64,
         name: Arc<str>,
     },
-    /// The column of a property is that of another one, which had none. The record that says so renames it in every entity.
+    /// The column of a property is that of another one, which had none. The record that says so
+    /// renames it in every entity.
     RenameColumn {
         table: u64,
         from: Arc<str>,
@@ -127,7 +135,8 @@ pub enum Edit {
         table: u64,
         sequence: u64,
     },
-    /// `reads` are the ids of the tables and views that the query names. With `replaces`, the view `id` takes this form.
+    /// `reads` are the ids of the tables and views that the query names. With `replaces`, the view
+    /// `id` takes this form.
     CreateView {
         id: u64,
         account: String,
@@ -150,7 +159,8 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// Whether it says what has become of entity writes. Programs that know no such writes do not read these.
+    /// Whether it says what has become of entity writes. Programs that know no such writes do not
+    /// read these.
     pub(super) fn concerns_writes(&self) -> bool {
         matches!(
             self,

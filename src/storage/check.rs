@@ -87,7 +87,8 @@ pub struct CheckReport {
     pub files: u64,
     /// Live ones, those of recent writes among them.
     pub entities: u64,
-    /// Recent writes that are in the log and not in files yet; they were verified when the log was read.
+    /// Recent writes that are in the log and not in files yet; they were verified when the log was
+    /// read.
     pub unfolded: u64,
     pub findings: Vec<Finding>,
     /// The files among the findings that a repair takes out of use.
@@ -208,7 +209,8 @@ async fn checksum(files: &RunFiles, run: &RunFile) -> Result<u32, Fault> {
     Ok(crc32c)
 }
 
-/// Reads the keys of all rows, and every row. If they are sound and the manifest says something else, it is the manifest that is wrong.
+/// Reads the keys of all rows, and every row. If they are sound and the manifest says something
+/// else, it is the manifest that is wrong.
 async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), Fault> {
     let open = files.open(run).await?;
     let mut keys = open.read(0..run.rows, Columns::Keys, BATCH_ROWS)?;
@@ -253,7 +255,8 @@ async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), Fault> {
     }
 }
 
-/// Goes through the live keys of the files of a range partition together; the first that two files have.
+/// Goes through the live keys of the files of a range partition together; the first that two files
+/// have.
 async fn live_twice(files: &RunFiles, range: &RangePartition) -> Result<Option<Finding>> {
     let found = |path: &str, error: Error| match error.is_unreadable() {
         true => Err(error),

@@ -5,7 +5,8 @@ use super::run::RunFiles;
 use super::snapshot::TableSnapshot;
 
 impl TableSnapshot {
-    /// Entities, exactly: live rows of files that nothing recent takes the place of, and recent writes.
+    /// Entities, exactly: live rows of files that nothing recent takes the place of, and recent
+    /// writes.
     pub async fn live_entities(&self, files: &RunFiles) -> Result<u64> {
         let Some(layers) = self.layers() else { return Ok(self.table.manifest.live_rows()) };
         let mut entities = layers.live_rows();

@@ -60,7 +60,8 @@ pub enum Error {
     #[error("a transaction writes at most {bytes_max} bytes, this one {bytes}")]
     TransactionTooLarge { bytes: u64, bytes_max: u64 },
 
-    /// There are files of tables, and neither log nor checkpoint says which of them are in use: there is nothing to mend.
+    /// There are files of tables, and neither log nor checkpoint says which of them are in use:
+    /// there is nothing to mend.
     #[error("{location}/log is empty or missing, yet there are files of tables, such as {folder}/{file}")]
     LogLost { location: String, table: String, folder: String, file: String },
 

@@ -1,8 +1,9 @@
 //! Which keys a generation, or a file that was folded lately, does not hold.
 //!
-//! Most writes are of keys that were not written lately, and every generation and every file is asked for each of them. A walk down a
-//! list of thousands of entries misses the processor's caches at every step, and a file has to decode a page; a Bloom filter of blocks
-//! (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007) misses the caches once.
+//! Most writes are of keys that were not written lately, and every generation and every file is
+//! asked for each of them. A walk down a list of thousands of entries misses the processor's caches
+//! at every step, and a file has to decode a page; a Bloom filter of blocks (Putze, Sanders,
+//! Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007) misses the caches once.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -20,7 +21,8 @@ const PROBES: u32 = 5;
 /// Bits of a hash that choose the block; they are others than those that choose bits in it.
 const BLOCK_HASH_BITS: u32 = 64 - 9 * PROBES;
 
-/// A set of keys that may take others for its own, and never misses one. Readers and writers do not wait for each other.
+/// A set of keys that may take others for its own, and never misses one. Readers and writers do not
+/// wait for each other.
 #[derive(Debug)]
 pub(crate) struct KeyFilter {
     block_count: usize,

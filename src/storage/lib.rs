@@ -1,8 +1,8 @@
 //! What is durable and what is visible.
 //!
-//! A [`Store`] is one data folder. Its log holds edits of the [`Catalog`], which names every table's run files in its
-//! [`Manifest`]; a [`Snapshot`] is the catalog after one record. Entities lie in run files ([`run`]); [`ingest`] merges sorted
-//! streams of them into a table.
+//! A [`Store`] is one data folder. Its log holds edits of the [`Catalog`], which names every
+//! table's run files in its [`Manifest`]; a [`Snapshot`] is the catalog after one record. Entities
+//! lie in run files ([`run`]); [`ingest`] merges sorted streams of them into a table.
 
 mod catalog;
 mod check;

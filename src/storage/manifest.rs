@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::run::RunFile;
 use rowkey_model::{Key, KeyRange, KeyRef, KeySet};
 
-/// Where a range partition begins: unbounded, at the beginning of a partition, or at a key inside a partition that is too
-/// large for one range partition.
+/// Where a range partition begins: unbounded, at the beginning of a partition, or at a key inside a
+/// partition that is too large for one range partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RangeStart {
@@ -37,7 +37,8 @@ impl RangeStart {
     }
 }
 
-/// A contiguous span of keys and the files that hold its entities. It ends where the next one begins.
+/// A contiguous span of keys and the files that hold its entities. It ends where the next one
+/// begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangePartition {
     pub start: RangeStart,
@@ -51,8 +52,8 @@ impl RangePartition {
     }
 }
 
-/// The range partitions of a table in key order: disjoint, and together the whole key space. Immutable; every change makes a
-/// new one.
+/// The range partitions of a table in key order: disjoint, and together the whole key space.
+/// Immutable; every change makes a new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     ranges: Arc<Vec<RangePartition>>,
@@ -89,7 +90,8 @@ impl Manifest {
         self.ranges.partition_point(|range| range.start.admits(key)).saturating_sub(1)
     }
 
-    /// The range partitions from the one that the lower end of `range` falls into up to the one of its upper end.
+    /// The range partitions from the one that the lower end of `range` falls into up to the one of
+    /// its upper end.
     pub fn ranges_in(&self, range: &KeyRange) -> &[RangePartition] {
         let from = range.lower().partition().map_or(0, |partition| self.range_of(KeyRef { partition, row: "" }));
         let to = range.upper().partition().map_or(self.ranges.len(), |partition| {
@@ -115,7 +117,8 @@ impl Manifest {
         self.ranges.iter().map(RangePartition::live_rows).sum()
     }
 
-    /// Different PartitionKeys, if that is known without reading: no row is masked, and files do not overlap.
+    /// Different PartitionKeys, if that is known without reading: no row is masked, and files do
+    /// not overlap.
     pub fn partitions(&self) -> Option<u64> {
         let known =
             |range: &RangePartition| range.files.len() <= 1 && range.files.iter().all(|file| file.mask.is_none());
@@ -131,16 +134,17 @@ impl Manifest {
         Some(partitions)
     }
 
-    /// Least and greatest live key, if they are known without reading: no row of the first and of the last file is masked, and
-    /// files do not overlap.
+    /// Least and greatest live key, if they are known without reading: no row of the first and of
+    /// the last file is masked, and files do not overlap.
     pub fn key_bounds(&self) -> Option<(&Key, &Key)> {
         let one_file_each = self.ranges.iter().all(|range| range.files.len() <= 1);
         let (first, last) = (self.files().next()?, self.files().next_back()?);
         (one_file_each && first.mask.is_none() && last.mask.is_none()).then_some((&first.first, &last.last))
     }
 
-    /// This manifest with the range partitions from place `from` up to place `to` replaced. The first of `ranges` takes the
-    /// start of the first replaced one. `None` if they are not places of this manifest or `ranges` is empty.
+    /// This manifest with the range partitions from place `from` up to place `to` replaced. The
+    /// first of `ranges` takes the start of the first replaced one. `None` if they are not places
+    /// of this manifest or `ranges` is empty.
     pub fn with_ranges_replaced(&self, from: usize, to: usize, ranges: &[RangePartition]) -> Option<Self> {
         let start = self.ranges.get(from..to)?.first()?.start.clone();
         let mut replaced = self.ranges.as_ref().clone();

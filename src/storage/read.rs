@@ -1,8 +1,9 @@
 //! Entities of a snapshot in key order, without a query.
 //!
-//! Files of one range partition may overlap. The first files of all range partitions make a *lane*, so do the second ones, and so on:
-//! range partitions follow one another, so each lane is in key order, and at most as many files are open as one range partition has.
-//! Recent writes are further lanes. A key is live in one lane only.
+//! Files of one range partition may overlap. The first files of all range partitions make a *lane*,
+//! so do the second ones, and so on: range partitions follow one another, so each lane is in key
+//! order, and at most as many files are open as one range partition has. Recent writes are further
+//! lanes. A key is live in one lane only.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,8 +47,9 @@ impl TableSnapshot {
         }
     }
 
-    /// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at most: batches with all columns of a run
-    /// file each, whose schemas differ from file to file. `None` where there is more to read, or to merge.
+    /// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at
+    /// most: batches with all columns of a run file each, whose schemas differ from file to file.
+    /// `None` where there is more to read, or to merge.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
@@ -93,8 +95,8 @@ fn meets(run: &RunFile, range: &KeyRange) -> bool {
     range.lower().is_below(run.last.as_ref()) && !range.upper().is_below(run.first.as_ref())
 }
 
-/// Batches of the files of one lane, with all their columns, those of a range of keys and some around it. What recent writes take the place
-/// of is left out.
+/// Batches of the files of one lane, with all their columns, those of a range of keys and some
+/// around it. What recent writes take the place of is left out.
 pub(super) fn run_batches(
     files: Arc<RunFiles>,
     range: KeyRange,

@@ -25,8 +25,8 @@ const BATCH_ROWS: usize = 1024;
 pub(crate) type RowBatches = BoxStream<'static, Result<Rows>>;
 
 impl TableSnapshot {
-    /// The properties that entities may have, with their types and whether they may have DateTimes between microseconds, if that is
-    /// known without reading files.
+    /// The properties that entities may have, with their types and whether they may have DateTimes
+    /// between microseconds, if that is known without reading files.
     pub fn properties_without_reading(&self) -> Option<Vec<(Arc<str>, EdmType, bool)>> {
         let files = || self.table.manifest.files();
         if files().any(|file| file.other) {
@@ -52,7 +52,8 @@ impl TableSnapshot {
         Some(properties)
     }
 
-    /// The entities of a range of keys, in key order, their properties numbered by `names`; a batch of each lane is in memory.
+    /// The entities of a range of keys, in key order, their properties numbered by `names`; a batch
+    /// of each lane is in memory.
     pub fn rows(&self, files: &Arc<RunFiles>, range: &KeyRange, names: &Arc<PropertyNames>) -> RowBatches {
         let layers = self.layers();
         let mut lanes: Vec<RowBatches> = Vec::new();
@@ -112,7 +113,8 @@ fn recent(
     })
 }
 
-/// Appends a copy of a row with the numbers of other names. `ids` has the new number by the old one, as far as they are known.
+/// Appends a copy of a row with the numbers of other names. `ids` has the new number by the old
+/// one, as far as they are known.
 fn renumber(
     row: RowRef<'_>,
     from: &PropertyNames,

@@ -1,7 +1,8 @@
 //! From a checkpoint and the records behind it to the newest state.
 //!
-//! A checkpoint holds the catalog after one record, and covers the log up to an earlier one if entity writes between the two are not
-//! in run files yet: those are replayed, the catalog edits among them are not.
+//! A checkpoint holds the catalog after one record, and covers the log up to an earlier one if
+//! entity writes between the two are not in run files yet: those are replayed, the catalog edits
+//! among them are not.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,8 @@ use super::write::{ENTITY_WRITES, payload};
 use rowkey_model::DateTime;
 use std::sync::Arc;
 
-/// Formats of the content of a checkpoint: a catalog of tables alone, one with views or comments, and one with the sequence number that
-/// it is of. Programs refuse those that they do not know.
+/// Formats of the content of a checkpoint: a catalog of tables alone, one with views or comments,
+/// and one with the sequence number that it is of. Programs refuse those that they do not know.
 const CHECKPOINT_OF_TABLES: u32 = 1;
 const CHECKPOINT_OF_DEFINITIONS: u32 = 2;
 pub(crate) const CHECKPOINT_WITH_SEQUENCE: u32 = 3;

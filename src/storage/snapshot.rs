@@ -13,8 +13,8 @@ use super::write::Operation;
 use rowkey_model::rows::{PropertyNames, key_bytes};
 use rowkey_model::{Entity, Key, KeyRef};
 
-/// The state after one record of the log: catalog, run files and recent writes of one moment. What it names stays readable while it
-/// is held.
+/// The state after one record of the log: catalog, run files and recent writes of one moment. What
+/// it names stays readable while it is held.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Sequence number of that record.
@@ -91,7 +91,8 @@ pub struct TableSnapshot {
 }
 
 impl TableSnapshot {
-    /// The same table with nothing in it: what is kept for later must not keep files from being removed.
+    /// The same table with nothing in it: what is kept for later must not keep files from being
+    /// removed.
     pub fn without_content(&self) -> Self {
         let table = Table { manifest: Manifest::default(), ..Table::clone(&self.table) };
         Self { table: Arc::new(table), sequence: 0, delta: None, own: None }
@@ -135,8 +136,8 @@ impl TableSnapshot {
         Ok(live)
     }
 
-    /// The recent writes of some keys, which ascend, as scans read them; `None` if there are none. Those of other keys are left out, and
-    /// what they take the place of is not masked.
+    /// The recent writes of some keys, which ascend, as scans read them; `None` if there are none.
+    /// Those of other keys are left out, and what they take the place of is not masked.
     pub fn layers_of<'k>(&self, keys: impl Iterator<Item = KeyRef<'k>>) -> Option<Arc<Layers>> {
         let versions: Vec<Arc<Version>> = keys.filter_map(|key| self.recent(key)).collect();
         (!versions.is_empty()).then(|| Arc::new(Layers::new(vec![Arc::new(Layer::new(versions))], self.names())))
@@ -151,7 +152,8 @@ impl TableSnapshot {
         self.newest(&key, KeyHash::of(&key))
     }
 
-    /// Whether there is a recent version of a key, given as bytes that compare like it, and with their hash.
+    /// Whether there is a recent version of a key, given as bytes that compare like it, and with
+    /// their hash.
     pub fn has_recent(&self, key: &[u8], hash: KeyHash) -> bool {
         self.newest(key, hash).is_some()
     }
@@ -188,7 +190,8 @@ impl TableSnapshot {
         Ok(None)
     }
 
-    /// The entity of a key in run files, whatever has been written since, and where it lies; `hash` is that of the key.
+    /// The entity of a key in run files, whatever has been written since, and where it lies; `hash`
+    /// is that of the key.
     pub async fn find_in_files(
         &self,
         files: &RunFiles,
@@ -201,7 +204,8 @@ impl TableSnapshot {
             return Ok(None);
         }
         let files_of_range = &self.table.manifest.ranges()[range].files;
-        // Where files know their keys, a look for one key is quicker than one for the keys around it.
+        // Where files know their keys, a look for one key is quicker than one for the keys around
+        // it.
         let filtered = files_of_range.iter().any(|run| run.keys.are_known());
         let is_worth_it = !filtered || gaps.may_be_of_use();
         let mut common = is_worth_it.then(|| CommonGap { range, from: key.to_key(), to: None });
@@ -239,8 +243,8 @@ impl TableSnapshot {
     }
 }
 
-/// Where keys of one table were looked for in vain: others close by need not be looked for. Those of one write often lie together, at the
-/// end of a partition.
+/// Where keys of one table were looked for in vain: others close by need not be looked for. Those
+/// of one write often lie together, at the end of a partition.
 #[derive(Debug, Default)]
 pub struct Gaps {
     files: Vec<(u64, Option<Gap>)>,

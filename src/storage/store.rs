@@ -18,9 +18,11 @@ use rowkey_model::files::{FileEntry, FileStore, OwnerLock, paths};
 use rowkey_model::rows::PropertyId;
 use rowkey_model::{DateTime, EdmType};
 
-/// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes have a kind of their own.
+/// Records of this kind hold a list of catalog edits in JSON, all of tables. Entity writes have a
+/// kind of their own.
 pub(super) const CATALOG_EDITS: u8 = 1;
-/// The same with edits of views and comments among them. Programs that know none refuse the kind by its number.
+/// The same with edits of views and comments among them. Programs that know none refuse the kind by
+/// its number.
 pub(super) const DEFINITION_EDITS: u8 = 2;
 
 /// How a store is opened.
@@ -38,7 +40,8 @@ pub struct StoreOptions {
     pub durability: Durability,
     /// Leave everything as it is, and take no ownership: for object stores.
     pub read_only: bool,
-    /// Leave run files that the catalog does not name where they are: [`Store::unnamed_files`] tells which.
+    /// Leave run files that the catalog does not name where they are: [`Store::unnamed_files`]
+    /// tells which.
     pub keep_unnamed: bool,
 }
 
@@ -79,7 +82,8 @@ pub struct Store {
     _owner: Option<Box<dyn OwnerLock>>,
 }
 
-/// The newest state, durable or on its way to be: what the next record is built on. Under its lock, the commit lock, nothing waits.
+/// The newest state, durable or on its way to be: what the next record is built on. Under its lock,
+/// the commit lock, nothing waits.
 #[derive(Debug)]
 pub(super) struct Head {
     log: Arc<Log>,
@@ -89,7 +93,8 @@ pub(super) struct Head {
     pub deltas: Arc<Deltas>,
     /// Of the last entity write.
     pub last_timestamp: DateTime,
-    /// By table: the version of its columns, and the types of properties that need no further column.
+    /// By table: the version of its columns, and the types of properties that need no further
+    /// column.
     pub known_properties: HashMap<u64, (u64, HashSet<(PropertyId, EdmType)>)>,
     /// Since the last checkpoint.
     log_bytes: u64,
@@ -134,7 +139,8 @@ impl Store {
                 return Err(Error::NoDataFolder { location: store.location() });
             }
         }
-        // Read while everything is as it was found: what fails from here on finds the folder written to.
+        // Read while everything is as it was found: what fails from here on finds the folder
+        // written to.
         let found = if options.read_only { Vec::new() } else { store.list("").await? };
         let mut apply = |record: Record| Ok(recovery.apply(&record)?);
         let callers: Arc<Callers> = Arc::default();
@@ -214,7 +220,8 @@ impl Store {
         self.torn_tail.as_ref()
     }
 
-    /// Run files that no table names, where they were to be kept: left by a crash, or by the loss of a part of the log.
+    /// Run files that no table names, where they were to be kept: left by a crash, or by the loss
+    /// of a part of the log.
     pub fn unnamed_files(&self) -> &[String] {
         &self.unnamed
     }
@@ -232,13 +239,14 @@ impl Store {
         if self.head.is_none() { Err(self.read_only()) } else { Ok(()) }
     }
 
-    /// Makes `edits` durable as one record and publishes the catalog they lead to. Blocks for the sync.
+    /// Makes `edits` durable as one record and publishes the catalog they lead to. Blocks for the
+    /// sync.
     pub fn commit(&self, edits: &[Edit]) -> Result<Snapshot> {
         self.commit_with(|_| Ok((edits.to_vec(), None)))
     }
 
-    /// The same for edits that a statement asks for: TRUNCATE takes away everything that was written before it is committed.
-    /// They were made for `base`.
+    /// The same for edits that a statement asks for: TRUNCATE takes away everything that was
+    /// written before it is committed. They were made for `base`.
     pub fn commit_definition(&self, mut edits: Vec<Edit>, base: &Catalog) -> Result<Snapshot> {
         self.commit_with(|head| {
             head.refuse_if_read_otherwise(&edits, base)?;
@@ -256,8 +264,8 @@ impl Store {
         self.commit_with(|head| Ok((build(&head.catalog), None)))
     }
 
-    /// The same with edits that depend on the newest state, which nobody changes meanwhile; with them the delta of one table may be
-    /// replaced. `build` must not wait.
+    /// The same with edits that depend on the newest state, which nobody changes meanwhile; with
+    /// them the delta of one table may be replaced. `build` must not wait.
     pub(super) fn commit_with(
         &self,
         build: impl FnOnce(&Head) -> Result<(Vec<Edit>, Option<(u64, Arc<TableDelta>)>)>,
@@ -280,7 +288,8 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Files that the newest catalog names no more go when nobody reads them; a checkpoint is made if it is time. Blocks for that.
+    /// Files that the newest catalog names no more go when nobody reads them; a checkpoint is made
+    /// if it is time. Blocks for that.
     pub(super) fn retire(&self, gone: Vec<Arc<RunFile>>) {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(gone);
         // What is committed stays committed, whatever becomes of the log before it.
@@ -289,7 +298,8 @@ impl Store {
         self.remove_retired();
     }
 
-    /// Returns when everything that has been handed to the log is durable and published; an error if some of it never will be.
+    /// Returns when everything that has been handed to the log is durable and published; an error
+    /// if some of it never will be.
     pub async fn settled(&self) -> Result<()> {
         if let Some(log) = &self.log {
             log.settle().await?;
@@ -313,7 +323,8 @@ impl Store {
         Error::ReadOnly { location: self.files.store().location() }
     }
 
-    /// Removes files that no snapshot can reach any more. One that cannot be removed now is swept at the next opening.
+    /// Removes files that no snapshot can reach any more. One that cannot be removed now is swept
+    /// at the next opening.
     pub(super) fn remove_retired(&self) {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.retain(|file| {
@@ -336,7 +347,8 @@ impl Store {
         if covered <= checkpoints.covered {
             return Ok(());
         }
-        // Either there is much behind the last checkpoint, or much before it that a table had held back.
+        // Either there is much behind the last checkpoint, or much before it that a table had held
+        // back.
         let held_back = log.bytes_up_to(covered).saturating_sub(log.bytes_up_to(checkpoints.covered));
         let much = self.head()?.log_bytes.max(held_back);
         if much < checkpoints.after_bytes {
@@ -367,9 +379,10 @@ impl Store {
 }
 
 impl Head {
-    /// Hands a record to the log and makes what it leads to the newest state; `enter` adds what belongs to the record besides catalog
-    /// edits, and gets its sequence number. When the record is durable the state is published; with `synced` that does not depend on
-    /// the store's [`Durability`].
+    /// Hands a record to the log and makes what it leads to the newest state; `enter` adds what
+    /// belongs to the record besides catalog edits, and gets its sequence number. When the record
+    /// is durable the state is published; with `synced` that does not depend on the store's
+    /// [`Durability`].
     pub(crate) fn append(
         &mut self,
         store: &Store,
@@ -507,8 +520,8 @@ async fn refuse_without_log(store: &dyn FileStore) -> Result<()> {
     Ok(())
 }
 
-/// Removes what a crash or a failed job left behind of the files `found`: temporary ones, and run files that the catalog does not name. The
-/// latter are given back where they are to be kept.
+/// Removes what a crash or a failed job left behind of the files `found`: temporary ones, and run
+/// files that the catalog does not name. The latter are given back where they are to be kept.
 fn sweep(store: &dyn FileStore, found: Vec<FileEntry>, catalog: &Catalog, keep_unnamed: bool) -> Result<Vec<String>> {
     let mut unnamed = Vec::new();
     let named: HashSet<&str> =

@@ -87,7 +87,8 @@ impl Connection {
         }
     }
 
-    /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be sent away.
+    /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be
+    /// sent away.
     async fn flush_when_idle(&mut self) -> Result<()> {
         let more = !self.ahead.is_empty() || self.wire.has_more();
         if more && !self.wire.is_large() || self.wire.try_flush()? {
@@ -117,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// Whether the statement about to run is the last before Sync. Waits for the client to say what comes next: no answer is owed to it
-    /// before that.
+    /// Whether the statement about to run is the last before Sync. Waits for the client to say what
+    /// comes next: no answer is owed to it before that.
     pub(super) async fn is_last_of_request(&mut self) -> Result<bool> {
         let mut place = 0;
         loop {
@@ -182,7 +183,8 @@ impl Connection {
         }
     }
 
-    /// Handles a message. What a statement does wrong is told the client here; an error ends the session.
+    /// Handles a message. What a statement does wrong is told the client here; an error ends the
+    /// session.
     async fn handle(&mut self, message: Message) -> Result<()> {
         if self.skip_to_sync && !matches!(message, Message::Sync) {
             return Ok(());

@@ -67,7 +67,8 @@ impl Connection {
 /// One row, or the header, is one message.
 fn put_line(buffer: &mut bytes::BytesMut, line: &[u8]) {
     buffer.put_u8(b'd');
-    // A line is far shorter than that: an entity has 1 MiB at most, and a result row is checked where it is encoded.
+    // A line is far shorter than that: an entity has 1 MiB at most, and a result row is checked
+    // where it is encoded.
     buffer.put_u32(u32::try_from(line.len() + 4).unwrap_or(u32::MAX));
     buffer.put_slice(line);
 }

@@ -179,7 +179,8 @@ impl Connection {
             PortalState::Running(rows) => {
                 let formats = formats(&portal.result_formats, rows.columns.len())?;
                 let sent = send(&mut self.wire, rows, &formats, &style, rows_max, &mut guard).await?;
-                // Less than asked for is the end; exactly as many is not known to be, as in PostgreSQL.
+                // Less than asked for is the end; exactly as many is not known to be, as in
+                // PostgreSQL.
                 if sent == rows_max {
                     self.wire.push(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
                 } else {

@@ -1,7 +1,7 @@
 //! The other end of a connection, and whether it is still there.
 //!
-//! While a statement runs its session does not read, so that the end of the input goes unseen. It is looked for now and then from
-//! outside, at no cost to those who stay.
+//! While a statement runs its session does not read, so that the end of the input goes unseen. It
+//! is looked for now and then from outside, at no cost to those who stay.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

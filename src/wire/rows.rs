@@ -30,7 +30,8 @@ pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
     }
 }
 
-/// Sends rows, at most `rows_max`, as they come. The answer is how many; it is less than the most only at the end.
+/// Sends rows, at most `rows_max`, as they come. The answer is how many; it is less than the most
+/// only at the end.
 pub(crate) async fn send(
     wire: &mut Wire,
     rows: &mut Rows,

@@ -101,7 +101,8 @@ impl Server {
         self.listener.local_addr().map_err(|error| Error::new(SqlState::IO_ERROR, error.to_string()))
     }
 
-    /// Serves until told to stop; then statements are stopped, clients are told, and sockets closed.
+    /// Serves until told to stop; then statements are stopped, clients are told, and sockets
+    /// closed.
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
         let mut strangers = Strangers::default();
         let mut connections = JoinSet::new();

@@ -15,7 +15,8 @@ use rowkey_sql::session::{
 };
 
 impl Connection {
-    /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in any case.
+    /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in
+    /// any case.
     pub(super) async fn query(&mut self, text: String) -> Result<()> {
         self.session.active(&text);
         // The unnamed statement and portal do not survive a simple query.
@@ -57,7 +58,8 @@ impl Connection {
         for (place, statement) in statements.into_iter().enumerate() {
             let mut guard = self.guard();
             if !alone {
-                // All of them are one transaction, as far as BEGIN, COMMIT and ROLLBACK among them do not say otherwise.
+                // All of them are one transaction, as far as BEGIN, COMMIT and ROLLBACK among them
+                // do not say otherwise.
                 self.session.begin_implicit()?;
             }
             let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), &[])).await?);

@@ -113,7 +113,8 @@ impl Client {
     }
 }
 
-/// Settings in the form of a command line: `-c name=value`, `-cname=value` or `--name=value`, a backslash before blanks.
+/// Settings in the form of a command line: `-c name=value`, `-cname=value` or `--name=value`, a
+/// backslash before blanks.
 fn command_line(options: &str) -> Result<Vec<(String, String)>> {
     let mut words = vec![String::new()];
     let mut chars = options.chars();
@@ -170,8 +171,9 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
     }
 }
 
-/// Runs a session where statements run. Its socket is served there too: a question that is answered in microseconds is not worth
-/// waking other threads for. New clients and cancellations are served here, whatever the statements do.
+/// Runs a session where statements run. Its socket is served there too: a question that is answered
+/// in microseconds is not worth waking other threads for. New clients and cancellations are served
+/// here, whatever the statements do.
 async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<Shared>) {
     // Without a descriptor that can be used there is nobody to tell.
     let Ok(socket) = socket.into_std() else { return };
@@ -206,7 +208,8 @@ fn greet(wire: &mut Wire, client: &Client, session: &Session) -> Result<()> {
     wire.ready(session.status())
 }
 
-/// NegotiateProtocolVersion: the newest minor version spoken here, and the options that are not known.
+/// NegotiateProtocolVersion: the newest minor version spoken here, and the options that are not
+/// known.
 fn negotiate(buffer: &mut BytesMut, unknown: &[String]) {
     let length = 12 + unknown.iter().map(|name| name.len() + 1).sum::<usize>();
     buffer.put_u8(b'v');

@@ -1,4 +1,5 @@
-//! Connections that have not said yet who they are: port scans, probes, and clients in their first milliseconds.
+//! Connections that have not said yet who they are: port scans, probes, and clients in their first
+//! milliseconds.
 
 use std::collections::VecDeque;
 
@@ -7,10 +8,12 @@ use tokio::sync::oneshot;
 /// Most at a time.
 const STRANGERS_MAX: usize = 200;
 
-/// All of them. Where there are too many, the one that has been silent for longest goes: silence must not keep others out.
+/// All of them. Where there are too many, the one that has been silent for longest goes: silence
+/// must not keep others out.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
-    /// The longest there first. The other end is dropped by those who introduced themselves or left.
+    /// The longest there first. The other end is dropped by those who introduced themselves or
+    /// left.
     waiting: VecDeque<oneshot::Sender<()>>,
 }
 

@@ -86,7 +86,8 @@ impl Wire {
         }
     }
 
-    /// Whether there is something to do without a wait. The socket is asked only if the last read left something there.
+    /// Whether there is something to do without a wait. The socket is asked only if the last read
+    /// left something there.
     pub(crate) fn has_more(&mut self) -> bool {
         while self.passed_over.is_none() && !message::is_whole(&self.incoming) {
             if !self.was_filled || !self.try_read() {
@@ -127,9 +128,10 @@ impl Wire {
         self.buffer.len() >= CHUNK_BYTES
     }
 
-    /// Sends what there is, and waits while the client does not read. Dropped while it waits, it keeps what was not sent: a
-    /// statement that is cancelled then must not take along the messages before it. Meanwhile messages are read ahead, for clients that
-    /// send all of theirs before they read.
+    /// Sends what there is, and waits while the client does not read. Dropped while it waits, it
+    /// keeps what was not sent: a statement that is cancelled then must not take along the messages
+    /// before it. Meanwhile messages are read ahead, for clients that send all of theirs before
+    /// they read.
     pub(crate) async fn flush(&mut self) -> Result<()> {
         while !self.try_flush()? {
             let reads_on = !self.has_ended && self.incoming.len() < AHEAD_BYTES_MAX;
@@ -159,7 +161,8 @@ impl Wire {
         Ok(true)
     }
 
-    /// Nothing more is read or sent. What has come unread is taken first: a socket that is closed over it takes back what was sent.
+    /// Nothing more is read or sent. What has come unread is taken first: a socket that is closed
+    /// over it takes back what was sent.
     pub(crate) fn end(&mut self) {
         for _ in 0..AHEAD_BYTES_MAX / READ_BYTES {
             self.incoming.clear();

@@ -1,4 +1,5 @@
-//! tokio-postgres against `rowkey serve`: typed queries, portals, cancelling, simple queries. The other clients are in `run.sh`.
+//! tokio-postgres against `rowkey serve`: typed queries, portals, cancelling, simple queries. The
+//! other clients are in `run.sh`.
 
 mod server;
 

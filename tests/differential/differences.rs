@@ -3,7 +3,8 @@
 /// A construct that is answered otherwise.
 #[derive(Debug)]
 pub(crate) struct Difference {
-    /// A question that shows it. When both answer alike, the entry is to go. Empty where only parameters show it.
+    /// A question that shows it. When both answer alike, the entry is to go. Empty where only
+    /// parameters show it.
     pub example: &'static str,
     /// Questions that hold all of these pieces are not compared.
     pub pieces: &'static [&'static str],

@@ -1,6 +1,8 @@
-//! Generated expressions. Each template makes a value of its type from others: `{i}` is an int4, `{x}` anything.
+//! Generated expressions. Each template makes a value of its type from others: `{i}` is an int4,
+//! `{x}` anything.
 //!
-//! b boolean, i int4, l int8, n numeric, f float8, t text, z timestamptz, s timestamp, d date, v interval, u uuid, y bytea.
+//! b boolean, i int4, l int8, n numeric, f float8, t text, z timestamptz, s timestamp, d date, v
+//! interval, u uuid, y bytea.
 
 use rowkey_base::testing::Dice;
 

@@ -1,7 +1,9 @@
-//! Rowkey's server and PostgreSQL get the same text over the wire and give the same columns, types, rows and SQLSTATEs.
+//! Rowkey's server and PostgreSQL get the same text over the wire and give the same columns, types,
+//! rows and SQLSTATEs.
 //!
-//! PostgreSQL is found as for the test `postgres`. `ROWKEY_TEST_SEED` and `ROWKEY_TEST_CASES` (questions of each template) vary
-//! what is asked. Known differences are in `differences`; one that has gone fails the test as a new one does.
+//! PostgreSQL is found as for the test `postgres`. `ROWKEY_TEST_SEED` and `ROWKEY_TEST_CASES`
+//! (questions of each template) vary what is asked. Known differences are in `differences`; one
+//! that has gone fails the test as a new one does.
 
 mod data;
 mod differences;
@@ -287,8 +289,9 @@ fn difference(ours: Answer, theirs: Answer, ordered: bool, strict: bool) -> Opti
     (ours.tag != theirs.tag).then(|| ("tag", format!("  ours {:?} theirs {:?}", ours.tag, theirs.tag)))
 }
 
-/// Numerics with a fixed number of digits behind the point for a column show more or fewer of them than PostgreSQL's, which
-/// belong to each value: those that are equal as far as both show them are made alike. Only text shows that.
+/// Numerics with a fixed number of digits behind the point for a column show more or fewer of them
+/// than PostgreSQL's, which belong to each value: those that are equal as far as both show them are
+/// made alike. Only text shows that.
 fn numerics_alike(ours: &mut Rows, theirs: &mut Rows) {
     const NUMERIC: u32 = 1700;
     let numeric: Vec<bool> = theirs.columns.iter().map(|column| column.type_oid == NUMERIC).collect();

@@ -1,4 +1,5 @@
-//! The modes of transactions and the settings behind them: in any order, each statement answers as on PostgreSQL.
+//! The modes of transactions and the settings behind them: in any order, each statement answers as
+//! on PostgreSQL.
 
 use super::rowkey::Rowkey;
 use super::wire::{Aside, Client, Form};

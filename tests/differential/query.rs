@@ -1,4 +1,5 @@
-//! Templates of queries. Letters in braces are expressions that cannot fail; `(true, ...)` has an order that leaves no choice.
+//! Templates of queries. Letters in braces are expressions that cannot fail; `(true, ...)` has an
+//! order that leaves no choice.
 
 pub(crate) const K: &str = "\"PartitionKey\", \"RowKey\"";
 

@@ -1,5 +1,5 @@
-//! Templates of sub-queries: where they stand, what they refer to, and what PostgreSQL makes of NULLs and missing rows in them.
-//! Placeholders and orders as in `query`.
+//! Templates of sub-queries: where they stand, what they refer to, and what PostgreSQL makes of
+//! NULLs and missing rows in them. Placeholders and orders as in `query`.
 
 /// Expressions are of the table that stands alone.
 pub(crate) const ONE_TABLE: &[(bool, &str)] = &[

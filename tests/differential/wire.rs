@@ -1,4 +1,5 @@
-//! A client of the wire protocol that shows all of an answer: types, places of errors, values in both formats.
+//! A client of the wire protocol that shows all of an answer: types, places of errors, values in
+//! both formats.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;

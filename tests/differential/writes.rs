@@ -1,4 +1,5 @@
-//! The same statements that write, on Rowkey and on PostgreSQL: each answers alike, and leaves the same rows behind.
+//! The same statements that write, on Rowkey and on PostgreSQL: each answers alike, and leaves the
+//! same rows behind.
 
 use super::rowkey::Rowkey;
 use super::wire::{Answer, Client, Form};

@@ -54,7 +54,8 @@ fn child() {
     });
 }
 
-/// Numbers go up by one from what is there: an entity each, all of a group, and one that is deleted and comes again.
+/// Numbers go up by one from what is there: an entity each, all of a group, and one that is deleted
+/// and comes again.
 async fn write(table: &Table, writer: usize) {
     let partition = partition(writer);
     let counter = table.get(&partition, "counter").await.expect("a read");

@@ -73,7 +73,8 @@ async fn check(folder: &Path, acknowledged: &mut Acknowledged, round: usize) {
             let right = if deleted { found.is_none() } else { found == Some(single) || (pending && found.is_none()) };
             assert!(right, "round {round}, writer {writer}: entity {single} is {found:?}");
         }
-        // What is found after a restart is durable, acknowledged or not: the next round goes on from there.
+        // What is found after a restart is durable, acknowledged or not: the next round goes on
+        // from there.
         acknowledged.insert((writer, "group".to_owned()), counter);
     }
     let counted = db.sql("SELECT count(*) FROM Ledger").await.expect("a query").collect().await.expect("rows");

@@ -31,7 +31,8 @@ async fn rows(db: &Database, query: &str) -> Vec<String> {
     rows
 }
 
-/// Every folder below `folders/` opens and answers `queries.txt`, which holds a query a line, each followed by its rows.
+/// Every folder below `folders/` opens and answers `queries.txt`, which holds a query a line, each
+/// followed by its rows.
 #[tokio::test]
 async fn folders_of_earlier_versions_are_read_and_written() {
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/durability/folders");
@@ -71,7 +72,8 @@ const QUERIES: &[&str] = &[
     "SELECT * FROM adults ORDER BY 1, 2",
 ];
 
-/// Makes a folder as this version writes it, with entities in run files, masked ones, and some in the log alone.
+/// Makes a folder as this version writes it, with entities in run files, masked ones, and some in
+/// the log alone.
 #[tokio::test]
 #[ignore = "makes the folder of a version; its name is in ROWKEY_VERSION_FOLDER"]
 async fn make_folder() {

@@ -12,7 +12,8 @@ use crate::scratch::Scratch;
 
 const ENTITIES: usize = 400;
 
-/// A folder with two tables; one has several range partitions' worth of entities, and recent writes.
+/// A folder with two tables; one has several range partitions' worth of entities, and recent
+/// writes.
 fn filled(folder: &Path) -> String {
     let data = folder.join("data").to_str().expect("text").to_owned();
     for table in ["Broken", "Whole"] {
@@ -107,7 +108,8 @@ fn damaged_files_are_named_and_taken_out_of_use() {
     }
 }
 
-/// Folder with writes that are in the log alone, some before and some behind the place that is damaged.
+/// Folder with writes that are in the log alone, some before and some behind the place that is
+/// damaged.
 fn with_writes(folder: &Path) -> String {
     let data = filled(folder);
     for i in 0..6 {

@@ -1,5 +1,6 @@
-//! Every export in `data/` gives the entities of the table that it was made of (`make.sh` says how), value for value and type for
-//! type; what a format loses is said beside it. Then each of them is damaged at random, which never makes a reader panic.
+//! Every export in `data/` gives the entities of the table that it was made of (`make.sh` says
+//! how), value for value and type for type; what a format loses is said beside it. Then each of
+//! them is damaged at random, which never makes a reader panic.
 
 mod command;
 
@@ -250,7 +251,8 @@ fn checksums_of_parquet_pages_are_verified() -> Outcome<()> {
     Ok(())
 }
 
-/// What could not be taken apart is in the file of rejects as it was, and stays a reject until it is mended.
+/// What could not be taken apart is in the file of rejects as it was, and stays a reject until it
+/// is mended.
 #[test]
 fn rejected_lines_are_rejected_again() -> Outcome<()> {
     use rowkey::formats::{KeyColumns, KeyTemplate, RejectsFile};

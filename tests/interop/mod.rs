@@ -1,7 +1,8 @@
-//! The run files are plain Parquet: DuckDB and pandas read the same entities in them that Rowkey gives.
+//! The run files are plain Parquet: DuckDB and pandas read the same entities in them that Rowkey
+//! gives.
 //!
-//! `ROWKEY_TEST_PYTHON` names a Python with duckdb, pandas and pyarrow, as `.ci/run` makes one; without it the test says that
-//! it is skipped.
+//! `ROWKEY_TEST_PYTHON` names a Python with duckdb, pandas and pyarrow, as `.ci/run` makes one;
+//! without it the test says that it is skipped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +54,8 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Imports the small tables into a folder, opens it again and reads all entities. (Afterwards nobody has the folder open.)
+/// Imports the small tables into a folder, opens it again and reads all entities. (Afterwards
+/// nobody has the folder open.)
 async fn stored(data: &Path) -> Outcome<BTreeMap<String, Vec<Entity>>> {
     let location = data.display().to_string();
     let mut files = vec![repository().join("tests/interop/EightTypes.ndjson")];

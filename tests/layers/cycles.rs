@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::{Module, Sources, modules};
 
-/// How many modules of a folder lie on cycles; every other folder has none. The numbers may only fall: a smaller one
-/// found fails too, until it is written here.
+/// How many modules of a folder lie on cycles; every other folder has none. The numbers may only
+/// fall: a smaller one found fails too, until it is written here.
 pub(crate) const PERMITTED: &[(&str, usize)] = &[
     ("command", 5),
     ("command::output", 2),

@@ -1,8 +1,8 @@
-//! The architecture as a test: what the members of the workspace may depend on, which modules may reach each other, and
-//! which calls have their places. Reads `src` as text.
+//! The architecture as a test: what the members of the workspace may depend on, which modules may
+//! reach each other, and which calls have their places. Reads `src` as text.
 //!
-//! The tables stand at the top of `members`, `cycles` and `rules`; each of them, and the scanner under them, has tests of
-//! its own, so that none passes for want of finding anything.
+//! The tables stand at the top of `members`, `cycles` and `rules`; each of them, and the scanner
+//! under them, has tests of its own, so that none passes for want of finding anything.
 
 mod cycles;
 mod members;

@@ -1,12 +1,12 @@
-//! What the members of the workspace depend on. The compiler keeps them to their manifests; here is what a manifest may
-//! say.
+//! What the members of the workspace depend on. The compiler keeps them to their manifests; here is
+//! what a manifest may say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::{Sources, modules};
 
-/// The members from the ground up: each may depend on those before it, doors on no other door, but that the command line
-/// starts the servers.
+/// The members from the ground up: each may depend on those before it, doors on no other door, but
+/// that the command line starts the servers.
 pub(crate) const MEMBERS: [&str; 9] =
     ["base", "model", "storage", "formats", "postgres", "sql", "embedded", "wire", "command"];
 const DOORS: [&str; 3] = ["embedded", "wire", "command"];

@@ -11,6 +11,8 @@ pub(crate) const TIME: &[&str] = &["base::clock", "command"];
 pub(crate) const PRINT: &[&str] = &["command", "main"];
 
 const LINES_MAX: usize = 700;
+/// Columns of a comment; its tables and examples may be wider.
+const COMMENT_COLUMNS_MAX: usize = 100;
 const VAGUE_NAMES: [&str; 4] = ["utils", "common", "helpers", "misc"];
 
 /// Everything that breaks a rule, as lines that begin with the place.
@@ -78,7 +80,17 @@ fn text_rules(file: &str, text: &str, broken: &mut Vec<String>) {
     for name in file.trim_end_matches(".rs").split('/').filter(|name| VAGUE_NAMES.contains(name)) {
         broken.push(format!("{file}: \"{name}\" says nothing about what is inside: name the thing that does the job"));
     }
+    let mut is_example = false;
     for (at, line) in (1..).zip(text.lines()) {
+        let comment = line.trim_start().strip_prefix("//").map(|comment| comment.trim_start_matches(['/', '!']).trim());
+        is_example = match comment {
+            Some(fence) if fence.starts_with("```") => !is_example,
+            comment => is_example && comment.is_some(),
+        };
+        let is_text = comment.is_some_and(|comment| !is_example && !comment.starts_with('|'));
+        if is_text && line.chars().count() > COMMENT_COLUMNS_MAX {
+            broken.push(format!("{file}:{at}: a comment beyond {COMMENT_COLUMNS_MAX} columns: break the line"));
+        }
         for mark in line.split(|c: char| !c.is_alphanumeric()).filter(|word| ["TODO", "FIXME"].contains(word)) {
             broken.push(format!(
                 "{file}:{at}: {mark}: do it, or take it out and say what is missing where users read it"

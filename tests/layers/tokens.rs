@@ -1,4 +1,5 @@
-//! Rust text as tokens: enough of it to find paths and macro calls, with comments and literals out of the way.
+//! Rust text as tokens: enough of it to find paths and macro calls, with comments and literals out
+//! of the way.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token {

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use crate::postgres::Outcome;
 
-/// Rows as texts: values in PostgreSQL's output form, times as the service writes them, numbers in one form.
+/// Rows as texts: values in PostgreSQL's output form, times as the service writes them, numbers in
+/// one form.
 pub(crate) type Rows = Vec<String>;
 
 /// Rowkey's rows, and the types of the columns, which tell how to read the other side's.

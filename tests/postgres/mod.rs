@@ -1,10 +1,11 @@
 //! Rowkey and PostgreSQL answer the same questions about the same rows.
 //!
-//! PostgreSQL is found where Debian has it, on the PATH, or in the folder that `ROWKEY_TEST_POSTGRES_BIN` names; without it the
-//! tests say that they are skipped. `ROWKEY_TEST_SEED` and `ROWKEY_TEST_CASES` (questions of each kind) vary what is asked.
+//! PostgreSQL is found where Debian has it, on the PATH, or in the folder that
+//! `ROWKEY_TEST_POSTGRES_BIN` names; without it the tests say that they are skipped.
+//! `ROWKEY_TEST_SEED` and `ROWKEY_TEST_CASES` (questions of each kind) vary what is asked.
 //!
-//! Left out here, and asked by the test `differential`: NaN, -0.0, min and max of doubles by group, casts of texts to bytea, and NULLs in lists
-//! and in row comparisons.
+//! Left out here, and asked by the test `differential`: NaN, -0.0, min and max of doubles by group,
+//! casts of texts to bytea, and NULLs in lists and in row comparisons.
 
 mod answer;
 mod predicate;
@@ -31,12 +32,14 @@ const SEED: &str = "ROWKEY_TEST_SEED";
 const CASES: &str = "ROWKEY_TEST_CASES";
 /// Differences that are listed.
 const LISTED_MAX: usize = 60;
-/// What Rowkey says about questions it does not answer yet, where PostgreSQL does. Anything else that fails is a difference.
+/// What Rowkey says about questions it does not answer yet, where PostgreSQL does. Anything else
+/// that fails is a difference.
 const REFUSALS: &[&str] = &["uuid IS DISTINCT FROM text", "uuid IS NOT DISTINCT FROM text"];
 /// Questions of each kind, over all tables.
 const CASES_DEFAULT: u64 = 240;
 
-/// Entities and the size of the files they are cut into, in bytes: one file, many of them, and files with many pages.
+/// Entities and the size of the files they are cut into, in bytes: one file, many of them, and
+/// files with many pages.
 const TABLES: &[(usize, usize)] = &[(60, 1 << 20), (700, 4_000), (5_000, 1 << 20), (3_000, 60_000)];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

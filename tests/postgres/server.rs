@@ -1,4 +1,5 @@
-//! A PostgreSQL of the test's own: a new cluster in a temporary folder, reached over a Unix socket, gone afterwards.
+//! A PostgreSQL of the test's own: a new cluster in a temporary folder, reached over a Unix socket,
+//! gone afterwards.
 
 use std::env;
 use std::fs;
@@ -19,7 +20,8 @@ pub(crate) const BINARIES: &str = "ROWKEY_TEST_POSTGRES_BIN";
 
 /// Where Debian keeps them, a folder for each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// The cluster's superuser, and the system's user that owns it when root runs the test (PostgreSQL refuses root).
+/// The cluster's superuser, and the system's user that owns it when root runs the test (PostgreSQL
+/// refuses root).
 const USER: &str = "postgres";
 const START_SECONDS_MAX: u64 = 60;
 
@@ -119,7 +121,8 @@ impl Drop for Postgres {
     }
 }
 
-/// A folder in the system's own for temporary files: paths of sockets are short, and the cluster's owner has to get there.
+/// A folder in the system's own for temporary files: paths of sockets are short, and the cluster's
+/// owner has to get there.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -186,7 +189,8 @@ fn binaries() -> Outcome<Option<PathBuf>> {
     Ok(folders.find(complete))
 }
 
-/// The user to be while PostgreSQL is started: another one when this process is root, else nobody else.
+/// The user to be while PostgreSQL is started: another one when this process is root, else nobody
+/// else.
 fn owner() -> Outcome<Option<Owner>> {
     let own = Command::new("id").arg("-u").output()?;
     if String::from_utf8_lossy(&own.stdout).trim() != "0" {

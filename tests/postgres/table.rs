@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use rowkey_base::testing::Dice;
 
-/// What texts are made of: shared beginnings, wildcards, quotes, and characters on both sides of the surrogates, where UTF-16
-/// order differs from the order of UTF-8 bytes.
+/// What texts are made of: shared beginnings, wildcards, quotes, and characters on both sides of
+/// the surrogates, where UTF-16 order differs from the order of UTF-8 bytes.
 const PIECES: &[&str] = &[
     "",
     "",

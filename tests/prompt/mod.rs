@@ -1,5 +1,5 @@
-//! The prompt of `rowkey sql`, driven through a terminal: `drive.py` types and reads, with nothing but Python's own modules.
-//! Without a python3 the test says that it is skipped.
+//! The prompt of `rowkey sql`, driven through a terminal: `drive.py` types and reads, with nothing
+//! but Python's own modules. Without a python3 the test says that it is skipped.
 
 use std::path::Path;
 use std::process::Command;

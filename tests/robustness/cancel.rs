@@ -157,13 +157,15 @@ fn every_kind_of_work_is_stopped() {
             }
         }
     }
-    // Nothing goes on behind the clients' backs. A step that was under way may take a while longer than its client waited.
+    // Nothing goes on behind the clients' backs. A step that was under way may take a while longer
+    // than its client waited.
     server.wait_until_quiet(Duration::from_secs(40));
     // Sorts and joins may take what the pool of memory has: half of the machine.
     server.assert_well_within(12 * 1024);
 }
 
-/// Parsing and planning are steps of their own that are not interrupted: they have to be short. The error comes after them.
+/// Parsing and planning are steps of their own that are not interrupted: they have to be short. The
+/// error comes after them.
 #[test]
 fn planning_is_stopped() {
     let server = Server::empty();
@@ -273,7 +275,8 @@ fn idle_sessions_time_out() {
         let took = began.elapsed();
         assert!(took > Duration::from_millis(250) && took < SOON, "{setting}: {took:?}");
     }
-    // Nor is a request that has not ended: its client may take its time between Flush and Sync, or before it.
+    // Nor is a request that has not ended: its client may take its time between Flush and Sync, or
+    // before it.
     for begun in [
         [parse("", "select 1", &[]), bind("", "", &[]), execute("", 0), flush()].concat(),
         parse("", "select 1", &[]),

@@ -188,7 +188,8 @@ fn malformed_messages_are_errors() {
         let answer = client.answer();
         assert_eq!((answer.kinds.as_str(), answer.status), ("EZ", 'I'), "{bytes:?}: {answer:?}");
     }
-    // Messages of a copy that is not under way mean nothing; function calls are an error with an answer of their own.
+    // Messages of a copy that is not under way mean nothing; function calls are an error with an
+    // answer of their own.
     client.send(&[message(b'd', b"1\t2\n"), message(b'c', b""), message(b'f', b"no\0")].concat()).expect("sent");
     assert_eq!(client.value("select 1"), "1");
     client.send(&message(b'F', &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0])).expect("sent");

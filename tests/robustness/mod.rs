@@ -1,7 +1,8 @@
-//! The server under clients that are many, slow, gone, wrong or hostile: raw sockets against the real program.
+//! The server under clients that are many, slow, gone, wrong or hostile: raw sockets against the
+//! real program.
 //!
-//! Every case ends with [`Server::assert_well`]: others are answered at once, memory is bounded, and nothing panicked. Longer
-//! variants run with `ROWKEY_TEST_ROBUSTNESS=long`.
+//! Every case ends with [`Server::assert_well`]: others are answered at once, memory is bounded,
+//! and nothing panicked. Longer variants run with `ROWKEY_TEST_ROBUSTNESS=long`.
 
 mod cancel;
 mod crowd;

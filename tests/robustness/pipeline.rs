@@ -61,8 +61,8 @@ fn ten_thousand_messages_unread() {
     server.assert_well_within(MIBIBYTES_MAX);
 }
 
-/// A client that sends more than the queues hold and does not read is not read any further; when it reads, all goes on. When it
-/// goes instead, nothing of it stays.
+/// A client that sends more than the queues hold and does not read is not read any further; when it
+/// reads, all goes on. When it goes instead, nothing of it stays.
 #[test]
 fn who_sends_and_does_not_read_is_held() {
     let server = Server::empty();
@@ -191,7 +191,8 @@ fn terminate_after_a_pipeline() {
     server.assert_well();
 }
 
-/// Who says goodbye does not wait for what it has asked for: it is done. Who goes without a word takes it along.
+/// Who says goodbye does not wait for what it has asked for: it is done. Who goes without a word
+/// takes it along.
 #[test]
 fn what_was_asked_before_a_goodbye_is_done() {
     let server = Server::empty();

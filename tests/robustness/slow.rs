@@ -71,7 +71,8 @@ fn who_does_not_read_takes_no_memory_and_can_be_stopped() {
     server.assert_well_within(MIBIBYTES_MAX);
 }
 
-/// Answers of the messages before it must not be lost with the rows of a statement that is cancelled.
+/// Answers of the messages before it must not be lost with the rows of a statement that is
+/// cancelled.
 #[test]
 fn a_cancel_while_the_client_does_not_read_keeps_the_protocol_in_step() {
     let server = Server::empty();

@@ -11,18 +11,21 @@ pub(crate) fn line(row: &[String]) -> String {
     row.join(COLUMN_SEPARATOR)
 }
 
-/// Whether the rows are those expected, to the letter but for white space at line ends and `<slt:ignore>`.
+/// Whether the rows are those expected, to the letter but for white space at line ends and
+/// `<slt:ignore>`.
 pub(crate) fn is_expected(actual: &[Vec<String>], expected: &[String]) -> bool {
     let same = |(row, expected): (&Vec<String>, &String)| is_expected_line(&line(row), expected);
     actual.len() == expected.len() && actual.iter().zip(expected).all(same)
 }
 
-/// Whether the message of an error has the expected part, which may have `<slt:ignore>` in it. The empty part is in all.
+/// Whether the message of an error has the expected part, which may have `<slt:ignore>` in it. The
+/// empty part is in all.
 pub(crate) fn is_expected_error(message: &str, part: &str) -> bool {
     matches(message, &format!("{IGNORED}{part}{IGNORED}"))
 }
 
-/// Both, for somebody to see what is different: lines at the begin and end that are the same stand once.
+/// Both, for somebody to see what is different: lines at the begin and end that are the same stand
+/// once.
 pub(crate) fn difference(actual: &[Vec<String>], expected: &[String]) -> String {
     let actual: Vec<String> = actual.iter().map(|row| line(row)).collect();
     let same = |(line, expected): &(&String, &String)| is_expected_line(line, expected);

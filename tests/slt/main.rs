@@ -1,8 +1,9 @@
 //! Runs `sql/**/*.slt`: statements and what they answer, in the format of sqllogictest.
 //!
-//! Before a file, every `data/<Table>.ndjson` beside it is imported as a table of that name, into a database of its own: once
-//! in memory, and once in a folder that is closed and opened again before the questions. Tables are cut into small files, so
-//! that plans of small tables have something to leave out.
+//! Before a file, every `data/<Table>.ndjson` beside it is imported as a table of that name, into a
+//! database of its own: once in memory, and once in a folder that is closed and opened again before
+//! the questions. Tables are cut into small files, so that plans of small tables have something to
+//! leave out.
 //!
 //! ```text
 //! cargo test --test slt                              all files
@@ -10,13 +11,16 @@
 //! UPDATE=1 cargo test --test slt [NAME]              writes what the statements answer into the files: read the difference!
 //! ```
 //!
-//! Letters behind `query` are the types of the columns: T text, I integer, R float8, B boolean, D timestamptz, G uuid, X bytea,
-//! ? any other. Values are written as `rowkey sql --output csv` writes them, NULL as `NULL`, the empty text as `(empty)`; a
-//! backslash, line end or tab in a text is escaped, so that a row is a line. Columns are separated by ` | `. In plans (one
-//! column, `QUERY PLAN`) sizes in bytes and times are shown as `#`. `<slt:ignore>` in an expected line stands for any text.
+//! Letters behind `query` are the types of the columns: T text, I integer, R float8, B boolean, D
+//! timestamptz, G uuid, X bytea, ? any other. Values are written as `rowkey sql --output csv`
+//! writes them, NULL as `NULL`, the empty text as `(empty)`; a backslash, line end or tab in a text
+//! is escaped, so that a row is a line. Columns are separated by ` | `. In plans (one column,
+//! `QUERY PLAN`) sizes in bytes and times are shown as `#`. `<slt:ignore>` in an expected line
+//! stands for any text.
 //!
-//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1; an answer that becomes an error is not
-//! filled in, the run fails and says so. Which directives there are: `script.rs`.
+//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1; an answer that
+//! becomes an error is not filled in, the run fails and says so. Which directives there are:
+//! `script.rs`.
 
 #[path = "../scratch/mod.rs"]
 mod scratch;

@@ -1,4 +1,5 @@
-//! A file of statements: read, asked, and written with other answers. The format is sqllogictest's, of which these are used:
+//! A file of statements: read, asked, and written with other answers. The format is sqllogictest's,
+//! of which these are used:
 //!
 //! ```text
 //! # A comment; the lines between records stay as they are.
@@ -17,7 +18,8 @@
 //! SQL
 //! ```
 //!
-//! `rowsort` sorts the rows that are answered, column by column; those expected have to be in that order.
+//! `rowsort` sorts the rows that are answered, column by column; those expected have to be in that
+//! order.
 
 mod tests;
 
@@ -123,8 +125,8 @@ impl Script {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n\n")) }
     }
 
-    /// Asks everything, and from then on expects what was answered. Statements that had to answer and fail stay as they
-    /// are, and are told.
+    /// Asks everything, and from then on expects what was answered. Statements that had to answer
+    /// and fail stay as they are, and are told.
     pub(crate) async fn update(
         &mut self,
         mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>,
@@ -166,7 +168,8 @@ impl fmt::Display for Script {
 }
 
 impl Record {
-    /// Reads the lines behind the first one, and the empty line at the end if there is one. Errors begin with the line.
+    /// Reads the lines behind the first one, and the empty line at the end if there is one. Errors
+    /// begin with the line.
     fn parse<'a>(
         number: usize,
         head: &str,

@@ -7,7 +7,8 @@ use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use rowkey::model::DateTime;
 
-/// What EXPLAIN and EXPLAIN ANALYZE say about sizes and times: they change with the Parquet library and the machine.
+/// What EXPLAIN and EXPLAIN ANALYZE say about sizes and times: they change with the Parquet library
+/// and the machine.
 const VOLATILE: [&str; 5] = ["bytes~", "bytes=", "bytes ", "time=", "elapsed="];
 
 /// The column of a plan.

@@ -1,5 +1,6 @@
-//! How a DateTime passes through serde, which has no such type: as a newtype struct of a name that the reader and the
-//! writer of entities know. Any other format sees through a newtype and finds ISO 8601 text.
+//! How a DateTime passes through serde, which has no such type: as a newtype struct of a name that
+//! the reader and the writer of entities know. Any other format sees through a newtype and finds
+//! ISO 8601 text.
 
 use std::fmt;
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How long an export that was told to end may take for it. One that waits for a pipe which nobody reads would never see it.
+/// How long an export that was told to end may take for it. One that waits for a pipe which nobody
+/// reads would never see it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What shells add to the number of the signal that ended a program.
 const EXIT_SIGNAL: u8 = 128;
 const SIGINT: u8 = 2;
 const SIGTERM: u8 = 15;
 
-/// Waits for SIGINT and SIGTERM from now on; gives the exit status of the first that comes. With a second one, or when nothing has come
-/// of the first, the process ends at once.
+/// Waits for SIGINT and SIGTERM from now on; gives the exit status of the first that comes. With a
+/// second one, or when nothing has come of the first, the process ends at once.
 pub(super) fn watch() -> io::Result<oneshot::Receiver<u8>> {
     let mut signals =
         Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? };

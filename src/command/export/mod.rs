@@ -1,4 +1,5 @@
-//! `rowkey export`: a table, some of its entities, or the rows of a query, into files that others read.
+//! `rowkey export`: a table, some of its entities, or the rows of a query, into files that others
+//! read.
 
 mod interruption;
 mod progress;
@@ -108,7 +109,8 @@ fn summary(report: &ExportReport, arguments: &ExportArguments, took: Duration) -
     format!("exported {what} to {to}{files}: {} bytes in {:.1} s", grouped(report.bytes), took.as_secs_f64())
 }
 
-/// What the arguments say of the format, the layout and the compression, and what the name of the output says where they do not.
+/// What the arguments say of the format, the layout and the compression, and what the name of the
+/// output says where they do not.
 fn options(arguments: &ExportArguments) -> Result<ExportOptions, Failure> {
     let compression_of_name = Compression::of_path(&arguments.output);
     let format = match (arguments.format, ExportFormat::of_path(&arguments.output)) {

@@ -78,7 +78,8 @@ impl Inputs {
         ))
     }
 
-    /// The files of a folder and of the folders in it. Links to folders are not followed: they may lead back.
+    /// The files of a folder and of the folders in it. Links to folders are not followed: they may
+    /// lead back.
     fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = entries.map_err(|error| unreadable(folder, &error))?;
@@ -152,7 +153,8 @@ impl Inputs {
     }
 }
 
-/// Beside what has no such extension, the emulator's databases of blobs and queues and AzCopy's lists of CSV columns are none.
+/// Beside what has no such extension, the emulator's databases of blobs and queues and AzCopy's
+/// lists of CSV columns are none.
 fn is_export(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if name.ends_with(".schema.csv") || (name.starts_with("__azurite_db_") && !name.starts_with("__azurite_db_table_"))

@@ -7,8 +7,8 @@ use arrow::datatypes::SchemaRef;
 
 use super::{Error, ResultWriter, columns_of, open_columns, value_error};
 
-/// Writes a header line and a line for each row, quoted as RFC 4180 says, with `\n` at the end. NULL is an empty field and the
-/// empty string a quoted one.
+/// Writes a header line and a line for each row, quoted as RFC 4180 says, with `\n` at the end.
+/// NULL is an empty field and the empty string a quoted one.
 pub(super) struct CsvWriter {
     schema: SchemaRef,
     begun: bool,

@@ -14,7 +14,8 @@ const BYTES_HELD_MAX: usize = 1 << 20;
 /// Longest line between rows, in columns.
 const RULE_COLUMNS_MAX: usize = 200;
 
-/// Writes a line with the row's number, then a line (or more, for values with line breaks) for each column.
+/// Writes a line with the row's number, then a line (or more, for values with line breaks) for each
+/// column.
 pub(crate) struct ExpandedWriter {
     names: Vec<String>,
     names_width: usize,

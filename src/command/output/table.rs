@@ -9,15 +9,18 @@ use super::super::text::{visible, width};
 use super::value::is_number;
 use super::{Error, ResultWriter, columns_of, open_columns, value_error};
 
-/// The widths of columns come from the rows held back at the beginning, of which there are at most so many rows and bytes of
-/// text; rows after them are printed as they come, and a longer value moves the rest of its line to the right.
+/// The widths of columns come from the rows held back at the beginning, of which there are at most
+/// so many rows and bytes of text; rows after them are printed as they come, and a longer value
+/// moves the rest of its line to the right.
 const ROWS_HELD_MAX: usize = 1_000;
 const BYTES_HELD_MAX: usize = 4 << 20;
 
-/// The column in which EXPLAIN answers: its lines are rows, whether they come as one value or as many.
+/// The column in which EXPLAIN answers: its lines are rows, whether they come as one value or as
+/// many.
 const QUERY_PLAN: &str = "QUERY PLAN";
 
-/// Writes a heading, a line of dashes, a line (or more, for values with line breaks) for each row, and the number of rows.
+/// Writes a heading, a line of dashes, a line (or more, for values with line breaks) for each row,
+/// and the number of rows.
 pub(crate) struct TableWriter {
     names: Vec<String>,
     numbers: Vec<bool>,

@@ -24,7 +24,8 @@ pub(super) enum TimeForm {
     Iso,
 }
 
-/// Adds a timestamp. Years outside 1..=9999 are written with a sign; those that no calendar function reaches are an error.
+/// Adds a timestamp. Years outside 1..=9999 are written with a sign; those that no calendar
+/// function reaches are an error.
 pub(super) fn write_timestamp(
     value: i64,
     unit: TimeUnit,

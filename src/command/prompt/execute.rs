@@ -41,7 +41,8 @@ pub(super) enum Wanted {
     Enough,
 }
 
-/// How often Ctrl-C was pressed, while no line is edited. Until this is dropped it does not end the process.
+/// How often Ctrl-C was pressed, while no line is edited. Until this is dropped it does not end the
+/// process.
 pub(super) struct Interrupts {
     presses: watch::Receiver<u64>,
     listener: JoinHandle<()>,
@@ -96,7 +97,8 @@ impl Runner {
         std::mem::take(&mut self.interrupted) || pressed
     }
 
-    /// Runs one statement and hands over what it gives, on this thread, which may block. Ctrl-C cancels it.
+    /// Runs one statement and hands over what it gives, on this thread, which may block. Ctrl-C
+    /// cancels it.
     pub(super) fn run(&mut self, text: &str, take: &mut dyn FnMut(Event) -> Wanted) -> Result<()> {
         self.run_copying(text, None, take)
     }

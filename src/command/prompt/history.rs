@@ -26,7 +26,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Reads the file into the editor. What hinders is said once, and the history ends with the process.
+    /// Reads the file into the editor. What hinders is said once, and the history ends with the
+    /// process.
     pub(super) fn load<H: Helper>(editor: &mut Editor<H, FileHistory>, database: &Arc<Engine>) -> Self {
         let Some(file) = place(|name| env::var_os(name)) else { return Self { file: None } };
         if let Err(error) = database.expect_outside(&file) {

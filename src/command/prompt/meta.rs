@@ -212,7 +212,8 @@ fn switch(word: &str) -> Option<bool> {
     }
 }
 
-/// Words between blanks; single quotes keep blanks together, and a doubled one inside stands for itself.
+/// Words between blanks; single quotes keep blanks together, and a doubled one inside stands for
+/// itself.
 fn arguments(name: &str, text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

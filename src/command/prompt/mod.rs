@@ -1,8 +1,9 @@
 //! `rowkey sql` at a terminal: a prompt like psql's.
 //!
-//! [`shell`] reads lines ([`editor`], [`history`], [`completion`]), cuts them into statements and meta commands ([`lexer`],
-//! [`statements`], [`meta`]), lets [`execute`] run them on other threads and shows what comes out ([`display`], [`pager`],
-//! [`trouble`]). The prompt has a thread of its own, which may wait for the user.
+//! [`shell`] reads lines ([`editor`], [`history`], [`completion`]), cuts them into statements and
+//! meta commands ([`lexer`], [`statements`], [`meta`]), lets [`execute`] run them on other threads
+//! and shows what comes out ([`display`], [`pager`], [`trouble`]). The prompt has a thread of its
+//! own, which may wait for the user.
 
 mod completion;
 mod describe;

@@ -278,7 +278,8 @@ impl Shell {
         );
     }
 
-    /// Opens the statement, or the last one, in an editor and takes what comes back as if it were typed.
+    /// Opens the statement, or the last one, in an editor and takes what comes back as if it were
+    /// typed.
     fn edit(&mut self) -> Result<Next, Failure> {
         let text = self.lines.take_pending().unwrap_or_else(|| match self.last.as_str() {
             "" => String::new(),

@@ -26,7 +26,8 @@ pub(super) enum Piece {
     Meta(String),
 }
 
-/// Lines that are cut into statements. A statement ends at a semicolon outside quotes, comments and parentheses.
+/// Lines that are cut into statements. A statement ends at a semicolon outside quotes, comments and
+/// parentheses.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     text: String,

@@ -27,8 +27,8 @@ impl Variables {
         self.0.iter().map(|(name, value)| format!("{name} = '{value}'\n")).collect()
     }
 
-    /// The text with values in the place of `:name`, `:'name'` (as a literal) and `:"name"` (as an identifier). What is in quotes or in
-    /// comments stays, and so do names that are not set.
+    /// The text with values in the place of `:name`, `:'name'` (as a literal) and `:"name"` (as an
+    /// identifier). What is in quotes or in comments stays, and so do names that are not set.
     pub(super) fn filled(&self, text: &str) -> String {
         if self.0.is_empty() || !text.contains(':') {
             return text.to_owned();

@@ -1,7 +1,8 @@
 //! Employees, and in the same partitions an index of their email addresses.
 //!
-//! An index entity has the address in its RowKey and carries what a lookup by address mostly asks for, so that it is answered
-//! by one point query; for the rest `EmployeeId` leads to the employee's own entity.
+//! An index entity has the address in its RowKey and carries what a lookup by address mostly asks
+//! for, so that it is answered by one point query; for the rest `EmployeeId` leads to the
+//! employee's own entity.
 
 use super::lines::{Entities, EntityText};
 use super::people::{DEPARTMENTS, Employee, SECONDS_PER_DAY, in_2024};

@@ -1,4 +1,5 @@
-//! Events of devices: the large table, with properties that not every entity has or has in the same type.
+//! Events of devices: the large table, with properties that not every entity has or has in the same
+//! type.
 
 use super::lines::{Entities, EntityText};
 use super::people::in_2024;

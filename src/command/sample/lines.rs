@@ -13,7 +13,8 @@ pub(super) trait Entities: Send {
     fn write_next(&mut self, to: &mut EntityText) -> bool;
 }
 
-/// The text of entities, in minimal metadata: types are named where the form of the value does not tell them.
+/// The text of entities, in minimal metadata: types are named where the form of the value does not
+/// tell them.
 #[derive(Debug, Default)]
 pub(super) struct EntityText(String);
 

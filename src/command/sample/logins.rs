@@ -1,4 +1,5 @@
-//! Logins as a log tail: the RowKey counts ticks backwards, so that the newest login of a user comes first.
+//! Logins as a log tail: the RowKey counts ticks backwards, so that the newest login of a user
+//! comes first.
 
 use super::lines::{Entities, EntityText};
 use super::people::{DEPARTMENTS, EMPLOYEES_PER_DEPARTMENT, Employee, SECONDS_PER_DAY, in_2024};
@@ -46,8 +47,8 @@ impl Logins {
     }
 }
 
-/// The RowKey of a moment: 19 digits that become smaller as time goes on, as .NET programs compute it
-/// (`DateTime.MaxValue.Ticks - at.Ticks`).
+/// The RowKey of a moment: 19 digits that become smaller as time goes on, as .NET programs compute
+/// it (`DateTime.MaxValue.Ticks - at.Ticks`).
 pub(super) fn reverse_ticks(at: DateTime) -> String {
     format!("{:019}", DateTime::MAX.ticks() - at.ticks())
 }

@@ -1,4 +1,5 @@
-//! Sample data: the tables that Microsoft's table design guide uses as examples, with invented people and devices.
+//! Sample data: the tables that Microsoft's table design guide uses as examples, with invented
+//! people and devices.
 //!
 //! | table | PartitionKey | RowKey | shows |
 //! |---|---|---|---|
@@ -26,8 +27,8 @@ use rowkey_formats::Source;
 use rowkey_sql::engine::{Engine, ImportOptions, OnReject};
 use rowkey_sql::session::Result;
 
-/// One question about one entity of `Events`, asked with less and less of its key: a label and the statement. All have the
-/// same answer; what is read for it grows.
+/// One question about one entity of `Events`, asked with less and less of its key: a label and the
+/// statement. All have the same answer; what is read for it grows.
 pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     (
         "point: the whole key",
@@ -44,8 +45,8 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("table: no key at all", r#"SELECT "Ticket", "Kind", "Value" FROM "Events" WHERE "Ticket" = 'T-0421-0100'"#),
 ];
 
-/// Imports the sample tables, about 300,000 entities in all. Blocks until they are stored; where they are already, nothing
-/// changes.
+/// Imports the sample tables, about 300,000 entities in all. Blocks until they are stored; where
+/// they are already, nothing changes.
 pub(crate) fn fill(db: &Engine) -> Result<()> {
     for (table, text) in tables() {
         let source = Source::stream(format!("sample {table}"), text);

@@ -26,8 +26,8 @@ pub(super) const SECONDS_PER_DAY: i64 = 86_400;
 /// 2024-01-01T00:00:00Z in seconds since 1970.
 const YEAR_2024: i64 = 1_704_067_200;
 
-/// The names of a department are all different as long as there are more combinations than employees, and their number
-/// has no factor in common with the stride.
+/// The names of a department are all different as long as there are more combinations than
+/// employees, and their number has no factor in common with the stride.
 const NAME_STRIDE: usize = 1_009;
 
 const FIRST_NAMES: [&str; 50] = [

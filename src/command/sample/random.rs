@@ -3,7 +3,8 @@
 /// Makes all of the sample data another one.
 const SEED: u64 = 0x5a3d_1e0f_7ab1_e001;
 
-/// SplitMix64, begun anew for each thing that is made, so that its parts do not depend on what was made before.
+/// SplitMix64, begun anew for each thing that is made, so that its parts do not depend on what was
+/// made before.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 

@@ -1,13 +1,14 @@
 //! The database file of Azurite, the emulator of the service: `__azurite_db_table__.json`.
 //!
-//! It is one JSON document, mostly on one line, with a collection for each table of each account, which is named
-//! `account$Table` and holds a document for each entity. [`tables`] reads the file once, in bounded memory, and tells where
-//! in it each table's documents lie; each is then decoded as an input of its own. Entities are in the order in which they
-//! were inserted.
+//! It is one JSON document, mostly on one line, with a collection for each table of each account,
+//! which is named `account$Table` and holds a document for each entity. [`tables`] reads the file
+//! once, in bounded memory, and tells where in it each table's documents lie; each is then decoded
+//! as an input of its own. Entities are in the order in which they were inserted.
 //!
-//! Properties are annotated behind their values. Whole Doubles are written as integers with an annotation, Guids as base64 of
-//! their text (by older releases as they are), and the time of an entity is `lastModifiedTime`. The emulator writes the file
-//! every few seconds, under another name first: an open file never changes.
+//! Properties are annotated behind their values. Whole Doubles are written as integers with an
+//! annotation, Guids as base64 of their text (by older releases as they are), and the time of an
+//! entity is `lastModifiedTime`. The emulator writes the file every few seconds, under another name
+//! first: an open file never changes.
 
 mod json_stream;
 mod outline;

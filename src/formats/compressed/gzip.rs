@@ -6,7 +6,8 @@ use flate2::bufread::GzDecoder;
 
 use super::GZIP_MAGIC;
 
-/// The text of a gzip stream, of all its members one behind the other. Checksums and lengths are verified.
+/// The text of a gzip stream, of all its members one behind the other. Checksums and lengths are
+/// verified.
 pub(crate) struct GzipReader<R> {
     /// Until it is read: a decoder reads ahead at once.
     packed: Option<BufReader<R>>,

@@ -54,7 +54,8 @@ fn damage_is_an_error_and_never_a_panic() {
             let at = random.below(damaged.len());
             damaged[at] ^= 1 << random.below(8);
             if let Ok(other) = unpacked(&damaged) {
-                // What the header says about the file, and bits that fill up a byte, may change unnoticed.
+                // What the header says about the file, and bits that fill up a byte, may change
+                // unnoticed.
                 assert!(other == text, "seed {seed}: byte {at}");
             }
         }

@@ -1,8 +1,9 @@
 //! Writing entities in the formats that people read.
 //!
-//! [`open`] gives an [`EntityWriter`], which takes entities in key order, a batch at a time; what was written appears under its name
-//! when [`EntityWriter::finish`] has returned, and not at all if it is dropped before. Formats whose columns come first are told by a
-//! [`Survey`] which properties there are.
+//! [`open`] gives an [`EntityWriter`], which takes entities in key order, a batch at a time; what
+//! was written appears under its name when [`EntityWriter::finish`] has returned, and not at all if
+//! it is dropped before. Formats whose columns come first are told by a [`Survey`] which properties
+//! there are.
 //!
 //! Rows of queries, which need not be entities, go through [`LineOutput`] and [`TableWriter`].
 

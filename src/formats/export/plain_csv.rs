@@ -1,7 +1,7 @@
 //! CSV without types, for spreadsheets and scripts.
 //!
-//! The first line names PartitionKey, RowKey, Timestamp and the properties by name. A property that an entity does not have is empty,
-//! an empty text is a pair of quotes.
+//! The first line names PartitionKey, RowKey, Timestamp and the properties by name. A property that
+//! an entity does not have is empty, an empty text is a pair of quotes.
 
 use super::survey::Survey;
 use super::text::{push_cell, push_shown, push_value};

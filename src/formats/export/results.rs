@@ -12,7 +12,8 @@ use crate::parquet::BatchWriter;
 pub struct LineOutput(Sink);
 
 impl LineOutput {
-    /// Begins one file or stream. Of the target only the destination, the compression and whether something is replaced matter.
+    /// Begins one file or stream. Of the target only the destination, the compression and whether
+    /// something is replaced matter.
     pub fn open(target: ExportTarget) -> Result<Self, WriteError> {
         Ok(Self(Sink::open(target.destination, target.overwrite, target.compression, &target.written)?))
     }

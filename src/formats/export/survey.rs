@@ -36,7 +36,8 @@ impl Survey {
         Self { names: Arc::clone(names), found: Vec::new() }
     }
 
-    /// Takes note of a property in a type; `ticks` says whether it may have DateTimes between microseconds.
+    /// Takes note of a property in a type; `ticks` says whether it may have DateTimes between
+    /// microseconds.
     pub fn note(&mut self, property: PropertyId, edm: EdmType, ticks: bool) {
         if self.found.len() <= property.index() {
             self.found.resize(property.index() + 1, Found::default());

@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use rowkey_model::DateTime;
 use rowkey_model::rows::ValueRef;
 
-/// Appends the service's text of a value, which its importer reads back as the same value beside the name of its type.
+/// Appends the service's text of a value, which its importer reads back as the same value beside
+/// the name of its type.
 pub(crate) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => out.extend_from_slice(text.as_bytes()),

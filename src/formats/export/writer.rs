@@ -44,7 +44,8 @@ enum Writer {
     PlainCsv(PlainCsvWriter),
 }
 
-/// Begins an export of entities whose properties `survey` knows; formats without columns need no more of it than the names.
+/// Begins an export of entities whose properties `survey` knows; formats without columns need no
+/// more of it than the names.
 pub fn open(target: ExportTarget, survey: &Survey) -> Result<EntityWriter, WriteError> {
     let ExportTarget { destination, format, layout, compression, overwrite, account, table, written } = target;
     if format.has_columns() {

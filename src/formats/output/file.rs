@@ -15,7 +15,8 @@ const TEMPORARY_SUFFIX: &str = ".tmp";
 /// Of an earlier export on its way out, which is the only one until the new one has its name.
 const SET_ASIDE_SUFFIX: &str = ".old";
 
-/// A file being written under a temporary name, in the folder of its final one. Dropped unfinished, it is removed.
+/// A file being written under a temporary name, in the folder of its final one. Dropped unfinished,
+/// it is removed.
 #[derive(Debug)]
 pub(super) struct PartFile {
     file: File,
@@ -144,8 +145,8 @@ fn beside<T>(
     Err(WriteError::file(path, "make a temporary file for", error))
 }
 
-/// The path of a file that is named relative to a folder, or absolutely, if it lies in the folder or in one of its folders whichever
-/// links lead there; `None` if it does not.
+/// The path of a file that is named relative to a folder, or absolutely, if it lies in the folder
+/// or in one of its folders whichever links lead there; `None` if it does not.
 pub fn path_within(folder: &Path, path: &Path) -> Result<Option<PathBuf>, WriteError> {
     let folder = fs::canonicalize(folder).map_err(|error| WriteError::file(folder, "look at", error))?;
     let path = folder.join(path);

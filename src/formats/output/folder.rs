@@ -9,7 +9,8 @@ use super::error::WriteError;
 use super::file::{folder_of, set_aside, sync_folder, temporary};
 use super::sink::{Compression, Sink, Written};
 
-/// A folder being filled under a temporary name beside its final one. Dropped unfinished, it is removed with what is in it.
+/// A folder being filled under a temporary name beside its final one. Dropped unfinished, it is
+/// removed with what is in it.
 #[derive(Debug)]
 pub(crate) struct PartFolder {
     /// Where it is now; none once it is published.
@@ -23,8 +24,8 @@ pub(crate) struct PartFolder {
 }
 
 impl PartFolder {
-    /// Starts a folder. One of its name is replaced if it is empty, or if there are nothing but files in it that `is_own` knows as those
-    /// of an earlier export and `overwrite` is set.
+    /// Starts a folder. One of its name is replaced if it is empty, or if there are nothing but
+    /// files in it that `is_own` knows as those of an earlier export and `overwrite` is set.
     pub(crate) fn create(
         path: &Path,
         overwrite: bool,
@@ -84,7 +85,8 @@ impl PartFolder {
                     fs::create_dir(old).and_then(|()| fs::rename(&self.path, old))
                 })?;
                 if let Err(error) = fs::rename(temporary_folder, &self.path) {
-                    // What was there is there again; if that fails as well, its temporary name is in the folder.
+                    // What was there is there again; if that fails as well, its temporary name is
+                    // in the folder.
                     let _ = fs::rename(&old, &self.path);
                     return Err(failed(error));
                 }

@@ -113,7 +113,8 @@ enum To {
 }
 
 impl Sink {
-    /// A file of its own, or a stream. What is neither a file nor a folder (a device, a pipe with a name) is written to as it is.
+    /// A file of its own, or a stream. What is neither a file nor a folder (a device, a pipe with a
+    /// name) is written to as it is.
     pub(crate) fn open(
         destination: Destination,
         overwrite: bool,

@@ -261,7 +261,8 @@ impl Texts {
             DataType::LargeUtf8 => Texts::Large(column.as_string::<i64>().clone()),
             DataType::Utf8View => Texts::View(column.as_string_view().clone()),
             DataType::Utf8 => Texts::Small(column.as_string::<i32>().clone()),
-            // Dictionaries; texts that share a dictionary may be longer in sum than small offsets reach.
+            // Dictionaries; texts that share a dictionary may be longer in sum than small offsets
+            // reach.
             _ => Texts::Large(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
         })
     }

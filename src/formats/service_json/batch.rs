@@ -193,7 +193,8 @@ impl<'a> BatchDecoder<'a> {
     }
 }
 
-/// Finds the places of bytes of a batch, in their order: text is counted up to the last one only, each byte once.
+/// Finds the places of bytes of a batch, in their order: text is counted up to the last one only,
+/// each byte once.
 struct Places<'a> {
     text: &'a [u8],
     counted: usize,

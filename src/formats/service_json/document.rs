@@ -8,9 +8,10 @@ use crate::property_types::NumberedTypes;
 use rowkey_model::DateTime;
 use rowkey_model::rows::{PropertyNames, Rows};
 
-/// Decodes documents `{"PartitionKey":…,"RowKey":…,"properties":{…},"lastModifiedTime":…}`, on one thread. Everything else
-/// in them is the emulator's bookkeeping. The keys and the time beside `properties` are those that the emulator answers
-/// with, whatever copies of them are among the properties.
+/// Decodes documents `{"PartitionKey":…,"RowKey":…,"properties":{…},"lastModifiedTime":…}`, on one
+/// thread. Everything else in them is the emulator's bookkeeping. The keys and the time beside
+/// `properties` are those that the emulator answers with, whatever copies of them are among the
+/// properties.
 pub(crate) struct DocumentDecoder {
     entity: EntityDecoder,
     key: String,

@@ -42,8 +42,8 @@ impl From<Rejected> for Fault {
 pub(crate) struct EntityDecoder {
     keys: KeyCache,
     values: Values,
-    /// True once annotations came behind their properties; then they are looked for right behind each, and where they are
-    /// elsewhere, all of an entity are read before its properties.
+    /// True once annotations came behind their properties; then they are looked for right behind
+    /// each, and where they are elsewhere, all of an entity are read before its properties.
     annotations_follow: bool,
     /// True once a type or another annotation of the service was met.
     is_typed: bool,
@@ -95,7 +95,8 @@ impl EntityDecoder {
         decoder
     }
 
-    /// True once a type or another annotation of the service was met: it names all types that JSON does not tell.
+    /// True once a type or another annotation of the service was met: it names all types that JSON
+    /// does not tell.
     pub(super) fn is_typed(&self) -> bool {
         self.is_typed
     }
@@ -206,7 +207,8 @@ impl EntityDecoder {
         Ok(metadata)
     }
 
-    /// Skips the value of a property and reads the annotation that comes right behind it, if one does.
+    /// Skips the value of a property and reads the annotation that comes right behind it, if one
+    /// does.
     fn read_annotation_behind(&mut self, parser: &mut Parser<'_>, id: PropertyId) -> Result<Option<Declared>, Fault> {
         parser.skip_value(&mut self.scratch)?;
         let mut behind = parser.clone();

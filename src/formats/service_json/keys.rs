@@ -16,12 +16,14 @@ pub(super) enum KeyKind {
     Property(PropertyId),
     /// The type of a property.
     TypeOf(PropertyId),
-    /// Metadata that says nothing about properties, or the type of a system property, which is known.
+    /// Metadata that says nothing about properties, or the type of a system property, which is
+    /// known.
     Skipped,
 }
 
-/// Keys met by one thread. As with [`NameCache`], the key that followed the last one before is tried first: entities of
-/// one export mostly have the same keys in the same order, and then reading a key is one comparison.
+/// Keys met by one thread. As with [`NameCache`], the key that followed the last one before is
+/// tried first: entities of one export mostly have the same keys in the same order, and then
+/// reading a key is one comparison.
 #[derive(Debug)]
 pub(super) struct KeyCache {
     names: NameCache,
@@ -117,7 +119,8 @@ impl KeyCache {
             self.last = 0;
         }
         let slot = self.entries.len();
-        // A key that needs escapes in JSON never equals its token, and is found by its text each time.
+        // A key that needs escapes in JSON never equals its token, and is found by its text each
+        // time.
         let token = [key.as_bytes(), b"\""].concat().into_boxed_slice();
         self.entries.push(Entry { token, kind, next: slot + 1 });
         self.slots.insert(key.into(), slot);

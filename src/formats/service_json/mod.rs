@@ -1,20 +1,22 @@
 //! The service's JSON: what the REST API answers and what most exports are made of.
 //!
-//! Accepted are pages (`{"odata.metadata":…,"value":[…]}`, also several in a row), arrays of entities, and entities one
-//! after another, separated by white space or commas; with all metadata levels and an optional byte order mark. Where
-//! the first line is one entity and no line in the first chunk is a lone bracket, the input is taken as *lines*
-//! (NDJSON): each line stands for itself, and one that is no JSON is rejected alone. In every other shape text that is
-//! no JSON ends the input with an error, because it cannot be known where the next entity begins.
+//! Accepted are pages (`{"odata.metadata":…,"value":[…]}`, also several in a row), arrays of
+//! entities, and entities one after another, separated by white space or commas; with all metadata
+//! levels and an optional byte order mark. Where the first line is one entity and no line in the
+//! first chunk is a lone bracket, the input is taken as *lines* (NDJSON): each line stands for
+//! itself, and one that is no JSON is rejected alone. In every other shape text that is no JSON
+//! ends the input with an error, because it cannot be known where the next entity begins.
 //!
-//! Values are typed as the service types a request body: annotated ones (`Name@odata.type`, before or after the
-//! property) by their annotation, from a native value or its text; others by their JSON form: integers in the range of
-//! Int32 are Int32, other integers Int64 if they fit (the service would read those as Double and lose digits) and else
-//! Double, numbers with a point or exponent are Double (`12.0` too), texts are String. A null is an absent property.
-//! Keys beginning with `odata.` and annotations other than the type are skipped, and so is an object of nothing else. `Timestamp`
-//! is kept.
+//! Values are typed as the service types a request body: annotated ones (`Name@odata.type`, before
+//! or after the property) by their annotation, from a native value or its text; others by their
+//! JSON form: integers in the range of Int32 are Int32, other integers Int64 if they fit (the
+//! service would read those as Double and lose digits) and else Double, numbers with a point or
+//! exponent are Double (`12.0` too), texts are String. A null is an absent property. Keys beginning
+//! with `odata.` and annotations other than the type are skipped, and so is an object of nothing
+//! else. `Timestamp` is kept.
 //!
-//! An entity that is no JSON of the service, because a value is wrapped in an object or is a bare `NaN`, is tried once more as
-//! tools write entities ([`super::tool_json`]) before it is refused.
+//! An entity that is no JSON of the service, because a value is wrapped in an object or is a bare
+//! `NaN`, is tried once more as tools write entities ([`super::tool_json`]) before it is refused.
 
 mod batch;
 mod document;
@@ -49,8 +51,8 @@ use super::source::Source;
 use super::spare_buffers::SpareBuffers;
 use super::tool_json::{JsonTool, ToolDecoder, ToolOptions};
 
-/// Longest text of an entity, in bytes; a longer one is rejected without being held. (An entity has at most 1 MiB as
-/// the service counts; escapes and white space make its text longer.)
+/// Longest text of an entity, in bytes; a longer one is rejected without being held. (An entity has
+/// at most 1 MiB as the service counts; escapes and white space make its text longer.)
 pub(super) const ENTITY_TEXT_BYTES_MAX: usize = 16 << 20;
 
 pub(super) fn decode<E: From<Error>>(

@@ -2,8 +2,9 @@
 
 /// A scan for the closing brace that matches an opening one, which goes on over pieces of any size.
 ///
-/// Works on blocks of 64 bytes, each turned into bit masks of its quotes, backslashes and brackets, so that the cost
-/// does not depend on how many strings there are. What lies between braces is not checked: that is the decoder's part.
+/// Works on blocks of 64 bytes, each turned into bit masks of its quotes, backslashes and brackets,
+/// so that the cost does not depend on how many strings there are. What lies between braces is not
+/// checked: that is the decoder's part.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ObjectScan {
     depth: u64,
@@ -16,8 +17,8 @@ pub(crate) struct ObjectScan {
 const BLOCK: usize = 64;
 
 impl ObjectScan {
-    /// Scans on; `bytes` begin where the last piece ended, the first one with the opening brace. Returns where the
-    /// object ends, behind its closing brace; `None` if it goes on.
+    /// Scans on; `bytes` begin where the last piece ended, the first one with the opening brace.
+    /// Returns where the object ends, behind its closing brace; `None` if it goes on.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         for (i, block) in blocks.iter().enumerate() {
@@ -99,7 +100,8 @@ impl Masks {
             let at = 8 * i;
             masks.quotes |= equal_bytes(word, b'"') << at;
             masks.backslashes |= equal_bytes(word, b'\\') << at;
-            // '{' and '[', and '}' and ']', differ in one bit, which no other byte with the rest shares.
+            // '{' and '[', and '}' and ']', differ in one bit, which no other byte with the rest
+            // shares.
             let folded = word | 0x2020_2020_2020_2020;
             masks.opening |= equal_bytes(folded, b'{') << at;
             masks.closing |= equal_bytes(folded, b'}') << at;

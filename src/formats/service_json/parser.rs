@@ -214,7 +214,8 @@ impl<'a> Parser<'a> {
         Err(self.unexpected("a value"))
     }
 
-    /// Skips an object, whose opening brace comes next, and gives its place in the text. What is in it is not checked.
+    /// Skips an object, whose opening brace comes next, and gives its place in the text. What is in
+    /// it is not checked.
     pub(crate) fn skip_object(&mut self) -> Result<Range<usize>, Fault> {
         if self.peek() != Some(b'{') {
             return Err(self.unexpected("an object"));
@@ -228,7 +229,8 @@ impl<'a> Parser<'a> {
         Ok(start..self.at)
     }
 
-    /// Skips a value of any kind. What is inside arrays and objects is only checked for its strings and brackets.
+    /// Skips a value of any kind. What is inside arrays and objects is only checked for its strings
+    /// and brackets.
     pub(crate) fn skip_value(&mut self, scratch: &mut String) -> Result<(), Fault> {
         let mut depth = 0u64;
         loop {
@@ -263,7 +265,8 @@ fn lone_surrogate(code: u32) -> Fault {
     Fault::Refused(format!("a text holds the lone surrogate \\u{code:04x}, which is no character"))
 }
 
-/// Where a string's plain text stops: the first quote, backslash or control character from `at` on, or the end.
+/// Where a string's plain text stops: the first quote, backslash or control character from `at` on,
+/// or the end.
 #[inline]
 fn string_stop(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

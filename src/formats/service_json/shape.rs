@@ -2,9 +2,9 @@
 
 use super::object_scan::ObjectScan;
 
-/// True if the beginning of an input looks like one entity a line: the first line is one object, it is not a page, and
-/// no line is a lone bracket (as in indented JSON). `complete` says that this is the whole input, so its last line
-/// counts as well.
+/// True if the beginning of an input looks like one entity a line: the first line is one object, it
+/// is not a page, and no line is a lone bracket (as in indented JSON). `complete` says that this is
+/// the whole input, so its last line counts as well.
 pub(super) fn looks_like_lines(beginning: &[u8], complete: bool, page: PageKey) -> bool {
     let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
     let Some(end) = text.iter().rposition(|&b| b == b'\n').map(|at| at + 1).or(complete.then_some(text.len())) else {
@@ -121,7 +121,8 @@ impl HeadScan {
                 if self.depth == 1 && !self.in_value {
                     self.key.clear();
                 } else if self.depth <= 2 && self.in_value && CONTINUATIONS.contains(&&self.key[..]) {
-                    // A text, or an object that has something in it; null and {} say that there is no next page.
+                    // A text, or an object that has something in it; null and {} say that there is
+                    // no next page.
                     self.is_continued = true;
                 }
             }

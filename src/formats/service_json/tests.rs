@@ -53,7 +53,8 @@ fn decode_text(text: &str) -> Result<Decoded, Error> {
     decode_pieces(text.as_bytes(), usize::MAX, 1 << 20, 2)
 }
 
-/// The property `V` of one entity with these members beside its keys, or the reason of its rejection.
+/// The property `V` of one entity with these members beside its keys, or the reason of its
+/// rejection.
 fn value_of(members: &str) -> Result<Option<Value>, String> {
     let text = format!(r#"[{{"PartitionKey":"p","RowKey":"r",{members}}}]"#);
     let (entities, rejects) = decode_text(&text).map_err(|error| error.to_string())?;

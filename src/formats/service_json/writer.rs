@@ -1,4 +1,5 @@
-//! Writing the payload of the service: pages with full metadata, and one entity a line with minimal metadata.
+//! Writing the payload of the service: pages with full metadata, and one entity a line with minimal
+//! metadata.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -252,7 +253,8 @@ impl EntityText {
     }
 }
 
-/// `Orders(PartitionKey='eu',RowKey='0001')`: quotes doubled, and what a URL does not take in percent signs.
+/// `Orders(PartitionKey='eu',RowKey='0001')`: quotes doubled, and what a URL does not take in
+/// percent signs.
 fn link(table: &str, key: KeyRef<'_>) -> String {
     let mut link = format!("{table}(PartitionKey='");
     push_encoded(&mut link, key.partition);

@@ -4,8 +4,8 @@ use super::JsonTool;
 use crate::convert::type_named;
 use crate::property_types::PropertyTypes;
 
-/// The tool, if the text has something that only this tool writes. Quotes inside of texts are escaped, so what is looked for is
-/// never found there.
+/// The tool, if the text has something that only this tool writes. Quotes inside of texts are
+/// escaped, so what is looked for is never found there.
 pub(crate) fn detect(first: &[u8]) -> Option<JsonTool> {
     let text = compact(first);
     let has = |part: &str| text.windows(part.len()).any(|window| window == part.as_bytes());
@@ -65,7 +65,8 @@ fn compact(text: &[u8]) -> Vec<u8> {
     compact
 }
 
-/// The first type that stands beside each property: Storage Explorer may annotate the first entity only.
+/// The first type that stands beside each property: Storage Explorer may annotate the first entity
+/// only.
 pub(super) fn first_types(first: &[u8]) -> PropertyTypes {
     let text = compact(first);
     let mut types = PropertyTypes::default();

@@ -63,8 +63,8 @@ impl<'a> ToolDecoder<'a> {
         Self { options, names: NameCache::new(reading.names), notes: reading.notes, awaits_end: false }
     }
 
-    /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a backup; on a fault nothing is
-    /// appended.
+    /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a
+    /// backup; on a fault nothing is appended.
     pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
@@ -332,7 +332,8 @@ fn time(key: &str, json: Json<'_>) -> Result<Option<DateTime>, Fault> {
     }
 }
 
-/// The time in an ETag, `W/"datetime'2024-05-01T08%3A00%3A00.1234567Z'"`; tools that shorten Timestamp leave this one whole.
+/// The time in an ETag, `W/"datetime'2024-05-01T08%3A00%3A00.1234567Z'"`; tools that shorten
+/// Timestamp leave this one whole.
 fn time_of_etag(json: Json<'_>) -> Option<DateTime> {
     let text = match json {
         Json::Text(text) => text,

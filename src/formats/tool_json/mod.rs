@@ -1,8 +1,9 @@
 //! JSON that tools and SDKs write of entities, where it is not the service's own.
 //!
-//! Entities are objects in an array, one a line, or one after another, framed as the service's are. Each is read into a tree
-//! ([`tree`]), its values are taken out of whatever the tool wrapped them in ([`value`]), and its keys and time are found under
-//! the tool's names for them ([`entity`]). Which tool it was is told from the beginning of the text ([`detect`]).
+//! Entities are objects in an array, one a line, or one after another, framed as the service's are.
+//! Each is read into a tree ([`tree`]), its values are taken out of whatever the tool wrapped them
+//! in ([`value`]), and its keys and time are found under the tool's names for them ([`entity`]).
+//! Which tool it was is told from the beginning of the text ([`detect`]).
 
 mod detect;
 mod entity;
@@ -27,7 +28,8 @@ pub enum JsonTool {
     AzureCli,
     /// `json.dumps(…, default=str)` over entities of the Python SDK.
     Python,
-    /// Entities of the JavaScript SDK `@azure/data-tables`, with or without its conversion of types.
+    /// Entities of the JavaScript SDK `@azure/data-tables`, with or without its conversion of
+    /// types.
     JavaScript,
     /// Entities of the older JavaScript SDK `azure-storage`.
     LegacyJavaScript,
@@ -41,7 +43,8 @@ pub enum JsonTool {
     MigrationTool,
     /// Azure Storage Explorer's JSON.
     StorageExplorer,
-    /// Objects of any of these kinds with the service's names of keys, or with keys made of other members.
+    /// Objects of any of these kinds with the service's names of keys, or with keys made of other
+    /// members.
     Any,
 }
 

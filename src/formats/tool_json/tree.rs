@@ -21,7 +21,8 @@ pub(super) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
 
 /// No tool nests deeper; a bound of the stack.
 const DEPTH_MAX: usize = 16;
-/// Values of one entity: a Binary may be an array of numbers, and an entity holds at most 1 MiB. A bound of the memory.
+/// Values of one entity: a Binary may be an array of numbers, and an entity holds at most 1 MiB. A
+/// bound of the memory.
 const VALUES_MAX: usize = 1_200_000;
 
 /// Reads an object and nothing else.

@@ -15,7 +15,8 @@ fn refused(reason: impl Into<String>) -> Fault {
     Fault::Refused(reason.into())
 }
 
-/// The value of a property, of the type that is `declared` for it outside of the value, or else by the tool's own rules.
+/// The value of a property, of the type that is `declared` for it outside of the value, or else by
+/// the tool's own rules.
 pub(super) fn value(tool: JsonTool, property: &str, json: Json<'_>, declared: Option<EdmType>) -> Found {
     if let Some(edm_type) = declared {
         return typed(property, edm_type, json);

@@ -103,8 +103,8 @@ impl<'a> BatchDecoder<'a> {
         self.reading.notes.add_samples(&self.samples);
     }
 
-    /// Writes the members of a record that was not taken, or the record as it is if it has not as many values as there are
-    /// columns.
+    /// Writes the members of a record that was not taken, or the record as it is if it has not as
+    /// many values as there are columns.
     fn write_reject(&self, reject: &Reject, record: &[u8], lines: &mut Vec<u8>) {
         let mut line = LineBuilder::begin(reject, lines);
         let text = String::from_utf8_lossy(record);

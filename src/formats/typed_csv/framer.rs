@@ -50,7 +50,8 @@ struct Types {
 }
 
 impl Types {
-    /// Notes the types of a record. One that is rejected for its shape says nothing, here as in the decoder.
+    /// Notes the types of a record. One that is rejected for its shape says nothing, here as in the
+    /// decoder.
     fn end_record(&mut self, header: &Header, record: &[u8]) {
         if !std::mem::take(&mut self.found) {
             return;
@@ -253,7 +254,8 @@ impl Framer {
     }
 }
 
-/// Where the first line ends, if that is in a carriage return alone and the line is a header: otherwise it is part of a value.
+/// Where the first line ends, if that is in a carriage return alone and the line is a header:
+/// otherwise it is part of a value.
 fn line_of_carriage_return(text: &[u8], is_header: impl FnOnce(&[u8]) -> bool) -> Option<usize> {
     let at = text.iter().position(|&byte| byte == b'\r' || byte == b'\n').filter(|&at| text[at] == b'\r')?;
     let next = *text.get(at + 1)?;

@@ -1,21 +1,26 @@
 //! The CSV of Azure Storage Explorer, all generations, and of the tools that write the same.
 //!
-//! The first line names the columns: `PartitionKey`, `RowKey`, `Timestamp` if there is one, and properties in any order. The
-//! column `P@type` has the types of the values in `P` (`Edm.Int64` or `Int64`). Delimiters are a comma, a semicolon, a tab or a
-//! bar: the one that makes the keys columns of the first line. Text is quoted as in RFC 4180; only a quote at the beginning of
-//! a value quotes it. Lines end in LF or CRLF; a carriage return elsewhere is part of its value, quoted or not, as older
-//! releases write it. Where the first line ends in a carriage return alone, all do.
+//! The first line names the columns: `PartitionKey`, `RowKey`, `Timestamp` if there is one, and
+//! properties in any order. The column `P@type` has the types of the values in `P` (`Edm.Int64` or
+//! `Int64`). Delimiters are a comma, a semicolon, a tab or a bar: the one that makes the keys
+//! columns of the first line. Text is quoted as in RFC 4180; only a quote at the beginning of a
+//! value quotes it. Lines end in LF or CRLF; a carriage return elsewhere is part of its value,
+//! quoted or not, as older releases write it. Where the first line ends in a carriage return alone,
+//! all do.
 //!
-//! A value is typed by the cell beside it. Where that is empty, by the first type that stands in its column up to there, as
-//! newer releases annotate the first entity only; without any, it is a String. An empty value is an absent property, unless the
-//! cell beside it says String (an empty text) or Binary (an empty one). Values of geography types are kept as text. Files that
-//! went through a spreadsheet may have `TRUE` and a blank before the `Z` of a time.
+//! A value is typed by the cell beside it. Where that is empty, by the first type that stands in
+//! its column up to there, as newer releases annotate the first entity only; without any, it is a
+//! String. An empty value is an absent property, unless the cell beside it says String (an empty
+//! text) or Binary (an empty one). Values of geography types are kept as text. Files that went
+//! through a spreadsheet may have `TRUE` and a blank before the `Z` of a time.
 //!
-//! Files without types are read as well: their values are Strings, unless the user names types. What pandas writes of a value of the
-//! SDK with a type of its own (`EntityProperty(value=…, edm_type=…)`) has that type, and its index, a first column without a name, is
-//! not read. Keys may be made of other columns.
+//! Files without types are read as well: their values are Strings, unless the user names types.
+//! What pandas writes of a value of the SDK with a type of its own (`EntityProperty(value=…,
+//! edm_type=…)`) has that type, and its index, a first column without a name, is not read. Keys may
+//! be made of other columns.
 //!
-//! A record that breaks a rule, or that has more or fewer values than the first line, is rejected alone.
+//! A record that breaks a rule, or that has more or fewer values than the first line, is rejected
+//! alone.
 
 mod batch;
 mod cell;

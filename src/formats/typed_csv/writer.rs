@@ -1,7 +1,8 @@
 //! Writing Storage Explorer's CSV in its newest form.
 //!
-//! PartitionKey, RowKey and Timestamp come first, then the properties by name, each followed by its column of types. Every value has its
-//! own type beside it, without the prefix `Edm.`; both cells are empty where an entity lacks the property. Times have seven digits.
+//! PartitionKey, RowKey and Timestamp come first, then the properties by name, each followed by its
+//! column of types. Every value has its own type beside it, without the prefix `Edm.`; both cells
+//! are empty where an entity lacks the property. Times have seven digits.
 
 use crate::export::text::{push_cell, push_ticks, push_value};
 use crate::export::{Cells, Survey};

@@ -7,7 +7,8 @@ use std::ops::Range;
 /// Result of a file operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failed file operation. Every message names the file (as the user would find it) and the operation.
+/// A failed file operation. Every message names the file (as the user would find it) and the
+/// operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {operation} {path}: there is no such file")]

@@ -1,9 +1,10 @@
 //! A store in memory that fails on purpose, and tells what a crash would have left.
 //!
-//! It models a strict file system. The content of a file is durable up to its last sync; a name is durable up to the last
-//! sync of its folder, whatever was synced in the file. What is not durable may survive a crash or not, whole or in part, in
-//! any order among writes; changes of names within one folder survive in their order. After a failed sync, what was
-//! written to the file before is never made durable by a later one, as on Linux; names are journalled, and are. Folders
+//! It models a strict file system. The content of a file is durable up to its last sync; a name is
+//! durable up to the last sync of its folder, whatever was synced in the file. What is not durable
+//! may survive a crash or not, whole or in part, in any order among writes; changes of names within
+//! one folder survive in their order. After a failed sync, what was written to the file before is
+//! never made durable by a later one, as on Linux; names are journalled, and are. Folders
 //! themselves need no sync.
 
 use std::collections::BTreeMap;
@@ -21,14 +22,17 @@ use super::memory::{self, MemoryLock, MemoryStore, is_below, named, no_range};
 use super::paths;
 use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 
-/// What goes wrong at a mutating operation (a create, write, change of length, sync, rename, remove or sync of a folder).
+/// What goes wrong at a mutating operation (a create, write, change of length, sync, rename, remove
+/// or sync of a folder).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The machine stops before the operation; from then on everything fails, reading too.
     Stop,
-    /// The machine stops within the operation: a part of a write reaches the disk at once. Other operations just stop.
+    /// The machine stops within the operation: a part of a write reaches the disk at once. Other
+    /// operations just stop.
     Tear,
-    /// This operation fails with an error of this kind, a write perhaps after a part of it; later ones work.
+    /// This operation fails with an error of this kind, a write perhaps after a part of it; later
+    /// ones work.
     Fail(io::ErrorKind),
 }
 
@@ -58,8 +62,8 @@ impl FaultPlan {
 pub enum AfterCrash {
     LoseUnsynced,
     KeepUnsynced,
-    /// Of each unsynced write nothing, all, a prefix, or all but a hole survives; of the changes of names in each folder the
-    /// first few. The same for the same seed.
+    /// Of each unsynced write nothing, all, a prefix, or all but a hole survives; of the changes of
+    /// names in each folder the first few. The same for the same seed.
     TearUnsynced(u64),
 }
 
@@ -185,7 +189,8 @@ struct FileState {
     pending: Vec<Change>,
 }
 
-/// A change to the names in a folder that is not durable yet; a rename within the folder is one change.
+/// A change to the names in a folder that is not durable yet; a rename within the folder is one
+/// change.
 #[derive(Debug, Clone, Default)]
 struct NameChange {
     removed: Option<String>,
@@ -203,7 +208,8 @@ impl NameChange {
     }
 }
 
-/// Files are never dropped from `files`: open handles and durable names may outlive their live names.
+/// Files are never dropped from `files`: open handles and durable names may outlive their live
+/// names.
 #[derive(Debug, Default)]
 struct Disk {
     plan: FaultPlan,
@@ -389,7 +395,8 @@ impl Disk {
     }
 }
 
-/// The durable content with some of the pending changes: each lost or whole, and a write also cut short or with a hole.
+/// The durable content with some of the pending changes: each lost or whole, and a write also cut
+/// short or with a hole.
 fn torn(file: &FileState, seed: u64) -> Vec<u8> {
     let mut content = file.durable.clone();
     for (number, change) in file.pending.iter().enumerate() {
@@ -409,7 +416,8 @@ fn torn(file: &FileState, seed: u64) -> Vec<u8> {
             (_, change) => vec![change.clone()],
         };
         for change in survives {
-            // It was possible on the live content, which differs only by changes that have not survived.
+            // It was possible on the live content, which differs only by changes that have not
+            // survived.
             let _ = change.apply(&mut content, "");
         }
     }

@@ -254,7 +254,8 @@ impl WriteFile for LocalWrite {
     }
 
     fn sync(&mut self) -> Result<()> {
-        // The length and the allocation are synced with the data; only times of access and change may not be.
+        // The length and the allocation are synced with the data; only times of access and change
+        // may not be.
         self.file.sync_data().map_err(|error| Error::from_io(self.path.clone(), Operation::Sync, error))
     }
 

@@ -1,8 +1,9 @@
 //! The only place that touches disk or object store.
 //!
-//! A [`FileStore`] holds the files of one data folder under relative names composed in [`paths`]. Reading is async and
-//! works on local folders, memory and object stores alike; writing is blocking, durable step by step, and only for folders
-//! and memory. `fault` is a twin of the memory store that stops, tears or fails at the n-th write, sync or rename.
+//! A [`FileStore`] holds the files of one data folder under relative names composed in [`paths`].
+//! Reading is async and works on local folders, memory and object stores alike; writing is
+//! blocking, durable step by step, and only for folders and memory. `fault` is a twin of the memory
+//! store that stops, tears or fails at the n-th write, sync or rename.
 
 mod abandoned;
 mod error;

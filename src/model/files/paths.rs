@@ -25,7 +25,8 @@ pub const TABLES: &str = "tables";
 pub const QUARANTINE: &str = "quarantine";
 /// Folder for spilled data.
 pub const SPILL: &str = "tmp";
-/// A segment of the log that is made before its first record is known; there is only a temporary file of this name.
+/// A segment of the log that is made before its first record is known; there is only a temporary
+/// file of this name.
 pub const NEXT_LOG_SEGMENT: &str = "log/next";
 /// The file whose lock marks the owner of a data folder.
 pub const LOCK: &str = "rowkey.lock";
@@ -162,7 +163,8 @@ pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Refuses a file's path that could lead outside the store or that some file system would read differently.
+/// Refuses a file's path that could lead outside the store or that some file system would read
+/// differently.
 pub(super) fn validate(path: &str, operation: Operation) -> Result<()> {
     let rule = if path.is_empty() {
         "a file's path is not empty"

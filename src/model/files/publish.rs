@@ -1,7 +1,7 @@
 //! Publishing a file durably: after a crash it is there whole under its name, or not at all.
 //!
-//! The order is: write under a temporary name, sync the file, rename it, sync the folder. Only then may anything durable
-//! name the file.
+//! The order is: write under a temporary name, sync the file, rename it, sync the folder. Only then
+//! may anything durable name the file.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::store::{FileStore, WriteFile};
 
 /// A file being written front to back, to be published under `path` when it is finished.
 ///
-/// Dropped unfinished, it removes its temporary file; what cannot be removed then is temporary by name and swept at the
-/// next opening of the data folder.
+/// Dropped unfinished, it removes its temporary file; what cannot be removed then is temporary by
+/// name and swept at the next opening of the data folder.
 #[derive(Debug)]
 pub struct Publication {
     store: Arc<dyn FileStore>,
@@ -67,15 +67,16 @@ impl Publication {
         Ok(())
     }
 
-    /// The same under another path in the same folder, for a file whose name was not known at the start.
+    /// The same under another path in the same folder, for a file whose name was not known at the
+    /// start.
     pub fn finish_as(mut self, path: &str) -> Result<()> {
         path.clone_into(&mut self.path);
         self.finish()
     }
 }
 
-/// For writers that take a stream; a [`files::Error`](Error) travels inside the I/O error. Each call is one write to the
-/// file, so wrap it in a `BufWriter` where calls are small.
+/// For writers that take a stream; a [`files::Error`](Error) travels inside the I/O error. Each
+/// call is one write to the file, so wrap it in a `BufWriter` where calls are small.
 impl io::Write for Publication {
     fn write(&mut self, content: &[u8]) -> io::Result<usize> {
         self.append(content).map_err(io::Error::other)?;

@@ -26,13 +26,14 @@ const SCHEMES: [&str; 8] = ["az", "azure", "adl", "abfs", "abfss", "https", "htt
 const SAS_TOKEN: &str = "azure_storage_sas_token";
 
 /// The files below a URL:
-/// - `az://container/folder`, `abfs[s]://`, or `https://account.blob.core.windows.net/container/folder` of Azure; with
+/// - `az://container/folder`, `abfs[s]://`, or
+///   `https://account.blob.core.windows.net/container/folder` of Azure; with
 ///   `AZURE_STORAGE_USE_EMULATOR=true` the first is the emulator's;
 /// - `http://127.0.0.1:10000/devstoreaccount1/container/folder`, the emulator's own form;
 /// - `https://host/folder` of a server that speaks WebDAV, and `file:///folder`.
 ///
-/// A shared access signature may stand in the URL's query. Every write is refused; the lock is none, because nothing is
-/// written.
+/// A shared access signature may stand in the URL's query. Every write is refused; the lock is
+/// none, because nothing is written.
 #[derive(Debug)]
 pub struct RemoteStore {
     store: Arc<dyn ObjectStore>,
@@ -43,8 +44,9 @@ pub struct RemoteStore {
 }
 
 impl RemoteStore {
-    /// Opens a URL. Credentials and endpoints come from the environment variables that object stores agree on
-    /// (`AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`, `AZURE_STORAGE_SAS_TOKEN`, ...).
+    /// Opens a URL. Credentials and endpoints come from the environment variables that object
+    /// stores agree on (`AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`,
+    /// `AZURE_STORAGE_SAS_TOKEN`, ...).
     pub fn open(url: &str) -> Result<Self> {
         let variables = std::env::vars_os();
         Self::open_with(
@@ -53,7 +55,8 @@ impl RemoteStore {
         )
     }
 
-    /// Opens a URL with these options, named as the environment variables are; unknown ones have no effect.
+    /// Opens a URL with these options, named as the environment variables are; unknown ones have no
+    /// effect.
     pub fn open_with(url: &str, options: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
         let location = without_secrets(url);
         let failed = |error: &dyn Display| {
@@ -312,8 +315,9 @@ fn from_store(path: &str, operation: Operation, error: object_store::Error) -> E
     Error::from_io(path, operation, io::Error::new(kind, reason(&error.to_string())))
 }
 
-/// What an object store's error says, on one line and without secrets: the service's own code and sentence where it gave them,
-/// else everything but the queries of URLs, which may hold a signature.
+/// What an object store's error says, on one line and without secrets: the service's own code and
+/// sentence where it gave them, else everything but the queries of URLs, which may hold a
+/// signature.
 fn reason(text: &str) -> String {
     let between = |from: &str, to: &str| text.split_once(from)?.1.split(to).next().map(str::trim);
     if let Some(code) = between("<Code>", "</Code>") {

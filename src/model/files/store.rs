@@ -20,13 +20,14 @@ pub struct FileEntry {
 
 /// The files of one data folder, under `/`-separated paths relative to its root.
 ///
-/// Nothing is durable until synced: the content of a file by [`WriteFile::sync`], its name (after creation, rename or
-/// removal) by [`FileStore::sync_folder`] of the folder that holds it.
+/// Nothing is durable until synced: the content of a file by [`WriteFile::sync`], its name (after
+/// creation, rename or removal) by [`FileStore::sync_folder`] of the folder that holds it.
 pub trait FileStore: Debug + Send + Sync + 'static {
     /// Opens a file for reading at any place.
     fn open<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Arc<dyn ReadFile>>>;
 
-    /// The files directly or deeper below `folder` (`""` for all), in the order of their paths; none if it does not exist.
+    /// The files directly or deeper below `folder` (`""` for all), in the order of their paths;
+    /// none if it does not exist.
     fn list<'a>(&'a self, folder: &'a str) -> BoxFuture<'a, Result<Vec<FileEntry>>>;
 
     /// Creates a file that must not exist yet, with the folders above it.
@@ -44,7 +45,8 @@ pub trait FileStore: Debug + Send + Sync + 'static {
     /// Makes the names in `folder` durable.
     fn sync_folder(&self, folder: &str) -> Result<()>;
 
-    /// Takes the store for this process until the lock is dropped; a store that another process owns is refused.
+    /// Takes the store for this process until the lock is dropped; a store that another process
+    /// owns is refused.
     fn lock(&self) -> Result<Box<dyn OwnerLock>>;
 
     /// An error if the store is locked, and what was locked is no longer where the store lies.
@@ -66,7 +68,8 @@ pub trait ReadFile: Debug + Send + Sync + 'static {
     /// Length in bytes when it was opened.
     fn bytes(&self) -> u64;
 
-    /// Reads exactly `range`; a file that ends before is an error. Local files answer at once, without leaving the thread.
+    /// Reads exactly `range`; a file that ends before is an error. Local files answer at once,
+    /// without leaving the thread.
     fn read(&self, range: Range<u64>) -> BoxFuture<'static, Result<Bytes>>;
 }
 

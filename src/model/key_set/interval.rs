@@ -7,8 +7,9 @@ use super::spans::{self, Span};
 
 /// A place between strings in byte order.
 ///
-/// `Before("")` is the same place as `Start`, and `Before("s\0")` the same as `After("s")`: an [`Interval`] holds the
-/// second form of each, so that places are equal exactly when they compare equal.
+/// `Before("")` is the same place as `Start`, and `Before("s\0")` the same as `After("s")`: an
+/// [`Interval`] holds the second form of each, so that places are equal exactly when they compare
+/// equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Cut {
     Start,
@@ -134,7 +135,8 @@ impl Interval {
         }
     }
 
-    /// The condition that a column is in this interval, as one would write it in SQL; empty when it always is.
+    /// The condition that a column is in this interval, as one would write it in SQL; empty when it
+    /// always is.
     pub fn condition(&self, column: &str) -> String {
         if let Some(text) = self.as_point() {
             return format!("{column} = {}", Quoted(text));
@@ -155,8 +157,8 @@ impl Interval {
 
 /// The smallest string above every string that begins with `prefix`, if there is one.
 ///
-/// UTF-8 keeps code point order, so the last character is replaced by its successor (surrogates are no characters),
-/// after characters without a successor are dropped.
+/// UTF-8 keeps code point order, so the last character is replaced by its successor (surrogates are
+/// no characters), after characters without a successor are dropped.
 fn after_prefix(prefix: &str) -> Option<String> {
     let mut rest = prefix.to_owned();
     while let Some(last) = rest.pop() {

@@ -9,9 +9,9 @@ use crate::{Key, KeyRef};
 
 /// A place between composite keys, ordered by PartitionKey, then RowKey.
 ///
-/// Some places have two spellings: before the first key of a partition is before the partition, before partition "" is
-/// the start, and before `s\0` is after `s`. A [`KeyRange`] holds one spelling of each, so that places are equal
-/// exactly when they compare equal.
+/// Some places have two spellings: before the first key of a partition is before the partition,
+/// before partition "" is the start, and before `s\0` is after `s`. A [`KeyRange`] holds one
+/// spelling of each, so that places are equal exactly when they compare equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeyCut {
     Start,

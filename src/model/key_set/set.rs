@@ -44,8 +44,8 @@ impl KeySet {
         self.covers(key, key)
     }
 
-    /// The ranges that reach into the span from `first` to `last`, both included, in key order; none when the span is
-    /// empty because `last` is below `first`.
+    /// The ranges that reach into the span from `first` to `last`, both included, in key order;
+    /// none when the span is empty because `last` is below `first`.
     pub fn overlapping(&self, first: KeyRef<'_>, last: KeyRef<'_>) -> &[KeyRange] {
         if last < first {
             return &[];

@@ -56,7 +56,8 @@ pub(super) fn union<S: Span>(a: &[S], b: &[S]) -> Vec<S> {
 pub(super) fn intersect<S: Span>(a: &[S], b: &[S]) -> Vec<S> {
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let mut shared = Vec::new();
-    // A search per span of the shorter list: a handful of spans against thousands costs a handful of searches.
+    // A search per span of the shorter list: a handful of spans against thousands costs a handful
+    // of searches.
     for x in few {
         let from = many.partition_point(|y| y.upper() <= x.lower());
         for y in many.iter().skip(from).take_while(|y| y.lower() < x.upper()) {
@@ -77,7 +78,8 @@ pub(super) fn complement<S: Span>(spans: &[S]) -> Vec<S> {
     gaps
 }
 
-/// A superset in at most `spans_max` spans (at least one): runs of neighbours are joined, equally many in each.
+/// A superset in at most `spans_max` spans (at least one): runs of neighbours are joined, equally
+/// many in each.
 pub(super) fn coarsen<S: Span>(spans: &[S], spans_max: usize) -> Vec<S> {
     let run = spans.len().div_ceil(spans_max.max(1)).max(1);
     let hull = |run: &[S]| S::between(run.first()?.lower().clone(), run.last()?.upper().clone());

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{Key, KeyRef};
 
-/// Shared prefixes, empty, just above another (`\0`), on both sides of the surrogates, and the last character.
+/// Shared prefixes, empty, just above another (`\0`), on both sides of the surrogates, and the last
+/// character.
 const TEXTS: [&str; 14] = [
     "",
     "A",

@@ -1,14 +1,15 @@
 //! Characters that may follow in an identifier although they are neither letters nor digits.
 
-/// Whether a character is a combining mark, a connector or a joiner (Unicode Mn, Mc, Pc, ZWNJ and ZWJ) outside ASCII.
+/// Whether a character is a combining mark, a connector or a joiner (Unicode Mn, Mc, Pc, ZWNJ and
+/// ZWJ) outside ASCII.
 pub(super) fn is_mark(c: char) -> bool {
     let c = u32::from(c);
     let after = MARKS.partition_point(|(first, _)| u32::from(*first) <= c);
     after > 0 && c <= u32::from(MARKS[after - 1].1)
 }
 
-/// First and last of each span, ascending. Letters, digits and unassigned code points between two marks lie in a span
-/// too. Supplementary marks are left out: no living script needs them in names.
+/// First and last of each span, ascending. Letters, digits and unassigned code points between two
+/// marks lie in a span too. Supplementary marks are left out: no living script needs them in names.
 #[rustfmt::skip]
 const MARKS: &[(u16, u16)] = &[
     (0x0300, 0x0362), (0x0483, 0x0487), (0x0591, 0x05AF), (0x0658, 0x0658), (0x06DF, 0x06E0), (0x06EA, 0x06EC),

@@ -8,7 +8,8 @@ use crate::{DateTime, KeyRef, Rejected};
 
 /// Encoded entities in one arena, with an index that gives their order.
 ///
-/// Rows of equal keys lie in the arena in the order in which they were appended, which is how sorting keeps them in it.
+/// Rows of equal keys lie in the arena in the order in which they were appended, which is how
+/// sorting keeps them in it.
 #[derive(Debug, Default, Clone)]
 pub struct Rows {
     pub(super) arena: Vec<u8>,
@@ -108,7 +109,8 @@ impl Rows {
         RowBuilder::new(self, names)
     }
 
-    /// Appends one entity; refuses one that breaks a rule of the data model. Values are checked by the caller.
+    /// Appends one entity; refuses one that breaks a rule of the data model. Values are checked by
+    /// the caller.
     pub fn push<'v>(
         &mut self,
         names: &PropertyNames,
@@ -165,9 +167,9 @@ impl Rows {
         if self.is_sorted() {
             return;
         }
-        // Keys of a batch mostly begin alike. The eight bytes behind their common beginning decide nearly all
-        // comparisons without touching the arena, and among equal keys the position in the arena is the order of
-        // arrival.
+        // Keys of a batch mostly begin alike. The eight bytes behind their common beginning decide
+        // nearly all comparisons without touching the arena, and among equal keys the position in
+        // the arena is the order of arrival.
         let arena = &self.arena;
         let skip = common_beginning(self.index.iter().map(|&at| key_at(arena, at)));
         let mut entries: Vec<(u64, usize)> =
@@ -184,8 +186,8 @@ impl Rows {
                 break;
             }
         }
-        // Rows are moved too, here where they are in the processor's cache: merging reads them in order, many batches
-        // at once.
+        // Rows are moved too, here where they are in the processor's cache: merging reads them in
+        // order, many batches at once.
         let mut sorted = Vec::with_capacity(arena.len());
         self.index.clear();
         for &(_, at) in &entries {
@@ -240,8 +242,9 @@ pub(super) fn key_at(arena: &[u8], header_at: usize) -> &[u8] {
     &row[HEADER_BYTES..HEADER_BYTES + Header::read(row).key_bytes()]
 }
 
-/// The first eight bytes as a number that compares like them; shorter keys are filled with zeros, which is no more than
-/// the least byte, so that equal prefixes say nothing and different ones decide.
+/// The first eight bytes as a number that compares like them; shorter keys are filled with zeros,
+/// which is no more than the least byte, so that equal prefixes say nothing and different ones
+/// decide.
 pub fn key_prefix(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(chunk) => u64::from_be_bytes(*chunk),

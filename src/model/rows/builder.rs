@@ -6,9 +6,11 @@ use super::row_ref::{HEADER_BYTES, Header, KEY_SEPARATOR, Properties, TIMESTAMP_
 use super::value_ref::{ValueRef, type_code};
 use crate::{DateTime, ENTITY_BYTES_MAX, KeyRef, PROPERTIES_MAX, Rejected, Rule};
 
-/// Appends entities to a [`Rows`], one after another: `begin`, `set` for each property, then `finish` or `abort`.
+/// Appends entities to a [`Rows`], one after another: `begin`, `set` for each property, then
+/// `finish` or `abort`.
 ///
-/// An entity that is neither finished nor aborted is dropped by the next `begin`, or with the builder.
+/// An entity that is neither finished nor aborted is dropped by the next `begin`, or with the
+/// builder.
 #[derive(Debug)]
 pub struct RowBuilder<'a> {
     rows: &'a mut Rows,
@@ -20,14 +22,15 @@ pub struct RowBuilder<'a> {
 pub(super) struct Unfinished {
     /// Number and place of each property in the arena, in the order in which they were set.
     properties: Vec<(PropertyId, usize)>,
-    /// True while the numbers only grow, which means nothing needs sorting and nothing occurs twice.
+    /// True while the numbers only grow, which means nothing needs sorting and nothing occurs
+    /// twice.
     ascending: bool,
     from: usize,
     reordered: Vec<u8>,
 }
 
-/// Upper bound of what a property's name and fixed part add to the entity's size: 8 + 2 bytes for each UTF-16 unit, of
-/// which 255 characters have at most 510.
+/// Upper bound of what a property's name and fixed part add to the entity's size: 8 + 2 bytes for
+/// each UTF-16 unit, of which 255 characters have at most 510.
 const PROPERTY_OVERHEAD_BYTES_MAX: usize = 8 + 2 * 510;
 
 impl<'a> RowBuilder<'a> {
@@ -107,7 +110,8 @@ impl<'a> RowBuilder<'a> {
             self.reorder()?;
         }
         let encoded_bytes = self.rows.arena.len() - self.rows.unfinished.from;
-        // A UTF-8 byte is at most one UTF-16 unit. Nearly every entity is far below the limit and need not be measured.
+        // A UTF-8 byte is at most one UTF-16 unit. Nearly every entity is far below the limit and
+        // need not be measured.
         let bytes_max = 4 + 2 * (partition.len() + row.len() + encoded_bytes) + count * PROPERTY_OVERHEAD_BYTES_MAX;
         if bytes_max <= ENTITY_BYTES_MAX {
             return Ok(());
@@ -145,8 +149,8 @@ impl<'a> RowBuilder<'a> {
         Ok(())
     }
 
-    /// Size of the entity begun by the service's formula: 4 + 2 bytes for each UTF-16 unit of the keys, and for each
-    /// property 8 + 2 bytes for each UTF-16 unit of its name + its value.
+    /// Size of the entity begun by the service's formula: 4 + 2 bytes for each UTF-16 unit of the
+    /// keys, and for each property 8 + 2 bytes for each UTF-16 unit of its name + its value.
     fn service_bytes(&self, partition: &str, row: &str) -> usize {
         let units = |text: &str| text.encode_utf16().count();
         let properties = Properties::of(&self.rows.arena[self.rows.unfinished.from..]);

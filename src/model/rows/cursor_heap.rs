@@ -1,12 +1,13 @@
 //! Which of several cursors is next.
 
-/// Places of cursors that are not at their end: a heap, the one that precedes all others on top. The cursors are the caller's, and so is
-/// their order, since a cursor moves while it is in here.
+/// Places of cursors that are not at their end: a heap, the one that precedes all others on top.
+/// The cursors are the caller's, and so is their order, since a cursor moves while it is in here.
 #[derive(Debug, Default)]
 pub struct CursorHeap(Vec<usize>);
 
 impl CursorHeap {
-    /// A heap of these places; `precedes` says whether the cursor at one comes before that at another.
+    /// A heap of these places; `precedes` says whether the cursor at one comes before that at
+    /// another.
     pub fn new(places: impl Iterator<Item = usize>, precedes: impl Fn(usize, usize) -> bool) -> Self {
         let mut heap = Self(places.collect());
         for at in (0..heap.0.len() / 2).rev() {

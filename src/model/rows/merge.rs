@@ -21,7 +21,8 @@ pub(super) struct Merge {
 
 impl Merge {
     pub(super) fn start(sequences: Vec<Sequence>, batch_bytes: usize) -> Result<Self> {
-        // All keys lie between the first and the last of some sequence, so what those have in common all keys have.
+        // All keys lie between the first and the last of some sequence, so what those have in
+        // common all keys have.
         let common_bytes = common_beginning(sequences.iter().flat_map(Sequence::bounds).flatten());
         let mut cursors = Vec::with_capacity(sequences.len());
         for sequence in sequences {
@@ -118,8 +119,8 @@ struct Cursor {
     sequence: Sequence,
     block: Rows,
     at: usize,
-    /// How many bytes all keys of the merge begin with in common, and the eight bytes behind them in this row's key,
-    /// which decide nearly all comparisons.
+    /// How many bytes all keys of the merge begin with in common, and the eight bytes behind them
+    /// in this row's key, which decide nearly all comparisons.
     common_bytes: usize,
     prefix: u64,
 }

@@ -1,4 +1,5 @@
-//! Entities on their way into a table: encoded one after another in an arena, sorted, spilled and merged.
+//! Entities on their way into a table: encoded one after another in an arena, sorted, spilled and
+//! merged.
 //!
 //! Decoders of exports write [`Rows`], the [`Sorter`] brings them into key order in bounded memory,
 //! the [`Deduplicator`] leaves one of each key, and storage writes them to files. A row is never

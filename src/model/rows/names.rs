@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{Rejected, Rule, validate_property_name};
 
-/// Most different property names that one [`PropertyNames`] takes from input, so that its memory is bounded.
+/// Most different property names that one [`PropertyNames`] takes from input, so that its memory is
+/// bounded.
 const PROPERTY_NAMES_MAX: usize = 1 << 20;
 
 /// A property's name, as numbered by a [`PropertyNames`].
@@ -19,7 +20,8 @@ impl PropertyId {
     }
 }
 
-/// All property names met so far, numbered from 0 in the order in which they were first seen; shared between threads.
+/// All property names met so far, numbered from 0 in the order in which they were first seen;
+/// shared between threads.
 #[derive(Debug, Default)]
 pub struct PropertyNames {
     inner: RwLock<Inner>,
@@ -36,7 +38,8 @@ impl PropertyNames {
         Self::default()
     }
 
-    /// The number of a name, which is taken as it is: names from input go through [`PropertyNames::accept`].
+    /// The number of a name, which is taken as it is: names from input go through
+    /// [`PropertyNames::accept`].
     pub fn intern(&self, name: &str) -> PropertyId {
         if let Some(id) = self.find(name) {
             return id;
@@ -52,7 +55,8 @@ impl PropertyNames {
         id
     }
 
-    /// The number of a name from input: names that break the service's rules are refused, and new ones if there are too many.
+    /// The number of a name from input: names that break the service's rules are refused, and new
+    /// ones if there are too many.
     pub fn accept(&self, name: &str) -> Result<PropertyId, Rejected> {
         if let Some(id) = self.find(name) {
             return Ok(id);
@@ -70,7 +74,8 @@ impl PropertyNames {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).ids.get(name).copied()
     }
 
-    /// The name of a number handed out by this interner; any other number is a programming error and panics.
+    /// The name of a number handed out by this interner; any other number is a programming error
+    /// and panics.
     pub fn name(&self, id: PropertyId) -> Arc<str> {
         Arc::clone(&self.inner.read().unwrap_or_else(PoisonError::into_inner).names[id.index()])
     }
@@ -91,8 +96,8 @@ impl PropertyNames {
 
 /// One thread's view of a [`PropertyNames`]: names it has met cost no lock.
 ///
-/// Entities of one table mostly have their properties in the same order, so the name that followed the last one before
-/// is tried first; a hit costs one comparison.
+/// Entities of one table mostly have their properties in the same order, so the name that followed
+/// the last one before is tried first; a hit costs one comparison.
 #[derive(Debug)]
 pub struct NameCache {
     shared: Arc<PropertyNames>,

@@ -4,8 +4,8 @@ use super::names::{PropertyId, PropertyNames};
 use super::value_ref::{ValueRef, decode, fixed, text};
 use crate::{DateTime, Entity, KeyRef};
 
-/// Bytes of the fixed part between a row's properties and its key: length of the properties (u32), lengths of
-/// PartitionKey and RowKey (u16 each), and Timestamp (i64 ticks).
+/// Bytes of the fixed part between a row's properties and its key: length of the properties (u32),
+/// lengths of PartitionKey and RowKey (u16 each), and Timestamp (i64 ticks).
 pub(super) const HEADER_BYTES: usize = 16;
 
 /// Where the Timestamp lies in the header.
@@ -20,8 +20,8 @@ const HAS_ORIGIN: u16 = 1 << 15;
 /// Stands for an absent Timestamp; no DateTime of the service has it.
 pub(super) const TIMESTAMP_NONE: i64 = i64::MIN;
 
-/// Between PartitionKey and RowKey. Keys hold no control characters, so comparing `partition NUL row` bytewise is
-/// comparing PartitionKey first, then RowKey.
+/// Between PartitionKey and RowKey. Keys hold no control characters, so comparing `partition NUL
+/// row` bytewise is comparing PartitionKey first, then RowKey.
 pub(super) const KEY_SEPARATOR: u8 = 0;
 
 /// An entity in a [`Rows`](super::Rows), laid out as properties (in the order of their numbers),
@@ -82,7 +82,8 @@ impl<'a> RowRef<'a> {
         Properties { encoded: self.properties_encoded() }
     }
 
-    /// True if both have the same properties with the same types and values; both must use the same [`PropertyNames`].
+    /// True if both have the same properties with the same types and values; both must use the same
+    /// [`PropertyNames`].
     pub fn same_properties(&self, other: RowRef<'_>) -> bool {
         self.properties_encoded() == other.properties_encoded()
     }
@@ -98,8 +99,8 @@ impl<'a> RowRef<'a> {
         self.encoded
     }
 
-    /// True if this row, which came later, replaces an `earlier` one of the same key: the newest Timestamp wins (none
-    /// is older than any), among equal ones the later row.
+    /// True if this row, which came later, replaces an `earlier` one of the same key: the newest
+    /// Timestamp wins (none is older than any), among equal ones the later row.
     pub fn replaces(&self, earlier: RowRef<'_>) -> bool {
         self.timestamp >= earlier.timestamp
     }

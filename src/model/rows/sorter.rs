@@ -1,16 +1,18 @@
 //! Bringing rows of any order into key order in bounded memory.
 //!
-//! Most exports are already in key order, and must not pay for those that are not. So the sorter can *stream*: as long
-//! as every chunk follows the one before, [`Sorter::push`] hands rows back to be written at once, and nothing is
-//! spilled. It first holds back some input ([`SorterOptions::stream_after_bytes`]), which shows the usual unsorted
-//! input to be so before anything was handed out; a small input is always sorted as one.
+//! Most exports are already in key order, and must not pay for those that are not. So the sorter
+//! can *stream*: as long as every chunk follows the one before, [`Sorter::push`] hands rows back to
+//! be written at once, and nothing is spilled. It first holds back some input
+//! ([`SorterOptions::stream_after_bytes`]), which shows the usual unsorted input to be so before
+//! anything was handed out; a small input is always sorted as one.
 //!
-//! If the order breaks after rows were handed out (several sorted files one behind the other), those are a sorted
-//! sequence of their own, the *head*, and [`Sorted::head_interrupted`] says so: the rest comes out of [`Sorted`] as a
-//! second sequence, and the caller merges the two, for which [`RowRef::replaces`](super::RowRef::replaces) is the rule.
-//! The cost is one more read of the head. A caller that cannot merge switches streaming off; then everything comes out
-//! of [`Sorted`] in one sequence, at the cost of writing and reading input beyond `memory_bytes_max` once (sorted input
-//! makes a single run).
+//! If the order breaks after rows were handed out (several sorted files one behind the other),
+//! those are a sorted sequence of their own, the *head*, and [`Sorted::head_interrupted`] says so:
+//! the rest comes out of [`Sorted`] as a second sequence, and the caller merges the two, for which
+//! [`RowRef::replaces`](super::RowRef::replaces) is the rule. The cost is one more read of the
+//! head. A caller that cannot merge switches streaming off; then everything comes out of [`Sorted`]
+//! in one sequence, at the cost of writing and reading input beyond `memory_bytes_max` once (sorted
+//! input makes a single run).
 //!
 //! What is not in order is held up to `memory_bytes_max`, then merged into a sorted run in a
 //! temporary file; a run goes on as long as what follows is behind it. At the end the runs and what
@@ -31,7 +33,8 @@ use crate::files::FileStore;
 pub struct SorterOptions {
     /// Most memory of rows held, in bytes. One chunk and one batch come on top.
     pub memory_bytes_max: usize,
-    /// Input in order is handed on once this many bytes of it are held; `None` never hands on before the end.
+    /// Input in order is handed on once this many bytes of it are held; `None` never hands on
+    /// before the end.
     pub stream_after_bytes: Option<usize>,
 }
 
@@ -58,7 +61,8 @@ const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 
 impl Sorter {
-    /// `folder` is where runs are spilled to: a folder of temporary files that nobody else uses at the time.
+    /// `folder` is where runs are spilled to: a folder of temporary files that nobody else uses at
+    /// the time.
     pub fn new(store: Arc<dyn FileStore>, folder: impl Into<String>, options: SorterOptions) -> Self {
         Self {
             store,
@@ -76,8 +80,8 @@ impl Sorter {
         }
     }
 
-    /// Takes the next chunk of the input, which need not be sorted itself. Returns the batches that can be written now:
-    /// they are in ascending order, within and across calls.
+    /// Takes the next chunk of the input, which need not be sorted itself. Returns the batches that
+    /// can be written now: they are in ascending order, within and across calls.
     pub fn push(&mut self, mut rows: Rows) -> Result<Vec<Rows>> {
         rows.sort();
         if self.streaming {
@@ -144,7 +148,8 @@ impl Sorter {
         }
     }
 
-    /// Merges all that is held into the open run, or into a new one if it begins before the open one's end.
+    /// Merges all that is held into the open run, or into a new one if it begins before the open
+    /// one's end.
     fn spill(&mut self) -> Result<()> {
         let block_bytes = self.block_bytes();
         self.held_bytes = 0;
@@ -239,8 +244,8 @@ impl Sorted {
         self.merge.next_batch()
     }
 
-    /// True if the order broke after [`Sorter::push`] had handed rows on: these batches are then a sequence of their
-    /// own, to be merged with the rows handed on. False if they continue them.
+    /// True if the order broke after [`Sorter::push`] had handed rows on: these batches are then a
+    /// sequence of their own, to be merged with the rows handed on. False if they continue them.
     pub fn head_interrupted(&self) -> bool {
         self.head_interrupted
     }

@@ -1,7 +1,8 @@
 //! Sorted runs of rows in temporary files.
 //!
-//! A run is a sequence of blocks: length of the body, number of rows, CRC32C of number and body (u32 each,
-//! little-endian), then the body: where each row's header begins in the arena (u32 each), and the arena.
+//! A run is a sequence of blocks: length of the body, number of rows, CRC32C of number and body
+//! (u32 each, little-endian), then the body: where each row's header begins in the arena (u32
+//! each), and the arena.
 
 use std::sync::Arc;
 
@@ -60,7 +61,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes what is left; the file needs no sync, since a crash ends the import that it belongs to.
+    /// Writes what is left; the file needs no sync, since a crash ends the import that it belongs
+    /// to.
     pub(super) fn finish(mut self) -> Result<RunFile> {
         self.flush()?;
         Ok(self.run)
@@ -111,7 +113,8 @@ impl RunFile {
 impl Drop for RunFile {
     fn drop(&mut self) {
         if !self.removed {
-            // Sorting was given up, and its error is already on its way; opening the store sweeps what is left here.
+            // Sorting was given up, and its error is already on its way; opening the store sweeps
+            // what is left here.
             let _ = self.store.remove(&self.path);
         }
     }

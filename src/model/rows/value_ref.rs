@@ -42,8 +42,8 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Appends the value without its type. Fixed-size values are little-endian; texts and binaries have a u32 length
-    /// before.
+    /// Appends the value without its type. Fixed-size values are little-endian; texts and binaries
+    /// have a u32 length before.
     pub(super) fn encode(&self, arena: &mut Vec<u8>) {
         match *self {
             ValueRef::Binary(bytes) => encode_bytes(arena, bytes),
@@ -154,7 +154,8 @@ fn decode_bytes(encoded: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(u32::from_le_bytes(length) as usize)
 }
 
-/// Splits `N` bytes off the front. Arenas are only written by this layer (and checksummed on disk), so they are there.
+/// Splits `N` bytes off the front. Arenas are only written by this layer (and checksummed on disk),
+/// so they are there.
 pub(super) fn fixed<const N: usize>(encoded: &[u8]) -> ([u8; N], &[u8]) {
     let (head, rest) = encoded.split_at(N);
     let mut bytes = [0; N];

@@ -1,7 +1,8 @@
 //! How DateTime, Guid and Binary pass through serde, which has no such types.
 //!
-//! DateTime and Guid travel as newtype structs of a name that the reader and the writer of entities know. Any other
-//! format sees through a newtype and finds ISO 8601 text, or 8-4-4-4-12 hexadecimal digits.
+//! DateTime and Guid travel as newtype structs of a name that the reader and the writer of entities
+//! know. Any other format sees through a newtype and finds ISO 8601 text, or 8-4-4-4-12 hexadecimal
+//! digits.
 
 use std::fmt;
 
@@ -14,7 +15,8 @@ use crate::value::{EdmType, Value};
 
 pub(super) const GUID: &str = "$rowkey::Guid";
 
-/// For `#[serde(with = "rowkey::model::guid")]`, on fields of type `Uuid` and `Option<Uuid>` that are Guid properties.
+/// For `#[serde(with = "rowkey::model::guid")]`, on fields of type `Uuid` and `Option<Uuid>` that
+/// are Guid properties.
 pub mod guid {
     use super::{Deserialize, Deserializer, Field, Guid, Serialize, Serializer, Uuid, de};
 
@@ -28,8 +30,8 @@ pub mod guid {
     }
 }
 
-/// For `#[serde(with = "rowkey::model::binary")]`, on fields of type `Vec<u8>` and `Option<Vec<u8>>` that are Binary
-/// properties.
+/// For `#[serde(with = "rowkey::model::binary")]`, on fields of type `Vec<u8>` and
+/// `Option<Vec<u8>>` that are Binary properties.
 pub mod binary {
     use super::{BorrowedBytes, Bytes, Deserialize, Deserializer, Field, Serialize, Serializer, de};
 

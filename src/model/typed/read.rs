@@ -166,8 +166,8 @@ impl ValueDeserializer<'_> {
     }
 }
 
-/// Integers read into fields of their own width or a wider one; a field narrower than any property type, or unsigned,
-/// takes the values that fit.
+/// Integers read into fields of their own width or a wider one; a field narrower than any property
+/// type, or unsigned, takes the values that fit.
 macro_rules! integers {
     ($($method:ident $visit:ident $rust:ident: $($variant:ident)|+ as $wanted:literal;)+) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
@@ -189,7 +189,8 @@ macro_rules! integers {
 impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     type Error = TypedError;
 
-    /// For types that take what comes, such as `serde_json::Value`: a DateTime and a Guid are their text.
+    /// For types that take what comes, such as `serde_json::Value`: a DateTime and a Guid are their
+    /// text.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
             Part::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),

@@ -102,8 +102,8 @@ impl Serializer for EntitySerializer {
     }
 }
 
-/// The fields seen so far. Of two with one name the builder refuses the properties; a later key or timestamp is refused
-/// here.
+/// The fields seen so far. Of two with one name the builder refuses the properties; a later key or
+/// timestamp is refused here.
 #[derive(Default)]
 pub(super) struct Fields {
     name: Option<Arc<str>>,

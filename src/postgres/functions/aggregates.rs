@@ -16,7 +16,8 @@ const AVERAGE_SCALE_ADDED: i8 = 4;
 /// Digits of the numbers averaged, from which on sums need more than 128 bits.
 const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 
-/// Aggregates whose constants are values like others; those of all the rest are counts, offsets and star.
+/// Aggregates whose constants are values like others; those of all the rest are counts, offsets and
+/// star.
 const OF_VALUES: [&str; 10] =
     ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
 

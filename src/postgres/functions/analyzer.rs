@@ -27,16 +27,18 @@ use crate::types::POSTGRES_TYPE;
 /// Window functions whose result has the type of their first argument, which needs one.
 const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth_value"];
 
-/// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds both.
+/// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds
+/// both.
 ///
-/// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums and averages exact. Names of
-/// columns stay.
+/// Literals get their types, operators and branches are resolved, casts become PostgreSQL's, sums
+/// and averages exact. Names of columns stay.
 #[derive(Debug)]
 pub(super) struct PostgresTypes {
     pub names: ObjectNames,
 }
 
-/// Casts of types that hold names of objects, which only the catalog can tell, by the type's name in `pg_type`: `regclass`, ...
+/// Casts of types that hold names of objects, which only the catalog can tell, by the type's name
+/// in `pg_type`: `regclass`, ...
 #[derive(Debug, Default)]
 pub struct ObjectNames {
     /// From text.
@@ -163,7 +165,8 @@ fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     expr.cast_to(&wanted, resolver.schema)
 }
 
-/// Aggregates and window functions keep the engine's types inside their node; a projection above it brings them to PostgreSQL's.
+/// Aggregates and window functions keep the engine's types inside their node; a projection above it
+/// brings them to PostgreSQL's.
 fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> Result<LogicalPlan> {
     let (first, exprs) = match &plan {
         LogicalPlan::Aggregate(aggregate) => {
@@ -302,8 +305,9 @@ fn cast_all(
         .collect()
 }
 
-/// The engine has brought the rows of VALUES to types of its own when it planned them: moments to nanoseconds, doubles beside
-/// numerics to numerics, NULLs to whatever. Those casts are taken off again.
+/// The engine has brought the rows of VALUES to types of its own when it planned them: moments to
+/// nanoseconds, doubles beside numerics to numerics, NULLs to whatever. Those casts are taken off
+/// again.
 fn without_coercion(mut values: Values) -> Result<Values> {
     let none = DFSchema::empty();
     // A NULL has been given the column's type, which was found before literals had theirs.

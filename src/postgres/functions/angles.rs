@@ -99,7 +99,8 @@ fn arc_cosine(x: f64) -> f64 {
     if x < 0.0 { 90.0 + quadrant_arc_sine(-x) } else { quadrant_arc_cosine(x) }
 }
 
-/// The angle of the first quadrant with the same sine and cosine but for their signs, and whether those are negative.
+/// The angle of the first quadrant with the same sine and cosine but for their signs, and whether
+/// those are negative.
 fn folded(x: f64) -> (f64, bool, bool) {
     let mut angle = x % 360.0;
     let (mut sine, mut cosine) = (false, false);

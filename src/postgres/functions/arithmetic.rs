@@ -62,7 +62,8 @@ fn no_operator<T>(arguments: &Arguments) -> Result<T> {
     fail(SqlState::UNDEFINED_FUNCTION, message)
 }
 
-/// The type of numbers brought together, numeric as yet without digits. A text takes the other's type.
+/// The type of numbers brought together, numeric as yet without digits. A text takes the other's
+/// type.
 fn number(arguments: &Arguments) -> Option<Kind> {
     let (mut left, mut right) = (arguments.kind(0), arguments.kind(1));
     if left == Kind::Oid {
@@ -228,7 +229,8 @@ macro_rules! checked {
     };
 }
 
-/// What a result that left the range of doubles is refused as: an infinity out of finite numbers, a zero out of others.
+/// What a result that left the range of doubles is refused as: an infinity out of finite numbers, a
+/// zero out of others.
 fn in_range(value: f64, overflows: bool, underflows: bool) -> Result<f64> {
     if overflows && value.is_infinite() {
         return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");

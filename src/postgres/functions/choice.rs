@@ -29,7 +29,8 @@ const fn function(
     Function { name, arity: 1..=usize::MAX, volatility: Volatility::Immutable, returns, run }
 }
 
-/// They are brought to one type when types are settled; until then it is the one that they will have.
+/// They are brought to one type when types are settled; until then it is the one that they will
+/// have.
 fn returns_common(arguments: &Arguments) -> Result<DataType> {
     let types: Vec<DataType> = arguments.types.iter().map(|data_type| (*data_type).clone()).collect();
     let unknown: Vec<bool> = (0..types.len()).map(|place| arguments.is_unknown(place)).collect();
@@ -39,7 +40,8 @@ fn returns_common(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
-/// For each row the value that is before (or behind) all others in order, the first of several alike.
+/// For each row the value that is before (or behind) all others in order, the first of several
+/// alike.
 fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     let values = (0..call.len()).map(|place| call.as_type(place, call.returns)).collect::<Result<Vec<_>>>()?;
     let compared = values.iter().map(keys::of_array).collect::<Result<Vec<_>>>()?;

@@ -28,7 +28,8 @@ pub(super) static FUNCTIONS: [Function; 2] = [
     },
 ];
 
-/// Values one after another, NULLs left out; between them the separator, without which there is nothing.
+/// Values one after another, NULLs left out; between them the separator, without which there is
+/// nothing.
 fn joined(call: &Call, separators: Option<StringViewArray>) -> Result<ArrayRef> {
     let first = usize::from(separators.is_some());
     let values = (first..call.len()).map(|place| written(call, place)).collect::<Result<Vec<_>>>()?;

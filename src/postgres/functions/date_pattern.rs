@@ -1,7 +1,8 @@
-//! Dates and moments read by PostgreSQL's patterns: `to_date('31 Jan 2024', 'DD Mon YYYY')`, `to_timestamp(text, text)`.
+//! Dates and moments read by PostgreSQL's patterns: `to_date('31 Jan 2024', 'DD Mon YYYY')`,
+//! `to_timestamp(text, text)`.
 //!
-//! A field reads its digits where another field follows at once, and all digits there are where something else does; blanks and
-//! separators of the text and of the pattern stand for each other.
+//! A field reads its digits where another field follows at once, and all digits there are where
+//! something else does; blanks and separators of the text and of the pattern stand for each other.
 
 use std::sync::Arc;
 
@@ -157,7 +158,8 @@ impl<'a> Reader<'a> {
         self.text[..self.text.len() - self.rest.len()].ends_with('-')
     }
 
-    /// An integer of `width` digits, or of as many as there are (`open`). Gives it with the characters read.
+    /// An integer of `width` digits, or of as many as there are (`open`). Gives it with the
+    /// characters read.
     fn integer(&mut self, width: usize, open: bool, name: &str) -> Result<(i64, usize)> {
         self.rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
         let bytes = self.rest.as_bytes();

@@ -116,7 +116,8 @@ pub(super) fn no_field<T>(name: &str, kind: Kind) -> Result<T> {
     fail(SqlState::INVALID_PARAMETER_VALUE, format!("unit \"{name}\" not recognized for type {}", kind.name()))
 }
 
-/// A text without a type is an interval to PostgreSQL nowhere, and to these functions a timestamptz.
+/// A text without a type is an interval to PostgreSQL nowhere, and to these functions a
+/// timestamptz.
 fn source(kind: Kind) -> Kind {
     if matches!(kind, Kind::Text | Kind::Null) { Kind::TimestampTz } else { kind }
 }

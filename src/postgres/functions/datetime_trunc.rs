@@ -105,7 +105,8 @@ fn zone_named(last: &mut Option<(String, Zone)>, name: &str) -> Result<Zone> {
 fn truncated_moment(field: Field, at: i64, zone: &Zone) -> Option<i64> {
     let local = zone.local(at);
     let truncated = truncated_local(field, local)?;
-    // Within a day clocks may be set back between the two: what is shorter than a day is taken off the moment itself.
+    // Within a day clocks may be set back between the two: what is shorter than a day is taken off
+    // the moment itself.
     match field {
         Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour => {
             Some(at - (local - truncated))

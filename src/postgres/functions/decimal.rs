@@ -33,7 +33,8 @@ pub(super) fn product_type(left: (u8, i8), right: (u8, i8)) -> DataType {
     bounded(whole_digits(left) + whole_digits(right) + i16::from(scale), scale)
 }
 
-/// PostgreSQL chooses the scale of each quotient by its operands; here constants have it so, and a column has one for all.
+/// PostgreSQL chooses the scale of each quotient by its operands; here constants have it so, and a
+/// column has one for all.
 pub(super) fn quotient_type(left: (u8, i8), right: (u8, i8), constants: Option<(Decimal, Decimal)>) -> DataType {
     let least = i32::from(left.1.max(right.1).max(0));
     let scale = match constants {
@@ -44,8 +45,9 @@ pub(super) fn quotient_type(left: (u8, i8), right: (u8, i8), constants: Option<(
     DataType::Decimal128(NUMERIC_DIGITS_MAX, scale)
 }
 
-/// PostgreSQL's rule: numbers are digits of base 10,000; the quotient's first digit is at the difference of their weights, one
-/// lower where the dividend's first digit is not above the divisor's.
+/// PostgreSQL's rule: numbers are digits of base 10,000; the quotient's first digit is at the
+/// difference of their weights, one lower where the dividend's first digit is not above the
+/// divisor's.
 fn quotient_scale(left: Decimal, right: Decimal) -> i32 {
     let (left_weight, left_first) = left.weight_and_first();
     let (right_weight, right_first) = right.weight_and_first();
@@ -275,7 +277,8 @@ fn divide_rounded(numerator: i256, denominator: i256) -> i256 {
     if negative { quotient.wrapping_sub(i256::ONE) } else { quotient.wrapping_add(i256::ONE) }
 }
 
-/// Decimals into another scale, rounded half away from zero; the values of an [`ArrayRef`] of decimals.
+/// Decimals into another scale, rounded half away from zero; the values of an [`ArrayRef`] of
+/// decimals.
 pub(super) fn rescaled(array: &ArrayRef, precision: u8, scale: i8) -> Result<Decimal128Array> {
     let from = match array.data_type() {
         DataType::Decimal128(_, from) => *from,

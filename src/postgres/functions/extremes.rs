@@ -1,5 +1,6 @@
-//! `min` and `max` of doubles by group, and of intervals. The engine's begin with the largest finite doubles, so they never find an
-//! infinity, and forget what came before a NaN; their accumulators of a single group do neither. Intervals it compares by months first.
+//! `min` and `max` of doubles by group, and of intervals. The engine's begin with the largest
+//! finite doubles, so they never find an infinity, and forget what came before a NaN; their
+//! accumulators of a single group do neither. Intervals it compares by months first.
 
 use std::sync::Arc;
 

@@ -133,7 +133,8 @@ fn digits(call: &Call, needed: bool) -> Result<ArrayRef> {
     Ok(Arc::new(digits.collect::<Int32Array>()))
 }
 
-/// `width_bucket(value, thresholds)`: how many of the thresholds, which ascend, are not above the value.
+/// `width_bucket(value, thresholds)`: how many of the thresholds, which ascend, are not above the
+/// value.
 pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
     let (values, lists) = (call.float8(0)?, call.arg(1)?);
     let Some(lists) = lists.as_list_opt::<i32>() else {

@@ -124,7 +124,8 @@ pub(super) fn divide(call: &Call) -> Result<ArrayRef> {
     )
 }
 
-/// The parts of an interval multiplied or divided: fractions of months become days of 30, fractions of days become time.
+/// The parts of an interval multiplied or divided: fractions of months become days of 30, fractions
+/// of days become time.
 fn scaled(
     spans: &IntervalMonthDayNanoArray,
     numbers: &arrow::array::Float64Array,
@@ -221,7 +222,8 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
     }
 }
 
-/// A moment moved by an interval: months first, then days, both by the calendar of the zone, then time. `None`: out of range.
+/// A moment moved by an interval: months first, then days, both by the calendar of the zone, then
+/// time. `None`: out of range.
 pub(super) fn moved(at: i64, span: IntervalMonthDayNano, sign: i64, zone: Option<&Zone>) -> Option<i64> {
     let mut at = at;
     if span.months != 0 || span.days != 0 {

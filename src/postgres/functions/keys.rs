@@ -1,6 +1,7 @@
-//! Doubles and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a month is as long as 30 days; the
-//! query engine groups, joins, sorts and compares by bits and by fields. Expressions that it does so with are brought to one zero and
-//! one NaN, and intervals to their length.
+//! Doubles and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a
+//! month is as long as 30 days; the query engine groups, joins, sorts and compares by bits and by
+//! fields. Expressions that it does so with are brought to one zero and one NaN, and intervals to
+//! their length.
 
 use std::sync::Arc;
 
@@ -80,7 +81,8 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-/// The expression as a key by which rows are sorted and joined, if it is one of doubles or intervals.
+/// The expression as a key by which rows are sorted and joined, if it is one of doubles or
+/// intervals.
 pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
     match expr.get_type(schema) {
         Ok(DataType::Interval(_)) if !is_key(&expr) => call(&LENGTH, vec![expr]),
@@ -88,7 +90,8 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
     }
 }
 
-/// The expression as a key by which rows are grouped, whose value is shown, if it is one of doubles.
+/// The expression as a key by which rows are grouped, whose value is shown, if it is one of
+/// doubles.
 fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
     match expr.get_type(schema) {
         Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
@@ -98,8 +101,8 @@ fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 
 /// A comparison of doubles or of intervals.
 ///
-/// A column beside a literal stays as it is, for the statistics of files: the literal becomes the one of the two zeros that gives the
-/// answer.
+/// A column beside a literal stays as it is, for the statistics of files: the literal becomes the
+/// one of the two zeros that gives the answer.
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {

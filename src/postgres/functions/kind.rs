@@ -127,7 +127,8 @@ impl Kind {
         matches!(self, Kind::Date | Kind::Timestamp | Kind::TimestampTz)
     }
 
-    /// The type in which values of both are compared, or brought together in one column. `None`: PostgreSQL knows none.
+    /// The type in which values of both are compared, or brought together in one column. `None`:
+    /// PostgreSQL knows none.
     pub(super) fn common(self, other: Kind) -> Option<Kind> {
         let rank = |kind: Kind| match kind {
             Kind::Int2 => Some(0),

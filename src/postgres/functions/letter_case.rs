@@ -1,5 +1,5 @@
-//! `upper`, `lower` and `initcap`: every character becomes one character, as in PostgreSQL's default locale. `ß`, whose capital is
-//! two letters, stays.
+//! `upper`, `lower` and `initcap`: every character becomes one character, as in PostgreSQL's
+//! default locale. `ß`, whose capital is two letters, stays.
 
 use std::sync::Arc;
 

@@ -56,7 +56,8 @@ fn is_exact(kind: Kind) -> bool {
     kind.is_integer() || kind == Kind::Numeric
 }
 
-/// Integers are rounded as doubles by one argument, as numerics by two, as PostgreSQL finds its functions.
+/// Integers are rounded as doubles by one argument, as numerics by two, as PostgreSQL finds its
+/// functions.
 fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
     let kind = arguments.kind(0);
     if arguments.types.len() == 2 {

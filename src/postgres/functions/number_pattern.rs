@@ -1,4 +1,5 @@
-//! Numbers written and read by PostgreSQL's patterns: `to_char(1234.5, '9,999.99')`, `to_number('1,234.5', '9,999.9')`.
+//! Numbers written and read by PostgreSQL's patterns: `to_char(1234.5, '9,999.99')`,
+//! `to_number('1,234.5', '9,999.9')`.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `(a, b) OVERLAPS (c, d)`: whether two spans of time have a moment in common. A span's end may be an interval behind its start. And
-//! `a && b`: whether two arrays have an item in common.
+//! `(a, b) OVERLAPS (c, d)`: whether two spans of time have a moment in common. A span's end may be
+//! an interval behind its start. And `a && b`: whether two arrays have an item in common.
 
 use std::sync::Arc;
 
@@ -112,7 +112,8 @@ fn ordered(start: Option<i64>, end: Option<i64>) -> Option<Span> {
     }
 }
 
-/// Ends do not belong to their spans, unless a span is one moment. What an unknown end could change is unknown.
+/// Ends do not belong to their spans, unless a span is one moment. What an unknown end could change
+/// is unknown.
 fn common(first: Span, second: Span) -> Option<bool> {
     let within = |start: i64, (_, end): Span, other_end: Option<i64>| match end {
         Some(end) if start < end => Some(true),

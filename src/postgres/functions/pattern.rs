@@ -13,7 +13,8 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// A pattern with PostgreSQL's flags: `i` ignores case, `n`, `s`, `m`, `x` say how lines and blanks count; `g` is the caller's.
+    /// A pattern with PostgreSQL's flags: `i` ignores case, `n`, `s`, `m`, `x` say how lines and
+    /// blanks count; `g` is the caller's.
     pub(super) fn pattern(&mut self, pattern: &str, flags: &str) -> Result<&Regex> {
         let same = self.known.as_ref().is_some_and(|(known, with, _)| known == pattern && with == flags);
         if !same {

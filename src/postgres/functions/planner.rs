@@ -11,8 +11,9 @@ use super::resolution::{Resolver, call, is_comparison, literal};
 use super::scalar::Scalar;
 use super::{datetime_fields, text};
 
-/// The types of literals are not settled while a statement is planned, nor is the zone asked for: what is planned here is resolved again
-/// by [`super::PostgresTypes`]. It makes sure that operands go together, which the query engine checks at once.
+/// The types of literals are not settled while a statement is planned, nor is the zone asked for:
+/// what is planned here is resolved again by [`super::PostgresTypes`]. It makes sure that operands
+/// go together, which the query engine checks at once.
 #[derive(Debug)]
 pub(super) struct PostgresOperators;
 

@@ -21,7 +21,8 @@ use super::{
 };
 use rowkey_base::clock::Clock;
 
-/// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under names that it has.
+/// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under
+/// names that it has.
 const REMOVED: [&str; 16] = [
     // Its other names are functions of ours, which would give way to it.
     "character_length",
@@ -47,7 +48,8 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
     config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
 }
 
-/// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a state that has the engine's defaults.
+/// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
+/// state that has the engine's defaults.
 pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
     let mut analyzer = state.analyzer().rules.clone();
     let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);

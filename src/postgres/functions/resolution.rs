@@ -1,4 +1,5 @@
-//! Which types expressions have, and what they are brought to: PostgreSQL's rules, before the query engine applies its own.
+//! Which types expressions have, and what they are brought to: PostgreSQL's rules, before the query
+//! engine applies its own.
 
 use std::sync::Arc;
 
@@ -121,7 +122,8 @@ impl Resolver<'_> {
         Ok(self.compared(left, op, right))
     }
 
-    /// A comparison of values of one type. Which literals are zeros is known when they have their types.
+    /// A comparison of values of one type. Which literals are zeros is known when they have their
+    /// types.
     fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
         match self.zone {
             Some(_) => keys::comparison(left, op, right, self.schema),
@@ -416,7 +418,8 @@ impl Resolver<'_> {
             && plain
         {
             let cast = cast::cast_value(value, &field, zone)?;
-            // Where a whole column is cast, what is that small is rounded to the digits that the column has.
+            // Where a whole column is cast, what is that small is rounded to the digits that the
+            // column has.
             if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
                 (float(value).filter(|number| *number != 0.0), &cast)
             {
@@ -474,7 +477,8 @@ pub(super) fn is_comparison(op: Operator) -> bool {
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-/// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already, or the engine's rules hold.
+/// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already,
+/// or the engine's rules hold.
 pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>, (Kind, Kind)> {
     let mut common = Kind::Null;
     for (data_type, unknown) in types.iter().zip(unknown) {

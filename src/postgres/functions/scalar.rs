@@ -17,8 +17,9 @@ use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::zone::Zone;
 
-/// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have: functions look at their types
-/// and bring them into the one they want, since the query engine would bring times to nanoseconds.
+/// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
+/// functions look at their types and bring them into the one they want, since the query engine
+/// would bring times to nanoseconds.
 pub(super) struct Function {
     pub name: &'static str,
     pub arity: RangeInclusive<usize>,
@@ -46,7 +47,8 @@ impl Arguments<'_> {
         self.constants.get(place).copied().flatten().and_then(|value| value.try_as_str()).flatten()
     }
 
-    /// Whether an argument is a literal in quotes that has no type yet: those alone are in this form of text.
+    /// Whether an argument is a literal in quotes that has no type yet: those alone are in this
+    /// form of text.
     pub(super) fn is_unknown(&self, place: usize) -> bool {
         self.types.get(place).is_some_and(|data_type| **data_type == DataType::Utf8)
             && self.constants.get(place).is_none_or(|constant| constant.is_some())
@@ -150,8 +152,8 @@ impl Scalar {
         Self::made(function, false)
     }
 
-    /// The same function, never evaluated before there are rows: for constants that are too large to be held by plans, which are
-    /// copied about.
+    /// The same function, never evaluated before there are rows: for constants that are too large
+    /// to be held by plans, which are copied about.
     pub(super) fn deferred(function: &ScalarUDF) -> Option<Arc<ScalarUDF>> {
         function.inner().downcast_ref::<Self>().map(|scalar| Self::made(scalar.function, true))
     }

@@ -1,4 +1,5 @@
-//! `generate_series(start, stop [, step])` over integers, numerics and moments, made batch by batch.
+//! `generate_series(start, stop [, step])` over integers, numerics and moments, made batch by
+//! batch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Comparisons that a double would not decide: integers from 2^53 on, and numbers with a point beside integers.
+//! Comparisons that a double would not decide: integers from 2^53 on, and numbers with a point
+//! beside integers.
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
@@ -9,7 +10,8 @@ use super::kind::Kind;
 /// Integers of up to this magnitude are doubles, too.
 const DOUBLE_INTEGERS_MAX: i128 = 1 << 53;
 
-/// `left op right` of a column and a constant, rewritten so that it is exact. `None`: it is as it stands.
+/// `left op right` of a column and a constant, rewritten so that it is exact. `None`: it is as it
+/// stands.
 pub(super) fn exact(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     if let Some(number) = number(right) {
         return column_and_number(left, op, number, schema);
@@ -91,7 +93,8 @@ fn never(expr: &Expr, holds: bool) -> Expr {
     }
 }
 
-/// A property of several numeric types is shown as double; its integers lie in columns of their own beside it.
+/// A property of several numeric types is shown as double; its integers lie in columns of their own
+/// beside it.
 fn mixed_column(expr: &Expr, op: Operator, number: Decimal, schema: &DFSchema) -> Option<Expr> {
     let unit = 10_i128.pow(u32::from(number.scale().unsigned_abs()).min(38));
     if (number.value() / unit).abs() < DOUBLE_INTEGERS_MAX {

@@ -368,7 +368,8 @@ fn lengths(call: &Call, in_bytes: bool) -> Result<ArrayRef> {
     Ok(Arc::new(texts.iter().map(|text| text.map(measured)).collect::<Int32Array>()))
 }
 
-/// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in LIKE, the rest as there.
+/// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in
+/// LIKE, the rest as there.
 fn run_similar_to(call: &Call) -> Result<ArrayRef> {
     let patterns = call.text(0)?;
     let mut built = StringViewBuilder::with_capacity(call.rows);

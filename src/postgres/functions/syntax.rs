@@ -1,4 +1,5 @@
-//! Forms of SQL that the query engine plans in nanoseconds or not at all, as calls and casts that it leaves to us.
+//! Forms of SQL that the query engine plans in nanoseconds or not at all, as calls and casts that
+//! it leaves to us.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +12,8 @@ use datafusion::sql::sqlparser::ast::{
 use super::decimal::Decimal;
 use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 
-/// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a cast of the text.
+/// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
+/// cast of the text.
 pub fn rewrite_syntax(statement: &mut Statement) {
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
         let taken = std::mem::replace(expr, Expr::value(Value::Null));
@@ -129,8 +131,8 @@ fn nested(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(operand(left)), op, right: Box::new(operand(right)) }))
 }
 
-/// Rows are compared by their first values that differ; a NULL before those makes it unknown. The query engine takes rows for
-/// structs, in which a NULL is a value.
+/// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
+/// query engine takes rows for structs, in which a NULL is a value.
 fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
     match (left, op, right) {
@@ -280,7 +282,8 @@ fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// `'today'::date` and its like are calls: a value that was read once would not change with the day.
+/// `'today'::date` and its like are calls: a value that was read once would not change with the
+/// day.
 fn moment_of_word(word: Option<&str>, data_type: &DataType) -> Option<Expr> {
     let word = word?.trim().to_ascii_lowercase();
     if !matches!(data_type, DataType::Date | DataType::Timestamp(..)) {
@@ -344,7 +347,8 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
     })
 }
 
-/// `INTERVAL '3' DAY` is `'3 day'::interval`. What is more than a text and a unit stays for the engine.
+/// `INTERVAL '3' DAY` is `'3 day'::interval`. What is more than a text and a unit stays for the
+/// engine.
 fn cast_interval(interval: Interval) -> Expr {
     let simple = interval.leading_precision.is_none()
         && interval.last_field.is_none()

@@ -50,7 +50,8 @@ fn returns_substring(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
-/// `substring(text, from [, count])` in characters from 1, or what a pattern matches, or its first group.
+/// `substring(text, from [, count])` in characters from 1, or what a pattern matches, or its first
+/// group.
 fn run_substring(call: &Call) -> Result<ArrayRef> {
     if call.kind(1) == Kind::Text {
         return matched(call);

@@ -31,7 +31,8 @@ pub(super) const MONTHS: [&str; 12] = [
 pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 pub(super) const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-/// Keywords, the longer before the shorter that begins them. Upper case; those whose case says something are looked at again.
+/// Keywords, the longer before the shorter that begins them. Upper case; those whose case says
+/// something are looked at again.
 pub(super) const KEYWORDS: [&str; 58] = [
     "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY",
     "DDD", "IYY", "MON", "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD",
@@ -190,7 +191,8 @@ fn pieces(pattern: &str) -> Vec<Piece> {
         rest = after;
         match *keyword {
             "FM" => filled = false,
-            // Names in the locale, which is C, and digits spelled out are none; widths are as they are.
+            // Names in the locale, which is C, and digits spelled out are none; widths are as they
+            // are.
             "TM" | "SP" | "FX" => {}
             "TH" => literal.push_str(written),
             name => {

@@ -15,9 +15,11 @@ use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use crate::types::POSTGRES_TYPE;
 
-/// Key of the metadata of a cast's target: characters of `varchar(n)`, digits of a second of `timestamp(n)`.
+/// Key of the metadata of a cast's target: characters of `varchar(n)`, digits of a second of
+/// `timestamp(n)`.
 pub(super) const TYPE_LENGTH: &str = "postgres_length";
-/// Value of [`POSTGRES_TYPE`] in the target of a cast to `numeric` without a scale: the one of what is cast.
+/// Value of [`POSTGRES_TYPE`] in the target of a cast to `numeric` without a scale: the one of what
+/// is cast.
 pub(super) const ANY_NUMERIC: &str = "numeric";
 /// Digits behind the point where neither type nor literal tells.
 pub(super) const NUMERIC_SCALE_DEFAULT: i8 = 16;
@@ -28,7 +30,8 @@ const OID_TYPES: [&str; 10] =
 /// Types held as texts.
 const TEXT_TYPES: [&str; 8] = ["name", "varchar", "bpchar", "json", "jsonb", "pg_node_tree", "unknown", "refcursor"];
 
-/// Types as PostgreSQL names them: times in microseconds, `float` of 8 bytes, `uuid`, `oid`, `name`, arrays.
+/// Types as PostgreSQL names them: times in microseconds, `float` of 8 bytes, `uuid`, `oid`,
+/// `name`, arrays.
 #[derive(Debug)]
 pub(super) struct TypeNames;
 

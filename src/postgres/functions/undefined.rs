@@ -1,5 +1,5 @@
-//! Functions that there are not: they stand in while a statement is planned, and refuse once the types of their arguments are
-//! known, which PostgreSQL's message names.
+//! Functions that there are not: they stand in while a statement is planned, and refuse once the
+//! types of their arguments are known, which PostgreSQL's message names.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -15,7 +15,8 @@ use crate::types::{self, TextStyle};
 pub struct Zone(Arc<TextStyle>);
 
 impl Zone {
-    /// The session's zone, with its style of texts; without a session, an offset east of Greenwich or a name.
+    /// The session's zone, with its style of texts; without a session, an offset east of Greenwich
+    /// or a name.
     pub fn of(options: &ConfigOptions) -> Result<Self> {
         if let Some(SessionStyle(style)) = options.extensions.get::<SessionStyle>() {
             return Ok(Self(Arc::clone(style)));
@@ -29,7 +30,8 @@ impl Zone {
         }
     }
 
-    /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them, positive to the west.
+    /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them,
+    /// positive to the west.
     pub fn named(name: &str) -> Result<Self> {
         let abbreviated = match name.to_ascii_uppercase().as_str() {
             "CET" => Some(3600),
@@ -50,7 +52,8 @@ impl Zone {
         if let Some(seconds) = abbreviated {
             return Ok(Self::fixed(seconds));
         }
-        // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to the west.
+        // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to
+        // the west.
         let hours = name.strip_prefix('+').unwrap_or(name).parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
         let number = match name.starts_with(|first: char| first.is_ascii_digit()) {
             true => offset_east(&format!("+{name}")),
@@ -100,7 +103,8 @@ impl From<types::Zone> for Zone {
     }
 }
 
-/// The session's style of texts as it travels with a statement: in the extensions of its `ConfigOptions`.
+/// The session's style of texts as it travels with a statement: in the extensions of its
+/// `ConfigOptions`.
 #[derive(Debug, Clone)]
 pub struct SessionStyle(pub Arc<TextStyle>);
 

@@ -13,8 +13,9 @@ mod tests;
 /// Digits after the point of a numeric whose scale nobody tells.
 pub(super) const NUMERIC_SCALE: i8 = 10;
 
-/// The PostgreSQL type of a field: the one that its metadata names, if its Arrow type can hold that (casts carry metadata along that is no
-/// longer true), else the one of its Arrow type. None: such a value cannot be shown.
+/// The PostgreSQL type of a field: the one that its metadata names, if its Arrow type can hold that
+/// (casts carry metadata along that is no longer true), else the one of its Arrow type. None: such
+/// a value cannot be shown.
 pub fn type_of(field: &Field) -> Option<&'static PostgresType> {
     let data_type = field.data_type();
     if let Some(ty) = field.metadata().get(POSTGRES_TYPE).and_then(|name| type_by_name(name))
@@ -79,11 +80,12 @@ pub(super) fn holds(data_type: &DataType, ty: &PostgresType) -> bool {
     }
 }
 
-/// The Arrow type that holds values of a type. An array's item carries the metadata of its element. None: no values of this type occur
-/// here (geometric types, ranges, ...), or their shape is told by nothing but the value (`record`).
+/// The Arrow type that holds values of a type. An array's item carries the metadata of its element.
+/// None: no values of this type occur here (geometric types, ranges, ...), or their shape is told
+/// by nothing but the value (`record`).
 ///
-/// `numeric` is `Decimal128(38, 10)`: Arrow's scale belongs to the type, PostgreSQL's to each value. Results of known scale keep theirs,
-/// this one serves where only the type is known.
+/// `numeric` is `Decimal128(38, 10)`: Arrow's scale belongs to the type, PostgreSQL's to each
+/// value. Results of known scale keep theirs, this one serves where only the type is known.
 pub fn arrow_type(ty: &PostgresType) -> Option<DataType> {
     match ty.element() {
         Some(element) => Some(DataType::List(Arc::new(typed_field(Field::LIST_FIELD_DEFAULT_NAME, element, true)?))),
@@ -141,7 +143,8 @@ fn storage(ty: &PostgresType) -> Option<DataType> {
 /// A field of a PostgreSQL type, with metadata where the Arrow type alone does not tell it.
 ///
 /// # Panics
-/// If there is no such type, or none that Arrow holds: the name comes from the program, not from input (see [`typed_field`]).
+/// If there is no such type, or none that Arrow holds: the name comes from the program, not from
+/// input (see [`typed_field`]).
 pub fn field(name: &str, type_name: &str, nullable: bool) -> Field {
     type_by_name(type_name)
         .and_then(|ty| typed_field(name, ty, nullable))

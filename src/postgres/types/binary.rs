@@ -46,7 +46,8 @@ pub(super) fn put_numeric_i128(unscaled: i128, scale: i8, out: &mut BytesMut) {
 }
 
 fn put_digits(negative: bool, digits: &[u8], scale: i8, out: &mut BytesMut) {
-    // The digits around the point, filled up with zeros to whole groups of four on both sides. At most 77 digits and 128 zeros.
+    // The digits around the point, filled up with zeros to whole groups of four on both sides. At
+    // most 77 digits and 128 zeros.
     let mut text = [b'0'; 256];
     let fraction = usize::from(scale.max(0).unsigned_abs());
     let zeros = usize::from(scale.min(0).unsigned_abs());

@@ -6,7 +6,8 @@ pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 pub(super) const POSTGRES_EPOCH_DAYS: i32 = 10_957;
 pub(super) const POSTGRES_EPOCH_MICROS: i64 = POSTGRES_EPOCH_DAYS as i64 * MICROS_PER_DAY;
 
-/// The earliest timestamp of PostgreSQL, 4713-11-24 BC. The latest here is that of 64 bits since 1970, in year 294247.
+/// The earliest timestamp of PostgreSQL, 4713-11-24 BC. The latest here is that of 64 bits since
+/// 1970, in year 294247.
 pub(super) const MIN_MICROS: i64 = -211_813_488_000_000_000 + POSTGRES_EPOCH_MICROS;
 /// PostgreSQL's range of dates: from 4713-11-24 BC to 5874897-12-31.
 pub(super) const MIN_DAYS: i64 = -2_451_545 + POSTGRES_EPOCH_DAYS as i64;

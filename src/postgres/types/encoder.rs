@@ -34,7 +34,8 @@ pub enum Format {
     Binary,
 }
 
-/// Writes one column of a batch, row by row. Everything that depends on the column only is decided when it is made.
+/// Writes one column of a batch, row by row. Everything that depends on the column only is decided
+/// when it is made.
 pub struct ColumnEncoder<'a> {
     ty: &'static PostgresType,
     values: Values<'a>,
@@ -80,7 +81,8 @@ enum Offsets {
 
 impl<'a> ColumnEncoder<'a> {
     /// # Errors
-    /// If no PostgreSQL type shows such a column, or a value is out of the range of its type (UInt64 as bigint).
+    /// If no PostgreSQL type shows such a column, or a value is out of the range of its type
+    /// (UInt64 as bigint).
     pub fn new(field: &Field, array: &ArrayRef, format: Format, style: &'a TextStyle) -> Result<Self, Error> {
         let ty = type_of(field).ok_or_else(|| not_shown(array.data_type()))?;
         Self::with_type(ty, array, format, style)
@@ -361,7 +363,8 @@ fn item_type(ty: &'static PostgresType, item: &Field) -> Result<&'static Postgre
     }
 }
 
-/// The array in the one Arrow type, or one of the few, by which values of its PostgreSQL type are written.
+/// The array in the one Arrow type, or one of the few, by which values of its PostgreSQL type are
+/// written.
 fn canonical(ty: &PostgresType, array: &ArrayRef) -> Result<ArrayRef, Error> {
     let target = match array.data_type() {
         DataType::Int8 | DataType::UInt8 => DataType::Int16,

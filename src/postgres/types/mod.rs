@@ -1,7 +1,9 @@
-//! PostgreSQL's types: their oids, how Arrow holds them, and their text and binary forms. The reference is PostgreSQL 15.
+//! PostgreSQL's types: their oids, how Arrow holds them, and their text and binary forms. The
+//! reference is PostgreSQL 15.
 //!
-//! Out: [`ColumnEncoder`] writes a column of a batch value by value, [`text_value`] one value. In: [`parse_text`] and [`parse_binary`] make a
-//! [`SqlValue`] of a literal or a parameter, [`SqlValue::to_array`] makes Arrow of that. Names of objects (`regclass`) are numbers here,
+//! Out: [`ColumnEncoder`] writes a column of a batch value by value, [`text_value`] one value. In:
+//! [`parse_text`] and [`parse_binary`] make a [`SqlValue`] of a literal or a parameter,
+//! [`SqlValue::to_array`] makes Arrow of that. Names of objects (`regclass`) are numbers here,
 //! since they need a catalog.
 
 mod arrow;
@@ -25,5 +27,6 @@ pub use style::{ByteaOutput, DateFormat, DateOrder, DateStyle, IntervalStyle, Te
 pub use value::{Interval, SqlValue, array_of};
 pub use zone::Zone;
 
-/// Key of a field's metadata that names its PostgreSQL type (as in `pg_type.typname`) where Arrow cannot tell: `oid`, `name`, ...
+/// Key of a field's metadata that names its PostgreSQL type (as in `pg_type.typname`) where Arrow
+/// cannot tell: `oid`, `name`, ...
 pub const POSTGRES_TYPE: &str = "postgres_type";

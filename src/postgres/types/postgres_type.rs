@@ -21,7 +21,8 @@ pub struct PostgresType {
     pub preferred: bool,
     /// The array type with this element, or 0.
     pub array_oid: u32,
-    /// `pg_type.typelem`: also set for types that are no arrays but can be subscripted (`name`, `point`, `int2vector`).
+    /// `pg_type.typelem`: also set for types that are no arrays but can be subscripted (`name`,
+    /// `point`, `int2vector`).
     pub element_oid: u32,
     /// `pg_type.typtype`: b(ase), p(seudo), r(ange), m(ultirange).
     pub kind: char,
@@ -113,7 +114,8 @@ pub fn type_by_oid(oid: u32) -> Option<&'static PostgresType> {
     TYPES.binary_search_by_key(&oid, |ty| ty.oid).ok().map(|at| &TYPES[at])
 }
 
-/// SQL's other spellings, as the grammar of PostgreSQL resolves them. Words of a name are separated by one blank.
+/// SQL's other spellings, as the grammar of PostgreSQL resolves them. Words of a name are separated
+/// by one blank.
 const ALIASES: &[(&str, u32)] = &[
     ("int", oid::INT4),
     ("integer", oid::INT4),
@@ -139,11 +141,13 @@ const ALIASES: &[(&str, u32)] = &[
     ("time without time zone", oid::TIME),
 ];
 
-/// The type of a name: `typname` (`int4`, `_int4`, `char` meaning `"char"`), or as SQL spells it (`integer`, `character varying`,
-/// `timestamp with time zone`), each also with `[]`, and with `pg_catalog.` before it. Unquoted names ignore case. A type modifier,
-/// as of `numeric(10,2)`, is not part of a name.
+/// The type of a name: `typname` (`int4`, `_int4`, `char` meaning `"char"`), or as SQL spells it
+/// (`integer`, `character varying`, `timestamp with time zone`), each also with `[]`, and with
+/// `pg_catalog.` before it. Unquoted names ignore case. A type modifier, as of `numeric(10,2)`, is
+/// not part of a name.
 ///
-/// SQL reads a bare `char` as `character`, the catalog as the one-byte `"char"`: here it is the catalog's, [`type_by_sql_name`] has SQL's.
+/// SQL reads a bare `char` as `character`, the catalog as the one-byte `"char"`: here it is the
+/// catalog's, [`type_by_sql_name`] has SQL's.
 pub fn type_by_name(name: &str) -> Option<&'static PostgresType> {
     find(name, |name| by_typname(name).or_else(|| by_alias(name)))
 }

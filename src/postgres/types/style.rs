@@ -10,7 +10,8 @@ pub struct TextStyle {
     pub date_style: DateStyle,
     pub interval_style: IntervalStyle,
     pub bytea_output: ByteaOutput,
-    /// Above 0: shortest text that reads back equal. Else 15 (float4: 6) significant digits plus this.
+    /// Above 0: shortest text that reads back equal. Else 15 (float4: 6) significant digits plus
+    /// this.
     pub extra_float_digits: i32,
 }
 
@@ -66,7 +67,8 @@ pub enum ByteaOutput {
 }
 
 impl DateStyle {
-    /// Reads a value of the setting, which may name only one half: `ISO, DMY`, `German`, `ymd`. `current` fills in the other.
+    /// Reads a value of the setting, which may name only one half: `ISO, DMY`, `German`, `ymd`.
+    /// `current` fills in the other.
     pub fn parse(text: &str, current: DateStyle) -> Result<DateStyle, Error> {
         let invalid = || {
             let message = format!("invalid value for parameter \"DateStyle\": \"{text}\"");

@@ -52,7 +52,8 @@ pub enum SqlValue {
     Array(Vec<SqlValue>),
 }
 
-/// An interval. The parts are not carried into each other: a month has no fixed number of days, nor a day of hours.
+/// An interval. The parts are not carried into each other: a month has no fixed number of days, nor
+/// a day of hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
     pub months: i32,
@@ -70,7 +71,8 @@ impl SqlValue {
 /// Values of one type as a column. Numerics take the largest scale among them.
 ///
 /// # Errors
-/// If a value is of another type, is a numeric that does not fit in 76 digits at that scale, or an interval beyond Arrow's 292 years of time.
+/// If a value is of another type, is a numeric that does not fit in 76 digits at that scale, or an
+/// interval beyond Arrow's 292 years of time.
 pub fn array_of(ty: &PostgresType, values: &[SqlValue]) -> Result<ArrayRef, Error> {
     let mut column = Column { ty, values };
     Ok(match ty.oid {

@@ -22,7 +22,8 @@ enum Rule {
     Named { tz: Tz, repeats: bool },
 }
 
-/// Named zones are tabled up to the end of this year. What follows goes on by the rules of the last years.
+/// Named zones are tabled up to the end of this year. What follows goes on by the rules of the last
+/// years.
 const LAST_TABLED_YEAR: i64 = 2096;
 /// Offsets stay below a week, as in POSIX zones.
 const MAX_HOURS: i32 = 167;
@@ -49,8 +50,9 @@ impl Zone {
         Self { name: format!("<{abbreviation}>{west}{digits}"), rule: Rule::Fixed { seconds_east, abbreviation } }
     }
 
-    /// Reads a value of the setting `TimeZone`: a name of the tz database in any case, a number of hours to the east (`-5`, `+02`, `5.5`),
-    /// or a POSIX zone, whose offset counts to the **west** (`UTC+3` lies three hours behind Greenwich, and so does `+03:00`).
+    /// Reads a value of the setting `TimeZone`: a name of the tz database in any case, a number of
+    /// hours to the east (`-5`, `+02`, `5.5`), or a POSIX zone, whose offset counts to the **west**
+    /// (`UTC+3` lies three hours behind Greenwich, and so does `+03:00`).
     pub fn parse(text: &str) -> Result<Self, Error> {
         let invalid = || {
             let message = format!("invalid value for parameter \"TimeZone\": \"{text}\"");
@@ -81,7 +83,8 @@ impl Zone {
         if tz == Tz::UTC {
             return Some(Self::utc());
         }
-        // Some zones end their rules before the end of the tables (Morocco's follow Ramadan up to 2087).
+        // Some zones end their rules before the end of the tables (Morocco's follow Ramadan up to
+        // 2087).
         let january = days_of(Day { year: LAST_TABLED_YEAR + 1, month: 1, day: 1 });
         let mut offsets = (0..12).map(|month| tabled_offset(tz, (january + 30 * month) * MICROS_PER_DAY).fix());
         let first = offsets.next();
@@ -145,8 +148,9 @@ impl Zone {
         }
     }
 
-    /// The instant of a local time, both in microseconds since 1970. A time that a change of clocks skips is read with the offset before the
-    /// change, one that happens twice with the offset after it, as PostgreSQL reads them. None: beyond 64 bits.
+    /// The instant of a local time, both in microseconds since 1970. A time that a change of clocks
+    /// skips is read with the offset before the change, one that happens twice with the offset
+    /// after it, as PostgreSQL reads them. None: beyond 64 bits.
     pub fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
         let at = |seconds_east: i32| local_micros.checked_sub(i64::from(seconds_east) * MICROS_PER_SECOND);
         if let Some(offset) = self.constant_offset() {
@@ -191,14 +195,16 @@ fn posix_offset(text: &str) -> Option<(i32, &str)> {
 }
 
 fn tabled_offset(tz: Tz, utc_micros: i64) -> <Tz as TimeZone>::Offset {
-    // Instants beyond chrono's years lie before every change of clocks: those after the tables were moved into them.
+    // Instants beyond chrono's years lie before every change of clocks: those after the tables were
+    // moved into them.
     let instant =
         DateTime::from_timestamp(utc_micros.div_euclid(MICROS_PER_SECOND), 0).unwrap_or(DateTime::<Utc>::MIN_UTC);
     tz.offset_from_utc_datetime(&instant.naive_utc())
 }
 
-/// An instant with the same offset within the tables. The calendar repeats every 28 years as long as no leap day is left out, so there is
-/// a tabled year that begins on the same weekday and is as long.
+/// An instant with the same offset within the tables. The calendar repeats every 28 years as long
+/// as no leap day is left out, so there is a tabled year that begins on the same weekday and is as
+/// long.
 fn tabled_instant(utc_micros: i64, repeats: bool) -> i64 {
     const END: i64 = 4_007_750_400 * MICROS_PER_SECOND; // 2097-01-01
     if utc_micros < END || !repeats {

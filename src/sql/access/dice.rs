@@ -8,8 +8,8 @@ use super::oracle::{call, row_literal};
 use rowkey_base::testing::Dice;
 use rowkey_model::{Cut, Interval, IntervalSet, KeyRef};
 
-/// Shared prefixes, wildcards, the empty text, and characters on both sides of the surrogates, where UTF-16 order
-/// differs from the order of UTF-8 bytes.
+/// Shared prefixes, wildcards, the empty text, and characters on both sides of the surrogates,
+/// where UTF-16 order differs from the order of UTF-8 bytes.
 pub(super) const TEXTS: [&str; 13] =
     ["", "A", "a", "a%b", "aa", "ab", "a\u{10FFFF}", "b", "é", "\u{D7FF}", "\u{E000}", "\u{FFFD}x", "\u{10000}"];
 

@@ -10,8 +10,8 @@ use rowkey_model::{Cut, IntervalSet};
 const RANGES_SHOWN_MAX: usize = 3;
 
 impl AccessPlan {
-    /// The key bounds, as one would write them in SQL: the ranges that are read, or where they hold more than the
-    /// filters ask for (RowKeys bounded in a span of partitions), what is asked for.
+    /// The key bounds, as one would write them in SQL: the ranges that are read, or where they hold
+    /// more than the filters ask for (RowKeys bounded in a span of partitions), what is asked for.
     pub fn describe(&self) -> String {
         if self.keys.is_empty() {
             return "no keys".to_owned();

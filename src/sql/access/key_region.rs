@@ -4,7 +4,8 @@
 use rowkey_model::KeyRef;
 use rowkey_model::{Cut, Interval, IntervalSet, KeyRange, KeySet};
 
-/// Most row intervals a region holds, over all its slabs; operations that would exceed it answer with a superset.
+/// Most row intervals a region holds, over all its slabs; operations that would exceed it answer
+/// with a superset.
 pub(super) const PIECES_MAX: usize = 40_000;
 
 /// Most row intervals one operation looks at, its bound in time.
@@ -12,9 +13,10 @@ const WORK_MAX: usize = 100 * PIECES_MAX;
 
 /// A set of keys, piecewise constant over PartitionKey.
 ///
-/// Closed and exact under union, intersection and complement, which a list of ranges in key order is not: the keys with
-/// RowKey 'x' are one slab here, and no finite list of ranges. Slabs are sorted and disjoint, have rows, and neighbours
-/// that touch have different rows, so equal sets have equal slabs.
+/// Closed and exact under union, intersection and complement, which a list of ranges in key order
+/// is not: the keys with RowKey 'x' are one slab here, and no finite list of ranges. Slabs are
+/// sorted and disjoint, have rows, and neighbours that touch have different rows, so equal sets
+/// have equal slabs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyRegion {
     slabs: Vec<Slab>,
@@ -85,7 +87,8 @@ impl KeyRegion {
 
     /// The region as ranges in key order, and whether they hold nothing else.
     ///
-    /// RowKeys that are bounded in a span of partitions cannot be told as ranges: such a slab widens to the whole span.
+    /// RowKeys that are bounded in a span of partitions cannot be told as ranges: such a slab
+    /// widens to the whole span.
     pub fn to_key_set(&self) -> (KeySet, bool) {
         let mut exact = true;
         let mut ranges = Vec::new();
@@ -165,7 +168,8 @@ impl KeyRegion {
         if let Some(exact) = self.combine(other, rows, PIECES_MAX, WORK_MAX) {
             return Bounded::Exact(exact);
         }
-        // Operands so coarse that their combination cannot exceed the bounds; both operations keep supersets.
+        // Operands so coarse that their combination cannot exceed the bounds; both operations keep
+        // supersets.
         let slabs_max = PIECES_MAX / 8;
         let (a, b) = (self.slabs.len().min(slabs_max), other.slabs.len().min(slabs_max));
         let rows_max = (PIECES_MAX / (2 * (2 * (a + b) + 1))).max(1);
@@ -173,7 +177,8 @@ impl KeyRegion {
         Bounded::Superset(a.combine(&b, rows, usize::MAX, usize::MAX).unwrap_or_else(Self::all))
     }
 
-    /// Sweeps both regions from cut to cut. `None` when the outcome, or the way there, is larger than allowed.
+    /// Sweeps both regions from cut to cut. `None` when the outcome, or the way there, is larger
+    /// than allowed.
     fn combine(
         &self,
         other: &Self,

@@ -1,14 +1,15 @@
 //! From the filters of a query to the keys it can touch: point, range, partition or table.
 //!
-//! One function, [`plan_access`], yields the claim, the key set and the residual together, so that a filter claimed as
-//! decided by keys cannot be lost. The way there:
+//! One function, [`plan_access`], yields the claim, the key set and the residual together, so that
+//! a filter claimed as decided by keys cannot be lost. The way there:
 //!
 //! - `operand` recognises key columns, literals and rows of them; `pattern` reads LIKE patterns;
-//! - `predicate` turns an expression into a `verdict`: for which keys it is TRUE, for which FALSE (else UNKNOWN),
-//!   each a superset that knows whether it is exact;
-//! - `key_region` is the algebra these sets live in: from PartitionKey to a set of RowKeys, closed under and, or, not;
-//! - `plan` intersects the filters, flattens the region into a [`KeySet`](rowkey_model::KeySet) and labels it;
-//!   `explain` says it in words.
+//! - `predicate` turns an expression into a `verdict`: for which keys it is TRUE, for which FALSE
+//!   (else UNKNOWN), each a superset that knows whether it is exact;
+//! - `key_region` is the algebra these sets live in: from PartitionKey to a set of RowKeys, closed
+//!   under and, or, not;
+//! - `plan` intersects the filters, flattens the region into a [`KeySet`](rowkey_model::KeySet) and
+//!   labels it; `explain` says it in words.
 //!
 //! Pure: no I/O, no async.
 

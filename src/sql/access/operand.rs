@@ -13,7 +13,8 @@ pub(super) const PARTITION_KEY: &str = "PartitionKey";
 /// The name of the RowKey column.
 pub(super) const ROW_KEY: &str = "RowKey";
 
-/// More members than any comparison of keys has, and few enough that comparing them member by member stays cheap.
+/// More members than any comparison of keys has, and few enough that comparing them member by
+/// member stays cheap.
 const ROW_MEMBERS_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +95,8 @@ fn is_text(of: &DataType) -> bool {
     }
 }
 
-/// Whether the fields are named as `struct()` names them: others may be matched by name, in another order.
+/// Whether the fields are named as `struct()` names them: others may be matched by name, in another
+/// order.
 fn is_row(fields: &Fields) -> bool {
     fields.len() <= ROW_MEMBERS_MAX && fields.iter().enumerate().all(|(at, field)| *field.name() == format!("c{at}"))
 }

@@ -1,5 +1,5 @@
-//! The truth of predicates, key by key, for tests: a naive interpreter of SQL's three-valued logic that knows nothing
-//! of sets.
+//! The truth of predicates, key by key, for tests: a naive interpreter of SQL's three-valued logic
+//! that knows nothing of sets.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

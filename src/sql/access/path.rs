@@ -18,7 +18,8 @@ pub enum AccessPath {
 }
 
 impl AccessPath {
-    /// The path that a set of keys takes, by its shape alone. The empty set is read like single keys: there are none.
+    /// The path that a set of keys takes, by its shape alone. The empty set is read like single
+    /// keys: there are none.
     pub fn of(keys: &KeySet) -> Self {
         let path = keys.ranges().iter().map(|range| {
             if range.as_point().is_some() {

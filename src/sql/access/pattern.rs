@@ -11,7 +11,8 @@ pub(super) enum Pattern {
     Narrower { prefix: String },
 }
 
-/// Reads a pattern: `%` is any text, `_` any character, and the character after `escape` stands for itself.
+/// Reads a pattern: `%` is any text, `_` any character, and the character after `escape` stands for
+/// itself.
 pub(super) fn read(pattern: &str, escape: char) -> Pattern {
     let mut prefix = String::new();
     let mut chars = pattern.chars();

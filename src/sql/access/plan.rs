@@ -20,10 +20,12 @@ pub struct AccessPlan {
     /// Every key that can pass the filters, and possibly others.
     pub keys: KeySet,
     pub path: AccessPath,
-    /// Per filter, whether it reads nothing but the key columns and [`AccessPlan::admits`] decides it exactly. Such a
-    /// filter may be claimed, provided that the scan evaluates it wherever `keys_exact` does not spare it that.
+    /// Per filter, whether it reads nothing but the key columns and [`AccessPlan::admits`] decides
+    /// it exactly. Such a filter may be claimed, provided that the scan evaluates it wherever
+    /// `keys_exact` does not spare it that.
     pub exact: Vec<bool>,
-    /// Whether every key in `keys` passes every exact filter: what lies inside needs no key predicate.
+    /// Whether every key in `keys` passes every exact filter: what lies inside needs no key
+    /// predicate.
     pub keys_exact: bool,
     /// The positions of the filters that are not exact.
     pub residual: Vec<usize>,
@@ -51,7 +53,8 @@ pub fn plan_access(filters: &[Expr]) -> AccessPlan {
     let claimed = Superset::intersection(claimed);
     let region = claimed.and(&Superset::intersection(others)).region;
     let (keys, as_ranges) = bounded_key_set(&region);
-    // The region is within the claimed one unless an intersection was too large to carry out exactly.
+    // The region is within the claimed one unless an intersection was too large to carry out
+    // exactly.
     let keys_exact = claimed.exact && {
         let (claimed_keys, claimed_as_ranges) = bounded_key_set(&claimed.region);
         claimed_as_ranges && keys.intersect(&claimed_keys) == keys
@@ -83,8 +86,8 @@ fn reads_keys(filter: &Expr) -> (bool, bool) {
 }
 
 impl AccessPlan {
-    /// Whether an entity with this key can pass the filters. At least as strict as membership in `keys`: RowKeys that
-    /// are bounded in a span of partitions count here.
+    /// Whether an entity with this key can pass the filters. At least as strict as membership in
+    /// `keys`: RowKeys that are bounded in a span of partitions count here.
     #[cfg(test)]
     pub fn admits(&self, key: KeyRef<'_>) -> bool {
         self.region.contains(key)

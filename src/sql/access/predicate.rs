@@ -1,7 +1,7 @@
 //! From an expression to the keys for which it is TRUE or FALSE.
 //!
-//! Keys are compared by UTF-8 bytes and are never NULL. What is not understood is residual: it may be anything for any
-//! key. No expression is refused.
+//! Keys are compared by UTF-8 bytes and are never NULL. What is not understood is residual: it may
+//! be anything for any key. No expression is refused.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,8 @@ use super::pattern::{self, Pattern};
 use super::verdict::{Superset, Verdict};
 use rowkey_model::{Cut, Interval, IntervalSet};
 
-/// Deepest nesting looked into, a chain of ANDs or of ORs counting as one level; what lies deeper is residual.
+/// Deepest nesting looked into, a chain of ANDs or of ORs counting as one level; what lies deeper
+/// is residual.
 const DEPTH_MAX: usize = 64;
 
 /// The keys for which `expr` is TRUE and those for which it is FALSE.
@@ -84,7 +85,8 @@ fn decide_binary(binary: &BinaryExpr, depth: usize) -> Verdict {
     }
 }
 
-/// The operands of a chain of one operator, `a AND b AND c`, however long and whichever way it leans.
+/// The operands of a chain of one operator, `a AND b AND c`, however long and whichever way it
+/// leans.
 fn chain(top: &BinaryExpr) -> impl Iterator<Item = &Expr> {
     let mut pending: Vec<&Expr> = vec![&top.right, &top.left];
     std::iter::from_fn(move || {

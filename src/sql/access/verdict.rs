@@ -2,8 +2,8 @@
 
 use super::key_region::{Bounded, KeyRegion};
 
-/// The keys for which something may hold: no other key does, and when `exact`, all of them do, whatever the rest of
-/// the entity is.
+/// The keys for which something may hold: no other key does, and when `exact`, all of them do,
+/// whatever the rest of the entity is.
 #[derive(Debug, Clone)]
 pub(super) struct Superset {
     pub region: KeyRegion,
@@ -62,7 +62,8 @@ impl Superset {
         Self::new(self.region.union(&other.region), exact)
     }
 
-    /// What is outside a superset certainly does not hold; of what is inside, nothing is known unless it is exact.
+    /// What is outside a superset certainly does not hold; of what is inside, nothing is known
+    /// unless it is exact.
     pub(super) fn not(&self) -> Self {
         if self.exact { Self::new(self.region.complement(), true) } else { Self::any() }
     }

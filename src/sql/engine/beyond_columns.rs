@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use rowkey_model::rows::{PropertyNames, Rows};
 use rowkey_storage::{COLUMNS_MAX, PropertyColumn};
 
-/// Which properties have values, looked at only where there may be more of them than columns: most tables are far from that.
+/// Which properties have values, looked at only where there may be more of them than columns: most
+/// tables are far from that.
 #[derive(Debug)]
 pub(super) struct PropertiesMet {
     /// More names than this do not fit.

@@ -8,8 +8,8 @@ use super::open::Engine;
 use crate::session::Result;
 
 impl Engine {
-    /// What opening had to mend: the log ended in a record that a crash had left half written, so it was never
-    /// acknowledged. It was cut, and a copy kept.
+    /// What opening had to mend: the log ended in a record that a crash had left half written, so
+    /// it was never acknowledged. It was cut, and a copy kept.
     pub fn mended(&self) -> Option<String> {
         let torn = self.store.torn_tail()?;
         let copy = torn.copy.as_deref().map_or(String::new(), |copy| format!("; a copy is in {copy}"));
@@ -32,13 +32,14 @@ impl Engine {
         Ok(rowkey_storage::check(self.store.files(), &snapshot).await?)
     }
 
-    /// Takes damaged files out of use: they are moved to the folder `quarantine`, and their entities are gone from their
-    /// tables.
+    /// Takes damaged files out of use: they are moved to the folder `quarantine`, and their
+    /// entities are gone from their tables.
     pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
         Ok(self.store.quarantine(damaged).await?)
     }
 
-    /// Refuses a path that lies in the data folder: what is written there would be taken for the database's own.
+    /// Refuses a path that lies in the data folder: what is written there would be taken for the
+    /// database's own.
     pub fn expect_outside(&self, path: &Path) -> Result<()> {
         Ok(self.store.expect_outside(path)?)
     }

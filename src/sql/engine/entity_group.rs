@@ -77,12 +77,14 @@ fn content(entity: &Entity) -> Content<'_> {
 }
 
 impl Engine {
-    /// Applies one operation; when this returns it is durable and visible. Gives the Timestamp of the entity's new version.
+    /// Applies one operation; when this returns it is durable and visible. Gives the Timestamp of
+    /// the entity's new version.
     pub async fn operate(&self, table: u64, operation: &EntityOperation) -> Result<DateTime> {
         Ok(self.store.write(&[operation.to_storage(table)]).await?.timestamp)
     }
 
-    /// Applies an entity group transaction, all of it or nothing. The error tells which operation failed.
+    /// Applies an entity group transaction, all of it or nothing. The error tells which operation
+    /// failed.
     pub async fn operate_group(&self, table: u64, operations: &[EntityOperation]) -> Result<DateTime> {
         check_group(operations)?;
         let operations: Vec<Operation<'_>> = operations.iter().map(|operation| operation.to_storage(table)).collect();

@@ -43,7 +43,8 @@ pub enum OnReject {
 pub struct ImportOptions {
     /// By default it is told from the first bytes of each input.
     pub format: Option<Format>,
-    /// Of a database of Azurite, the account whose tables are taken; by default the one imported into.
+    /// Of a database of Azurite, the account whose tables are taken; by default the one imported
+    /// into.
     pub from_account: Option<String>,
     pub on_reject: OnReject,
     /// Types of properties, which overrule what an input says.
@@ -114,15 +115,16 @@ pub struct ImportReport {
     pub assumed: Vec<AssumedType>,
     /// The first rejects, with their places.
     pub rejects: Vec<Reject>,
-    /// In the table afterwards: partitions (none where replaced rows or overlapping files leave that open), entities, files.
+    /// In the table afterwards: partitions (none where replaced rows or overlapping files leave
+    /// that open), entities, files.
     pub partitions: Option<u64>,
     pub stored: u64,
     pub files: u64,
-    /// Of the table afterwards, as its files have them; rows that were replaced since they were written count. Of a dry run: of
-    /// the entities read, duplicates left out.
+    /// Of the table afterwards, as its files have them; rows that were replaced since they were
+    /// written count. Of a dry run: of the entities read, duplicates left out.
     pub properties: Vec<PropertyReport>,
-    /// Properties of the inputs for which the table has no column left. Their values are all there, in the column `(other)`; of a dry
-    /// run they are among the properties.
+    /// Properties of the inputs for which the table has no column left. Their values are all there,
+    /// in the column `(other)`; of a dry run they are among the properties.
     pub beyond_columns: u64,
 }
 
@@ -134,13 +136,15 @@ pub struct PropertyReport {
 }
 
 impl Engine {
-    /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is visible at once at the end,
-    /// or nothing. Of a database of Azurite the table of the same name is taken. Blocks, and uses threads of its own.
+    /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is
+    /// visible at once at the end, or nothing. Of a database of Azurite the table of the same name
+    /// is taken. Blocks, and uses threads of its own.
     pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
         self.import_as_one_of(table, sources, options, &mut NamedTypes::of(&options.types), true)
     }
 
-    /// The same for one of several tables; the types that none of them needs are told with the last.
+    /// The same for one of several tables; the types that none of them needs are told with the
+    /// last.
     pub(super) fn import_as_one_of(
         &self,
         table: &str,
@@ -154,7 +158,8 @@ impl Engine {
             self.store.expect_outside(rejects.path())?;
         }
         let _job = self.store.wait_for_job(self.account.as_str(), name.as_str(), Work::Import)?;
-        // What is imported is merged with what was written before; what is written from now on stays on top.
+        // What is imported is merged with what was written before; what is written from now on
+        // stays on top.
         if let Some(table) = self.store.snapshot().catalog.table(&self.account, &name) {
             self.store.fold(table.id)?;
         }
@@ -281,7 +286,8 @@ impl Import<'_> {
         let mut ingest = Ingest::begin(store.files(), &self.names, table, store.file_ids(), &options);
         let sorting = SorterOptions {
             memory_bytes_max: self.options.memory_bytes,
-            // Handing on early may merge in two steps, the second into what the first wrote; a dry run writes nothing.
+            // Handing on early may merge in two steps, the second into what the first wrote; a dry
+            // run writes nothing.
             stream_after_bytes: (!self.options.dry_run).then_some(STREAM_AFTER_BYTES.min(self.options.memory_bytes)),
         };
         let (spill_store, spill_folder) = &self.spill;
@@ -315,7 +321,8 @@ impl Import<'_> {
         let mut target = Arc::clone(table);
         let mut superseded = Vec::new();
         if sorted.head_interrupted() {
-            // The input is several sorted sequences. The first is merged already; the rest is merged into what that gave.
+            // The input is several sorted sequences. The first is merged already; the rest is
+            // merged into what that gave.
             self.ingest(distinct.finish(), &mut ingest, report)?;
             let (head_edits, head) = ingest.finish(table)?;
             merged = head;

@@ -19,9 +19,10 @@ pub struct SkippedAccount {
 }
 
 impl Engine {
-    /// Imports every table of an account ([`ImportOptions::from_account`]) that the databases of Azurite in `sources` hold,
-    /// each into the table of its name. Each table is imported as [`Engine::import`] does it: all of it becomes visible at once,
-    /// or nothing. `done` gets the report of each; after an error no further table is imported. Names are checked before
+    /// Imports every table of an account ([`ImportOptions::from_account`]) that the databases of
+    /// Azurite in `sources` hold, each into the table of its name. Each table is imported as
+    /// [`Engine::import`] does it: all of it becomes visible at once, or nothing. `done` gets the
+    /// report of each; after an error no further table is imported. Names are checked before
     /// anything is.
     pub fn import_tables(
         &self,

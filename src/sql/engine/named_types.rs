@@ -10,7 +10,8 @@ use rowkey_model::rows::PropertyNames;
 /// What warnings call the place where types are named.
 const INPUT: &str = "types";
 
-/// Types that were named and not yet needed: most likely the name is misspelt, and the values have the wrong type without a word.
+/// Types that were named and not yet needed: most likely the name is misspelt, and the values have
+/// the wrong type without a word.
 #[derive(Debug, Default)]
 pub(super) struct NamedTypes {
     /// By property: the name in the inputs that is most like it.
@@ -47,7 +48,8 @@ impl NamedTypes {
         self.unmet.extend(found);
     }
 
-    /// One for each, unless nothing was read at all: a table without entities says nothing of names.
+    /// One for each, unless nothing was read at all: a table without entities says nothing of
+    /// names.
     pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         let unmet = self.unmet.iter().filter(|_| self.has_read);
         unmet.map(|(name, like)| Warning {

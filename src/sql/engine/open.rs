@@ -15,7 +15,8 @@ use rowkey_storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
-/// The account of a data folder, unless another one is asked for; the name that the service's emulator has.
+/// The account of a data folder, unless another one is asked for; the name that the service's
+/// emulator has.
 const ACCOUNT: &str = "devstoreaccount1";
 
 /// The role of sessions in the same process.
@@ -32,10 +33,11 @@ fn cache_bytes_default() -> Option<u64> {
 #[derive(Debug, Clone)]
 pub struct Options {
     pub account: AccountName,
-    /// Bound of what is cached of files, in bytes: metadata, page indexes, decoded pages, entities; by default an eighth of what the
-    /// process may have.
+    /// Bound of what is cached of files, in bytes: metadata, page indexes, decoded pages, entities;
+    /// by default an eighth of what the process may have.
     pub cache_bytes: Option<u64>,
-    /// Memory that queries may use before they spill, in bytes; by default half of what the process may have.
+    /// Memory that queries may use before they spill, in bytes; by default half of what the process
+    /// may have.
     pub memory_bytes: Option<u64>,
     /// Where queries and imports spill to, each process in a folder of its own there; by default in
     /// the data folder, or, where there is none to write to, in the system's folder for temporary
@@ -45,8 +47,8 @@ pub struct Options {
     pub target_partitions: Option<usize>,
     /// When writes of entities are acknowledged.
     pub durability: Durability,
-    /// Keep files that no table names, which opening removes otherwise; `Engine::unnamed_files` tells
-    /// which.
+    /// Keep files that no table names, which opening removes otherwise; `Engine::unnamed_files`
+    /// tells which.
     pub keep_unnamed_files: bool,
     /// How tables are scanned; the default is right for everything but checking it.
     pub scan: ScanOptions,
@@ -95,7 +97,8 @@ enum SpillDefault {
 }
 
 impl Engine {
-    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object store, which can only be read.
+    /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object
+    /// store, which can only be read.
     pub async fn open(location: &str, options: Options) -> Result<Self> {
         let read_only = location.contains("://");
         let (files, spill): (Arc<dyn FileStore>, _) = if location == MEMORY {
@@ -190,7 +193,8 @@ impl Engine {
         Ok(Session::new(Arc::clone(&self.planner), registration, user, settings))
     }
 
-    /// A session of this process, with the default settings; its COPY may write files, as the process itself may.
+    /// A session of this process, with the default settings; its COPY may write files, as the
+    /// process itself may.
     pub fn own_session(&self) -> Result<Session> {
         let mut session = self.session(OWN_USER, "", Settings::new([])?)?;
         session.allow_files(FileAccess::Anywhere);

@@ -14,8 +14,8 @@ impl Engine {
         Ok(answer.keeping(session))
     }
 
-    /// Exports entities of a table, all as of one snapshot. What was written appears under its name when all of it is
-    /// there; if the future is dropped before, nothing does.
+    /// Exports entities of a table, all as of one snapshot. What was written appears under its name
+    /// when all of it is there; if the future is dropped before, nothing does.
     pub async fn export(
         &self,
         table: &str,

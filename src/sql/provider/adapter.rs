@@ -1,4 +1,5 @@
-//! From the columns of a table to those of one file, in every expression that is pushed into the scan.
+//! From the columns of a table to those of one file, in every expression that is pushed into the
+//! scan.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use super::columns::{ColumnSource, Shown, TableColumns};
 use super::shown::ShownValue;
 use rowkey_model::EdmType;
 
-/// Rewrites column references per file: a property may lie there in one type, in several, or not at all.
+/// Rewrites column references per file: a property may lie there in one type, in several, or not at
+/// all.
 #[derive(Debug, Clone)]
 pub(super) struct EntityColumnAdapterFactory {
     pub columns: TableColumns,

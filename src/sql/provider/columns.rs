@@ -1,9 +1,10 @@
 //! The columns of a table in SQL, and how each comes from the columns of a file.
 //!
-//! A property seen in one type is a column of that type. Seen in several numeric types it is shown in the widest of them
-//! (Int32 < Int64 < Double), seen in types that do not mix it is shown as text; in both cases every type also has a column of
-//! its own beside it, `"Age:Int64"`, which holds exactly the values of that type. A column that was declared never changes its type:
-//! only values of other types have columns beside it.
+//! A property seen in one type is a column of that type. Seen in several numeric types it is shown
+//! in the widest of them (Int32 < Int64 < Double), seen in types that do not mix it is shown as
+//! text; in both cases every type also has a column of its own beside it, `"Age:Int64"`, which
+//! holds exactly the values of that type. A column that was declared never changes its type: only
+//! values of other types have columns beside it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Entities and rows of run files in the columns of their table, without a scan: what reads of few keys are answered from.
+//! Entities and rows of run files in the columns of their table, without a scan: what reads of few
+//! keys are answered from.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ enum Wanted {
 }
 
 impl EntityRows {
-    /// The columns at `places` among those of the table. `None` if there is one that entities alone do not tell.
+    /// The columns at `places` among those of the table. `None` if there is one that entities alone
+    /// do not tell.
     pub(crate) fn new(columns: &TableColumns, places: impl IntoIterator<Item = usize>) -> Option<Self> {
         let wanted = |place: usize| {
             let name = columns.schema().fields().get(place)?.name();

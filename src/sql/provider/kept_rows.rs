@@ -1,7 +1,8 @@
 //! Some rows of the columns of a batch.
 //!
-//! Masked rows lie all over a file, so what is kept between them are many short stretches. Copied one by one these cost more than all
-//! of the decoding of a column of numbers; a number is copied whether it is kept or not, and the next one takes its place.
+//! Masked rows lie all over a file, so what is kept between them are many short stretches. Copied
+//! one by one these cost more than all of the decoding of a column of numbers; a number is copied
+//! whether it is kept or not, and the next one takes its place.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! Reading in key order without a sort.
 //!
-//! Files are sorted by key, and those of different range partitions do not overlap, so the first files of all range partitions one after
-//! another are in key order, and so are the second ones: these lanes, and recent writes, are merged. Backwards, a scan
-//! reads them from the last to the first in short stretches of rows and turns each stretch round; with a LIMIT it starts with
-//! very short ones.
+//! Files are sorted by key, and those of different range partitions do not overlap, so the first
+//! files of all range partitions one after another are in key order, and so are the second ones:
+//! these lanes, and recent writes, are merged. Backwards, a scan reads them from the last to the
+//! first in short stretches of rows and turns each stretch round; with a LIMIT it starts with very
+//! short ones.
 
 use std::fmt;
 use std::ops::Range;
@@ -93,7 +94,8 @@ fn sorted_column(sort: &PhysicalSortExpr) -> Option<(usize, bool)> {
     sort.expr.downcast_ref::<Column>().map(|column| (column.index(), sort.options.descending))
 }
 
-/// `plan` with its scan reading in an order in which `columns` of its output ascend or descend as wanted, if it can.
+/// `plan` with its scan reading in an order in which `columns` of its output ascend or descend as
+/// wanted, if it can.
 fn ordered(
     plan: &Arc<dyn ExecutionPlan>,
     columns: &[(usize, bool)],
@@ -183,7 +185,8 @@ struct Backward {
     context: Arc<TaskContext>,
     /// Files still to read, the next one last.
     files: Vec<datafusion::datasource::listing::PartitionedFile>,
-    /// The file being read, and its row ranges still to read, the next one last and none across row groups.
+    /// The file being read, and its row ranges still to read, the next one last and none across row
+    /// groups.
     open: Option<(datafusion::datasource::listing::PartitionedFile, Arc<OpenRun>, Vec<Range<u64>>)>,
     stretch_rows: u64,
     /// Rows still wanted, if there is a limit.

@@ -1,8 +1,9 @@
 //! Stored rows without those that recent writes take the place of.
 //!
-//! A mask of many single rows is slow as a row selection: it goes through several lists of stretches on its way to the decoder. So rows are
-//! read with their numbers, and masked ones are taken out of every batch. Where a limit counts rows, or something evaluated inside the
-//! reader may fail, masked rows must not get so far: there it is a selection.
+//! A mask of many single rows is slow as a row selection: it goes through several lists of
+//! stretches on its way to the decoder. So rows are read with their numbers, and masked ones are
+//! taken out of every batch. Where a limit counts rows, or something evaluated inside the reader
+//! may fail, masked rows must not get so far: there it is a selection.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ use super::kept_rows::KeptRows;
 use super::reader::RunHandle;
 use rowkey_storage::run::RunFile;
 
-/// Streams the live rows of the files of one group; `masked` counts those that were read and are not among them.
+/// Streams the live rows of the files of one group; `masked` counts those that were read and are
+/// not among them.
 pub(super) fn live_rows(
     config: &FileScanConfig,
     group: usize,

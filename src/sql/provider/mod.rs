@@ -1,8 +1,8 @@
 //! DataFusion's view of the tables: what a scan claims, what it reads, in which order.
 //!
-//! [`EntityTable`] turns filters into an access plan and gives a plan node, [`EntityScanExec`], around the stock Parquet scan.
-//! [`ScanInKeyOrder`] lets it read in key order where a query wants that; [`AggregateFromSnapshot`] answers counts and key bounds
-//! without reading.
+//! [`EntityTable`] turns filters into an access plan and gives a plan node, [`EntityScanExec`],
+//! around the stock Parquet scan. [`ScanInKeyOrder`] lets it read in key order where a query wants
+//! that; [`AggregateFromSnapshot`] answers counts and key bounds without reading.
 
 mod adapter;
 mod columns;

@@ -21,8 +21,8 @@ use rowkey_storage::run::{RunFile, RunFileReader, RunFiles};
 #[derive(Debug, Clone)]
 pub(super) struct RunHandle(pub Arc<RunFile>);
 
-/// Hands out cached metadata, always with its page index: row selections without a predicate need it too, and the Parquet
-/// scan would not ask for it.
+/// Hands out cached metadata, always with its page index: row selections without a predicate need
+/// it too, and the Parquet scan would not ask for it.
 #[derive(Debug)]
 pub(super) struct RunReaderFactory {
     files: Arc<RunFiles>,

@@ -1,7 +1,8 @@
 //! Recent writes in a scan.
 //!
-//! A layer of the delta has the columns of a run file, so what the Parquet scan does to a file is done to it here: the filter and the
-//! projection that were pushed into the scan are rewritten to its columns and evaluated.
+//! A layer of the delta has the columns of a run file, so what the Parquet scan does to a file is
+//! done to it here: the filter and the projection that were pushed into the scan are rewritten to
+//! its columns and evaluated.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -41,7 +42,8 @@ impl Part {
     }
 }
 
-/// A part of the entities of every layer that a scan wants, batches for each; in key order within it.
+/// A part of the entities of every layer that a scan wants, batches for each; in key order within
+/// it.
 pub(super) fn recent_batches(
     scan: &Scan,
     config: &FileScanConfig,
@@ -126,7 +128,8 @@ fn wanted(layer: &Layer, places: &[u32], shown: &[u32], keys: &KeySet, direction
 struct Shown {
     of: SchemaRef,
     read: Vec<usize>,
-    /// All of them hold; one is asked only of rows of which those before it hold, since it may fail on others.
+    /// All of them hold; one is asked only of rows of which those before it hold, since it may fail
+    /// on others.
     filters: Vec<Arc<dyn PhysicalExpr>>,
     projection: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,

@@ -47,15 +47,15 @@ pub(crate) struct Scan {
     pub access: AccessPlan,
     /// All filters that the planner offered.
     pub filters: Vec<Expr>,
-    /// The files that may hold a wanted key, in the order of their range partitions, each with the place of it; masked are the rows
-    /// that recent writes take the place of.
+    /// The files that may hold a wanted key, in the order of their range partitions, each with the
+    /// place of it; masked are the rows that recent writes take the place of.
     pub selected: Vec<(usize, Arc<RunFile>)>,
     pub files: Arc<RunFiles>,
 }
 
 impl Scan {
-    /// Files in the order of their range partitions as groups in each of which keys ascend: the first files of all range partitions,
-    /// the second ones, and so on. At least one, be it empty.
+    /// Files in the order of their range partitions as groups in each of which keys ascend: the
+    /// first files of all range partitions, the second ones, and so on. At least one, be it empty.
     fn lanes(&self, files: Vec<PartitionedFile>) -> Vec<FileGroup> {
         let range_of = |file: &PartitionedFile| {
             let run = file.extension::<RunHandle>().map(|RunHandle(run)| run.id);
@@ -88,8 +88,9 @@ impl Scan {
 
 /// Reads the entities of one table that the access plan selects.
 ///
-/// A leaf: the stock Parquet scan inside takes filters, projections and limits that the optimizer pushes down. Beyond it, this
-/// node knows its access path and can read in key order in both directions.
+/// A leaf: the stock Parquet scan inside takes filters, projections and limits that the optimizer
+/// pushes down. Beyond it, this node knows its access path and can read in key order in both
+/// directions.
 #[derive(Debug, Clone)]
 pub(crate) struct EntityScanExec {
     scan: Arc<Scan>,
@@ -233,7 +234,8 @@ impl EntityScanExec {
     /// The live rows of one group of files.
     fn stored(&self, group: usize, context: &Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let config = self.config()?;
-        // The stock scan lets one group take over files of another that is behind: it reads all groups, or none.
+        // The stock scan lets one group take over files of another that is behind: it reads all
+        // groups, or none.
         if !config.file_groups.iter().any(has_masks) {
             return self.parquet.execute(group, Arc::clone(context));
         }

@@ -10,11 +10,11 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl,
 use super::columns::Shown;
 use rowkey_model::{DateTime, Value};
 
-/// A function over the typed columns of one property (a DateTime's is followed by its tick): the value that is there, in the
-/// shown type. An entity has a property in one type at most.
+/// A function over the typed columns of one property (a DateTime's is followed by its tick): the
+/// value that is there, in the shown type. An entity has a property in one type at most.
 ///
-/// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or `false`, ISO 8601 in UTC with up
-/// to seven digits, Guids in lower case, Binary in Base64.
+/// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or
+/// `false`, ISO 8601 in UTC with up to seven digits, Guids in lower case, Binary in Base64.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ShownValue {
     shown: Shown,

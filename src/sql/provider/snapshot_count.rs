@@ -19,8 +19,9 @@ use rowkey_storage::run::RunFiles;
 /// Name of the one column.
 pub(super) const ENTITIES: &str = "entities";
 
-/// A relation of one row: the number of live entities of a table. It is known once the places of recent writes in run files are, which
-/// takes reads where nobody has looked before; so it is no literal.
+/// A relation of one row: the number of live entities of a table. It is known once the places of
+/// recent writes in run files are, which takes reads where nobody has looked before; so it is no
+/// literal.
 #[derive(Debug)]
 pub(super) struct SnapshotCount {
     snapshot: TableSnapshot,

@@ -28,18 +28,21 @@ use rowkey_model::{KeyCut, KeyRef, KeySet};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use rowkey_storage::{Table, TableSnapshot};
 
-/// Recent writes of this many keys are looked up one by one; for more, all of them are gone through.
+/// Recent writes of this many keys are looked up one by one; for more, all of them are gone
+/// through.
 const POINTS_MAX: usize = 1000;
 
 /// How tables are scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanOptions {
-    /// Filters are evaluated inside the Parquet scan, so that rows that fail them are not decoded further.
+    /// Filters are evaluated inside the Parquet scan, so that rows that fail them are not decoded
+    /// further.
     pub filter_pushdown: bool,
-    /// Files, row groups and pages are left out by their keys. Off, every scan reads everything and filters are evaluated
-    /// above it: the plain path that the clever one is checked against.
+    /// Files, row groups and pages are left out by their keys. Off, every scan reads everything and
+    /// filters are evaluated above it: the plain path that the clever one is checked against.
     pub pruning: bool,
-    /// Scans of fewer rows than this run on one thread: starting more costs as much as reading them.
+    /// Scans of fewer rows than this run on one thread: starting more costs as much as reading
+    /// them.
     pub parallel_rows_min: u64,
 }
 
@@ -49,7 +52,8 @@ impl Default for ScanOptions {
     }
 }
 
-/// A table at one sequence number of the log. It never changes; the next statement gets another one.
+/// A table at one sequence number of the log. It never changes; the next statement gets another
+/// one.
 #[derive(Debug)]
 pub(crate) struct EntityTable {
     snapshot: TableSnapshot,
@@ -109,8 +113,8 @@ impl EntityTable {
         file
     }
 
-    /// Bounds of the keys, for pruning by filters that come at run time. Never exact: DataFusion would take an exact bound for
-    /// data, and rows may be masked or filtered.
+    /// Bounds of the keys, for pruning by filters that come at run time. Never exact: DataFusion
+    /// would take an exact bound for data, and rows may be masked or filtered.
     fn statistics(&self, run: &RunFile) -> Statistics {
         let mut statistics = Statistics::new_unknown(self.columns.schema())
             .with_num_rows(Precision::Inexact(run.live_rows() as usize))
@@ -143,8 +147,8 @@ impl TableProvider for EntityTable {
         TableType::Base
     }
 
-    /// A filter that reads keys only, and that the access plan decides exactly, is claimed: the scan evaluates it itself
-    /// wherever the key set alone does not.
+    /// A filter that reads keys only, and that the access plan decides exactly, is claimed: the
+    /// scan evaluates it itself wherever the key set alone does not.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let claims = self.options.filter_pushdown && self.options.pruning;
         let filters: Vec<Expr> = filters.iter().map(|&filter| filter.clone()).collect();
@@ -165,7 +169,8 @@ impl TableProvider for EntityTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let considered = if self.options.pruning { filters } else { &[] };
         let access = plan_access(considered);
-        // Of single keys only their own recent writes matter: rows of other keys fail the filters that the keys come from.
+        // Of single keys only their own recent writes matter: rows of other keys fail the filters
+        // that the keys come from.
         let points = points(&access.keys);
         let layers = match &points {
             Some(keys) => self.snapshot.layers_of(keys.iter().copied()),
@@ -185,8 +190,8 @@ impl TableProvider for EntityTable {
             .with_enable_page_index(true)
             .with_bloom_filter_on_read(false)
             .with_parquet_file_reader_factory(Arc::new(RunReaderFactory::new(Arc::clone(&self.files))));
-        // Page bounds are coarser than keys, so the first and the last page of a range hold foreign rows, unless the files
-        // lie inside the key set altogether.
+        // Page bounds are coarser than keys, so the first and the last page of a range hold foreign
+        // rows, unless the files lie inside the key set altogether.
         let covered = access.keys_exact
             && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
         let claimed =
@@ -245,7 +250,8 @@ fn compares_rows(filter: &Expr) -> bool {
     filter.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(_)))).unwrap_or(true)
 }
 
-/// Bounds of all keys of a set, column by column: implied by the predicate that the set was made of.
+/// Bounds of all keys of a set, column by column: implied by the predicate that the set was made
+/// of.
 fn hull(keys: &KeySet) -> Vec<Expr> {
     let (Some(first), Some(last)) = (keys.ranges().first(), keys.ranges().last()) else { return Vec::new() };
     let (lower, upper) = (first.lower(), last.upper());
@@ -264,8 +270,8 @@ fn hull(keys: &KeySet) -> Vec<Expr> {
     bounds
 }
 
-/// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both, each taking the row groups that
-/// begin in its part.
+/// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both,
+/// each taking the row groups that begin in its part.
 fn split(
     selected: &[(usize, Arc<RunFile>)],
     groups: usize,

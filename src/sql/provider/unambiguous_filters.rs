@@ -1,5 +1,6 @@
-//! Filters are handed down by the names of columns, and where two columns of one plan node have the same name the query engine takes the
-//! first of them for both: `a.x = b.x` above an outer join becomes `x = x` and is gone. Plans in which that could happen keep their filters.
+//! Filters are handed down by the names of columns, and where two columns of one plan node have the
+//! same name the query engine takes the first of them for both: `a.x = b.x` above an outer join
+//! becomes `x = x` and is gone. Plans in which that could happen keep their filters.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,12 +1,13 @@
-//! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT * FROM t`, and `ONLY t` is `t`, since
-//! tables have no others below them.
+//! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT *
+//! FROM t`, and `ONLY t` is `t`, since tables have no others below them.
 
 use std::borrow::Cow;
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The words of a statement with such forms spelled out. Words that stand for others have their places.
+/// The words of a statement with such forms spelled out. Words that stand for others have their
+/// places.
 pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
     let concerned = |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY]);
     if !tokens.iter().any(concerned) {

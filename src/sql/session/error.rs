@@ -11,7 +11,8 @@ use super::position::Source;
 
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
 
-/// What comes back from the query engine. Our own errors travel through it as external ones and are unwrapped here, once.
+/// What comes back from the query engine. Our own errors travel through it as external ones and are
+/// unwrapped here, once.
 pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
     if let Some(error) = of_filter(&error.to_string()) {
         return error;
@@ -188,7 +189,8 @@ pub(crate) fn no_such_table(name: &str, candidates: &[&str]) -> Error {
     }
 }
 
-/// The candidate most like `name`, if any is like it at all: the same letters in another case, or a few typing errors away.
+/// The candidate most like `name`, if any is like it at all: the same letters in another case, or a
+/// few typing errors away.
 pub(crate) fn suggestion<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let folded = name.to_lowercase();
     let distance = |candidate: &&&str| strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());

@@ -20,9 +20,11 @@ pub(super) struct ExplainOptions {
 }
 
 impl ExplainOptions {
-    /// Reads both forms: words behind EXPLAIN, and a list in parentheses, where the last word counts.
+    /// Reads both forms: words behind EXPLAIN, and a list in parentheses, where the last word
+    /// counts.
     ///
-    /// COSTS, SETTINGS, BUFFERS, WAL, TIMING and SUMMARY are taken as PostgreSQL takes them; what they leave out or add is no part of these plans.
+    /// COSTS, SETTINGS, BUFFERS, WAL, TIMING and SUMMARY are taken as PostgreSQL takes them; what
+    /// they leave out or add is no part of these plans.
     pub(super) fn read(
         analyze: bool,
         verbose: bool,

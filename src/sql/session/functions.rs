@@ -16,7 +16,8 @@ pub(super) fn guid_text() -> Arc<ScalarUDF> {
     }))
 }
 
-/// `other_property("(other)", 'Name')`: a property without a column of its own, as text; NULL where an entity lacks it.
+/// `other_property("(other)", 'Name')`: a property without a column of its own, as text; NULL where
+/// an entity lacks it.
 pub(super) fn other_property() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(OtherProperty {
         signature: Signature::exact(vec![DataType::BinaryView, DataType::Utf8View], Volatility::Immutable),

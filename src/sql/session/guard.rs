@@ -31,8 +31,9 @@ impl StatementGuard {
         Self { interrupts: signals.interrupts(), signals, deadline }
     }
 
-    /// Runs a step of the statement; a large one should come pinned, since it is moved otherwise. Dropped steps stop their work: streams
-    /// end their tasks with them. A commit under way is not stopped, and what was committed is told.
+    /// Runs a step of the statement; a large one should come pinned, since it is moved otherwise.
+    /// Dropped steps stop their work: streams end their tasks with them. A commit under way is not
+    /// stopped, and what was committed is told.
     pub async fn run<T>(&mut self, step: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::pin!(step);
         loop {

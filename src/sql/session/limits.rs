@@ -1,4 +1,5 @@
-//! Limits of a statement's shape: what is deep takes as much stack, and some of it takes exponential time to plan.
+//! Limits of a statement's shape: what is deep takes as much stack, and some of it takes
+//! exponential time to plan.
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};

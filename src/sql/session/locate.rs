@@ -1,5 +1,6 @@
-//! Where in a statement's text an error lies that the query engine tells without a place: the literal that it quotes, the operator or the
-//! column that it names. Where several could be meant, none is.
+//! Where in a statement's text an error lies that the query engine tells without a place: the
+//! literal that it quotes, the operator or the column that it names. Where several could be meant,
+//! none is.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};

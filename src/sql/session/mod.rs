@@ -1,8 +1,9 @@
 //! One caller's view: statements in, rows out.
 //!
-//! [`Session::sql`] takes a statement through its stages: `statement` parses it, `snapshot_catalog` gives the planner the tables
-//! of one snapshot, the types of `functions` and DataFusion's analyzer and optimizer work on the plan, the provider scans, and an
-//! [`Answer`] streams what comes out. EXPLAIN stops before the last step and tells what would be read (`explain`).
+//! [`Session::sql`] takes a statement through its stages: `statement` parses it, `snapshot_catalog`
+//! gives the planner the tables of one snapshot, the types of `functions` and DataFusion's analyzer
+//! and optimizer work on the plan, the provider scans, and an [`Answer`] streams what comes out.
+//! EXPLAIN stops before the last step and tells what would be read (`explain`).
 
 mod abbreviations;
 mod answer;

@@ -43,7 +43,8 @@ pub(super) async fn plan(
     let declared = |at: usize| declared.get(at).copied().flatten();
     let mut inferred = HashMap::new();
     if (0..count).any(|at| declared(at).is_none()) {
-        // Where a parameter alone decides the type of an expression, this fails, and the types are tried below.
+        // Where a parameter alone decides the type of an expression, this fails, and the types are
+        // tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
             infer_more(&plan, &mut inferred)?;
@@ -90,7 +91,8 @@ fn type_in_arrays(query: &mut ast::Statement, types: &[&'static PostgresType]) {
     });
 }
 
-/// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter is an array of what x is.
+/// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter
+/// is an array of what x is.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
@@ -119,7 +121,8 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
     Ok(())
 }
 
-/// Whether values are written as names that only the catalog knows (`regclass`): the cast looks them up, in a text.
+/// Whether values are written as names that only the catalog knows (`regclass`): the cast looks
+/// them up, in a text.
 fn is_named_object(field: &Field) -> bool {
     field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name.starts_with("reg"))
 }

@@ -1,4 +1,5 @@
-//! Statements that were planned before, by their text: clients send the same ones again and again, on one connection or on many.
+//! Statements that were planned before, by their text: clients send the same ones again and again,
+//! on one connection or on many.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -19,7 +20,8 @@ const PLAN_BYTES: u64 = 8 << 10;
 const PLAN_BYTES_EACH: u64 = 32;
 const COLUMN_BYTES: u64 = 512;
 
-/// Statements with their plans, all of the newest catalog: the plans of an older one would keep its files from being removed.
+/// Statements with their plans, all of the newest catalog: the plans of an older one would keep its
+/// files from being removed.
 #[derive(Debug)]
 pub(super) struct PlanCache {
     plans: Cache<Key, Arc<Prepared>, PlanWeight>,
@@ -89,7 +91,8 @@ impl PlanCache {
         newest.catalog.ptr_eq(&plan.catalog)
     }
 
-    /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends all plans.
+    /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends
+    /// all plans.
     fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
         if snapshot.is_private() {
             return false;

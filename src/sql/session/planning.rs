@@ -60,8 +60,8 @@ const CONSUMERS_NAMED: usize = 3;
 /// How statements run.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
-    /// Memory that sorts, joins and aggregates may use together before they spill, in bytes; by default half of what this process
-    /// may have.
+    /// Memory that sorts, joins and aggregates may use together before they spill, in bytes; by
+    /// default half of what this process may have.
     pub memory_bytes: Option<u64>,
     /// Where they spill to; else to a folder of their own among the system's temporary files.
     pub spill: Option<Arc<SpillFolder>>,
@@ -181,7 +181,8 @@ impl Planner {
         Ok(hold)
     }
 
-    /// Takes a turn at a table that somebody holds, beside other writers: what is read and written with it, no holder comes between.
+    /// Takes a turn at a table that somebody holds, beside other writers: what is read and written
+    /// with it, no holder comes between.
     pub async fn turn_at_held_table(&self, table: u64) -> Result<Option<TableHold>> {
         let turn = self.store.turn_at_held_table(table).await;
         self.settled().await?;
@@ -234,8 +235,8 @@ impl Planner {
         self.plans.keep(text, types, prepared);
     }
 
-    /// Resolves the names of a query, types its parameters and columns, and plans it. `declared` are the types of parameters
-    /// that the client knows, by number.
+    /// Resolves the names of a query, types its parameters and columns, and plans it. `declared`
+    /// are the types of parameters that the client knows, by number.
     pub async fn plan(
         &self,
         view: &View,
@@ -261,7 +262,8 @@ impl Planner {
         })
     }
 
-    /// The physical plan of a prepared query with its values, planned again where the tables or the settings changed.
+    /// The physical plan of a prepared query with its values, planned again where the tables or the
+    /// settings changed.
     pub async fn physical(
         &self,
         view: &View,
@@ -419,8 +421,8 @@ impl View {
     }
 }
 
-/// Whether everything that a plan reads are tables of the snapshot. Relations of the catalog and functions that plan statements
-/// hold what they know of the session and of the moment.
+/// Whether everything that a plan reads are tables of the snapshot. Relations of the catalog and
+/// functions that plan statements hold what they know of the session and of the moment.
 fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
     let mut only = true;
     plan.apply_with_subqueries(|node| {
@@ -451,7 +453,8 @@ fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(kept.data)
 }
 
-/// A plan that was made for another moment, with what its tables hold in this snapshot; their columns are the same.
+/// A plan that was made for another moment, with what its tables hold in this snapshot; their
+/// columns are the same.
 fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
     let seen = plan
         .transform_down_with_subqueries(|node| {

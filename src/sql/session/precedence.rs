@@ -1,14 +1,15 @@
 //! Operators in the order in which PostgreSQL binds them, where the parser has another.
 //!
-//! Signs bind tighter than `^`, `AT TIME ZONE` and `COLLATE`: `-2 ^ 2` is 4. The other operators before a value (`~`, `@`, `|/`, `||/`)
-//! bind looser than `+`: `|/ 4 + 5` is 3. `IS DISTINCT FROM` ends at AND and OR. What stands in parentheses is [`Expr::Nested`]
-//! and stays.
+//! Signs bind tighter than `^`, `AT TIME ZONE` and `COLLATE`: `-2 ^ 2` is 4. The other operators
+//! before a value (`~`, `@`, `|/`, `||/`) bind looser than `+`: `|/ 4 + 5` is 3. `IS DISTINCT FROM`
+//! ends at AND and OR. What stands in parentheses is [`Expr::Nested`] and stays.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, VisitMut, VisitorMut};
 
-/// Puts the operators of a parsed statement, or of a part of one, in order. Run again, it changes nothing.
+/// Puts the operators of a parsed statement, or of a part of one, in order. Run again, it changes
+/// nothing.
 pub(super) fn settle<V: VisitMut>(parsed: &mut V) {
     let _settled: ControlFlow<()> = parsed.visit(&mut Precedence);
 }
@@ -64,7 +65,8 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
-/// What `make` makes of the first operand, then the operators that were taken for part of it. The row of them may be long.
+/// What `make` makes of the first operand, then the operators that were taken for part of it. The
+/// row of them may be long.
 fn before(operand: Expr, is_part: impl Fn(&BinaryOperator) -> bool, make: impl FnOnce(Expr) -> Expr) -> Expr {
     let mut rest = Vec::new();
     let mut first = operand;

@@ -73,10 +73,12 @@ pub(super) struct Planned {
     pub plan: LogicalPlan,
     /// The same as a read of few keys, if it is one.
     pub key_read: Option<KeyRead>,
-    /// What it was planned for. Statements may lie idle for long, so neither this nor the plan holds what a snapshot does.
+    /// What it was planned for. Statements may lie idle for long, so neither this nor the plan
+    /// holds what a snapshot does.
     pub catalog: Weak<Catalog>,
     pub planning: PlanningSettings,
-    /// False where the plan holds something of the session that made it: the rows of the catalog are those that it sees.
+    /// False where the plan holds something of the session that made it: the rows of the catalog
+    /// are those that it sees.
     pub lasts: bool,
 }
 
@@ -106,7 +108,8 @@ impl PlanningSettings {
 }
 
 impl Planned {
-    /// Whether it was planned for this very catalog. The address is not given to another one while this knows it.
+    /// Whether it was planned for this very catalog. The address is not given to another one while
+    /// this knows it.
     pub(super) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
         self.catalog.as_ptr() == Arc::as_ptr(catalog)
     }

@@ -99,7 +99,8 @@ impl Session {
         &self.file_access
     }
 
-    /// Runs one statement with values for its parameters, and gives its rows: none for a statement without.
+    /// Runs one statement with values for its parameters, and gives its rows: none for a statement
+    /// without.
     pub async fn sql(&mut self, text: &str, values: &[Value]) -> Result<Answer> {
         self.registration.signals().clear_commit();
         let types = values.iter().map(declared).collect::<Result<Vec<_>>>()?;
@@ -146,8 +147,8 @@ impl Session {
         Ok(prepared)
     }
 
-    /// The statement of a text as it was planned before, by this session or another one, if it is planned the same now. `types` are
-    /// those of [`Session::prepare`].
+    /// The statement of a text as it was planned before, by this session or another one, if it is
+    /// planned the same now. `types` are those of [`Session::prepare`].
     pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
         // Whatever it is, it fails: in the way that it is parsed.
         if self.transaction.status() == TransactionStatus::Failed {
@@ -249,7 +250,8 @@ impl Session {
         self.portals.retain(|_, portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.hold));
     }
 
-    /// Types the parameters and columns of a statement. `types` are those the client declares, by number; the rest is inferred.
+    /// Types the parameters and columns of a statement. `types` are those the client declares, by
+    /// number; the rest is inferred.
     pub async fn prepare(
         &mut self,
         statement: Arc<Statement>,
@@ -385,7 +387,8 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
-    // What takes long anyway is boxed, here and below: this future is moved about, also where only one entity is read.
+    // What takes long anyway is boxed, here and below: this future is moved about, also where only
+    // one entity is read.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -528,7 +531,8 @@ impl Session {
                     self.settings.reset_all();
                 }
             }
-            // Nobody notifies here, so there is nothing to listen to; pools ask for it nevertheless.
+            // Nobody notifies here, so there is nothing to listen to; pools ask for it
+            // nevertheless.
             Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;

@@ -20,8 +20,8 @@ pub(super) const ACCESS_PATHS: &str = "access_paths";
 /// The schema that tables lie in.
 pub(super) const PUBLIC: &str = "public";
 
-/// An account's tables and views in one snapshot, in schema `public` of the database named as the account. Every statement has one of its
-/// own, so all tables of a statement are of one moment.
+/// An account's tables and views in one snapshot, in schema `public` of the database named as the
+/// account. Every statement has one of its own, so all tables of a statement are of one moment.
 #[derive(Debug, Clone)]
 pub(super) struct SnapshotCatalog {
     pub snapshot: Snapshot,
@@ -80,7 +80,8 @@ impl SchemaProvider for SnapshotCatalog {
         tables.chain(catalog.views().filter(|view| view.account == account).map(|view| view.name.clone())).collect()
     }
 
-    /// Table names ignore case. An unknown one is an error here, where the names there are can be looked through.
+    /// Table names ignore case. An unknown one is an error here, where the names there are can be
+    /// looked through.
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         if name == MEMORY_ROWS {
             return Ok(self.rows.clone());

@@ -116,8 +116,8 @@ impl Statement {
     }
 }
 
-/// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left out. All of the text is parsed
-/// before any of it runs.
+/// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left
+/// out. All of the text is parsed before any of it runs.
 pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
     let source = Source::new(text);
     let tokens = tokens(text, &source)?;
@@ -301,7 +301,8 @@ fn refused(statement: &ast::Statement) -> Error {
     )
 }
 
-/// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and comments do not cut.
+/// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and
+/// comments do not cut.
 pub fn split(text: &str) -> Result<Vec<String>> {
     let source = Source::new(text);
     let tokens = tokens(text, &source)?;

@@ -32,7 +32,8 @@ use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
 
-/// A statement being planned: the functions and rules of all statements, with the tables of one snapshot.
+/// A statement being planned: the functions and rules of all statements, with the tables of one
+/// snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct StatementPlanner {
     pub state: Arc<LentState>,
@@ -41,7 +42,8 @@ pub(super) struct StatementPlanner {
     relations: SnapshotRelations,
 }
 
-/// What a statement is planned with. It costs little to keep, for functions that plan statements and are seldom called.
+/// What a statement is planned with. It costs little to keep, for functions that plan statements
+/// and are seldom called.
 #[derive(Debug, Clone)]
 pub(super) struct PlanningContext {
     settings: StatementSettings,
@@ -176,7 +178,8 @@ impl StatementPlanner {
         self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)
     }
 
-    /// The plan of a query before its values are known, with the types of its parameters and its columns.
+    /// The plan of a query before its values are known, with the types of its parameters and its
+    /// columns.
     pub(super) async fn query(
         &self,
         statement: &Statement,
@@ -194,7 +197,8 @@ impl StatementPlanner {
         names::resolve(resolved, &self.relations).map_err(|error| super::error::from_names(error, &statement.source))
     }
 
-    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they have the planner's names.
+    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they
+    /// have the planner's names.
     pub(super) async fn resolved_query(
         &self,
         statement: &Statement,

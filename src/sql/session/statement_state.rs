@@ -1,7 +1,8 @@
 //! The query engine's state for one statement: functions, rules, and the settings of the moment.
 //!
-//! It holds hundreds of functions in maps, and copying them costs more than a small query. So states are kept when a statement is
-//! done, without anything of that statement, and lent to the next one.
+//! It holds hundreds of functions in maps, and copying them costs more than a small query. So
+//! states are kept when a statement is done, without anything of that statement, and lent to the
+//! next one.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -65,7 +66,8 @@ impl BaseState {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// Everything that a statement puts into a state is taken out: it may hold files that are to be removed.
+    /// Everything that a statement puts into a state is taken out: it may hold files that are to be
+    /// removed.
     fn keep(&self, mut state: SessionState) {
         state.register_catalog_list(Arc::clone(&self.no_catalogs));
         state.config_mut().clone_from(self.state.config());
@@ -103,7 +105,8 @@ impl StatementSettings {
         LentState { state: Some(state), base: Arc::clone(&self.base) }
     }
 
-    /// What plans run in. Names of functions are for plans that come from elsewhere; ours hold theirs.
+    /// What plans run in. Names of functions are for plans that come from elsewhere; ours hold
+    /// theirs.
     pub(super) fn task_context(&self) -> Arc<TaskContext> {
         Arc::new(TaskContext::new(
             None,

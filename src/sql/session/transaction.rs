@@ -18,8 +18,9 @@ pub enum TransactionStatus {
     Failed,
 }
 
-/// A transaction block, if one is open. All its statements read one snapshot, taken by the first of them; whether a statement may
-/// write is looked up in the settings, which roll back with the block.
+/// A transaction block, if one is open. All its statements read one snapshot, taken by the first of
+/// them; whether a statement may write is looked up in the settings, which roll back with the
+/// block.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     block: Option<Block>,
@@ -86,7 +87,8 @@ impl Transaction {
         }
     }
 
-    /// Begins a block, or sets the modes of the one there is. One that nobody has begun becomes one that somebody has.
+    /// Begins a block, or sets the modes of the one there is. One that nobody has begun becomes one
+    /// that somebody has.
     pub(super) fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<()> {
         if self.block.is_some() {
             self.set_modes(modes, settings)?;
@@ -109,8 +111,8 @@ impl Transaction {
         self.set_modes(modes, settings)
     }
 
-    /// The modes of the block that begins when this one ends AND CHAIN. What a block has undone by then does not count (PostgreSQL's
-    /// transactions within transactions are undone one by one).
+    /// The modes of the block that begins when this one ends AND CHAIN. What a block has undone by
+    /// then does not count (PostgreSQL's transactions within transactions are undone one by one).
     pub(super) fn modes_of_next(&self, commit: bool, settings: &Settings) -> Modes {
         match &self.block {
             Some(block) if !block.savepoints.is_empty() && (block.failed || !commit) => {
@@ -177,7 +179,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes what happened since the savepoint, which stays. Gives how many cursors the session had declared by then.
+    /// Undoes what happened since the savepoint, which stays. Gives how many cursors the session
+    /// had declared by then.
     pub(super) fn rollback_to(&mut self, name: &str, settings: &mut Settings) -> Result<u64> {
         let at = self.find(name, "ROLLBACK TO SAVEPOINT")?;
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
@@ -195,7 +198,8 @@ impl Transaction {
         Ok(cursors)
     }
 
-    /// The snapshot of the block, which `newest` gives to the first that asks; without a block, the newest one.
+    /// The snapshot of the block, which `newest` gives to the first that asks; without a block, the
+    /// newest one.
     pub(super) fn snapshot(&mut self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
         match &mut self.block {
             Some(block) => {
@@ -206,7 +210,8 @@ impl Transaction {
         }
     }
 
-    /// The snapshot that the next statement would get, which this does not decide: it may be one that does not read.
+    /// The snapshot that the next statement would get, which this does not decide: it may be one
+    /// that does not read.
     pub(super) fn snapshot_seen(&self, newest: impl FnOnce() -> Snapshot) -> Snapshot {
         let taken = self.block.as_ref().and_then(|block| block.defined.clone().or_else(|| block.snapshot.clone()));
         taken.unwrap_or_else(newest)
@@ -225,7 +230,8 @@ impl Transaction {
         self.block.as_mut().map(|block| &mut block.own)
     }
 
-    /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they are committed.
+    /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they
+    /// are committed.
     pub(super) fn define(&mut self, edits: Vec<Edit>, unwritten: impl IntoIterator<Item = u64>) -> Result<()> {
         let no_snapshot = || Error::new(SqlState::INTERNAL_ERROR, "a definition without a snapshot");
         let block = self.block_for("a definition")?;
@@ -277,8 +283,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Sets one of them, where that is not too late (PostgreSQL, `SET TRANSACTION`); `None` is its default. A query that does so has read
-    /// by then.
+    /// Sets one of them, where that is not too late (PostgreSQL, `SET TRANSACTION`); `None` is its
+    /// default. A query that does so has read by then.
     pub(super) fn set_mode(
         &self,
         name: &str,

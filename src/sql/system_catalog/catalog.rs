@@ -14,8 +14,8 @@ use rowkey_storage::Snapshot;
 
 const SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
 
-/// `pg_catalog` and `information_schema` over one snapshot of an account, as a session sees them. To make one costs nothing; rows
-/// are made when they are read.
+/// `pg_catalog` and `information_schema` over one snapshot of an account, as a session sees them.
+/// To make one costs nothing; rows are made when they are read.
 #[derive(Debug, Clone)]
 pub(crate) struct SystemCatalog {
     contents: Arc<Contents>,
@@ -31,7 +31,8 @@ impl SystemCatalog {
         &self.contents
     }
 
-    /// One of [`SystemCatalog::schema_names`], by its name in lower case. Names of relations ignore case.
+    /// One of [`SystemCatalog::schema_names`], by its name in lower case. Names of relations ignore
+    /// case.
     pub(crate) fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         let name = SCHEMAS.into_iter().find(|schema| *schema == name)?;
         Some(Arc::new(SystemSchema { name, contents: Arc::clone(&self.contents) }))
@@ -47,7 +48,8 @@ impl SystemCatalog {
         Some(definition.columns.iter().map(|column| column.name.to_owned()).collect())
     }
 
-    /// Columns behind those of [`SystemCatalog::relation_columns`] that have to be named to be seen.
+    /// Columns behind those of [`SystemCatalog::relation_columns`] that have to be named to be
+    /// seen.
     pub(crate) fn hidden_columns(&self, schema: &str, relation: &str) -> &'static [&'static str] {
         match definition(schema, relation) {
             Some(definition) if has_hidden(definition.schema, definition.kind) => HIDDEN,
@@ -55,7 +57,8 @@ impl SystemCatalog {
         }
     }
 
-    /// Names of oids and oids of names, for functions such as `pg_get_indexdef` and casts such as `::regclass`.
+    /// Names of oids and oids of names, for functions such as `pg_get_indexdef` and casts such as
+    /// `::regclass`.
     pub(crate) fn oids(&self) -> Oids {
         Oids::new(Arc::clone(&self.contents))
     }

@@ -70,8 +70,8 @@ impl Cell {
     }
 }
 
-/// `rows!(items, |item| { column: value, ... })`: the rows of a relation, with the columns that are named. In a value, `?` on a
-/// `None` leaves the row out.
+/// `rows!(items, |item| { column: value, ... })`: the rows of a relation, with the columns that are
+/// named. In a value, `?` on a `None` leaves the row out.
 macro_rules! rows {
     ($items:expr, |$item:pat_param| { $($column:ident: $value:expr),* $(,)? }) => {
         $crate::system_catalog::cell::Rows::new(
@@ -104,7 +104,8 @@ impl Rows {
     }
 }
 
-/// The values of one column. A cell of another type than the column is a mistake in this module, and an error.
+/// The values of one column. A cell of another type than the column is a mistake in this module,
+/// and an error.
 pub(super) fn array(field: &Field, cells: &[&Cell]) -> Result<ArrayRef> {
     if cells.iter().all(|cell| matches!(cell, Cell::Null)) {
         return Ok(new_null_array(field.data_type(), cells.len()));

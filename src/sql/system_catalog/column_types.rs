@@ -56,7 +56,8 @@ impl ColumnType {
         self.base.category == 'A' && !self.base.is_vector()
     }
 
-    /// By the name in `pg_type`. Rows of statistics, which no column here has values of, pass for records.
+    /// By the name in `pg_type`. Rows of statistics, which no column here has values of, pass for
+    /// records.
     pub(super) fn named(name: &str) -> Option<Self> {
         if let Some(domain) = domain(name) {
             let base = type_by_name(domain.base)?;
@@ -89,8 +90,8 @@ pub(super) fn has_hidden(schema: &str, kind: char) -> bool {
     schema == "pg_catalog" && kind == 'r'
 }
 
-/// A field of a type's name in the catalog; domains are held as their base types, and types of which there are no values
-/// here as text.
+/// A field of a type's name in the catalog; domains are held as their base types, and types of
+/// which there are no values here as text.
 fn system_field(name: &str, type_name: &str, nullable: bool) -> Option<Field> {
     let base = domain(type_name).map_or(type_name, |domain| domain.base);
     let field = type_by_name(base).and_then(|ty| typed_field(name, ty, nullable));

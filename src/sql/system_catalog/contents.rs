@@ -219,7 +219,8 @@ impl Relation {
         self.user_table().map_or(0, |table| table.manifest.files().map(|file| file.bytes).sum())
     }
 
-    /// The query of a view. What `pg_catalog` and `information_schema` call views are no queries here.
+    /// The query of a view. What `pg_catalog` and `information_schema` call views are no queries
+    /// here.
     pub(super) fn view_definition(&self) -> Option<String> {
         match &self.body {
             Body::View(view) => Some(view.sql.clone()),
@@ -238,7 +239,8 @@ impl Relation {
             Body::KeyIndex(_) => KEY_COLUMNS.len(),
             Body::View(view) => view.columns.len(),
             Body::Table(table) => {
-                // A property of several types has a column for each beside the one that shows them all.
+                // A property of several types has a column for each beside the one that shows them
+                // all.
                 let of_property = |types: usize| if types > 1 { types + 1 } else { types };
                 let properties: usize = table.columns.iter().map(|column| of_property(column.types.len())).sum();
                 FIXED_COLUMNS + properties + usize::from(table.has_other())

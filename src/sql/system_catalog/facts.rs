@@ -22,7 +22,8 @@ pub(crate) trait SessionFacts: Debug + Send + Sync {
     fn activity(&self) -> Vec<ActivityRow>;
     /// Functions that a statement may call, where the types of their arguments are told.
     fn functions(&self) -> Vec<FunctionRow>;
-    /// The names of all functions that a statement may call. Those that PostgreSQL has are listed with its signatures.
+    /// The names of all functions that a statement may call. Those that PostgreSQL has are listed
+    /// with its signatures.
     fn function_names(&self) -> Vec<(String, FunctionKind)>;
 }
 

@@ -218,8 +218,8 @@ impl Oids {
         self.part(oid, Part::TimestampDefault).map(|_| TIMESTAMP_DEFAULT)
     }
 
-    /// The comment on an object, or on a column of one by its number, else 0. `class` is the oid of the relation that lists such
-    /// objects, such as `pg_class`.
+    /// The comment on an object, or on a column of one by its number, else 0. `class` is the oid of
+    /// the relation that lists such objects, such as `pg_class`.
     pub(crate) fn comment(&self, object: u32, class: u32, column: i32) -> Option<String> {
         comment(&self.contents, object, class, column)
     }

@@ -1,8 +1,10 @@
-//! What can be looked up in SQL about the database itself: `pg_catalog`, `information_schema` and schema `rowkey`.
+//! What can be looked up in SQL about the database itself: `pg_catalog`, `information_schema` and
+//! schema `rowkey`.
 //!
-//! [`SystemCatalog`] gives the two standard schemas as DataFusion tables over one snapshot, in the shape of PostgreSQL 15: every
-//! relation with every column. Rows are made while they are read; the oids in them ([`oid`]) hold across connections and restarts.
-//! What the session knows comes through [`SessionFacts`]; [`Oids`] answers functions that turn oids into names and back.
+//! [`SystemCatalog`] gives the two standard schemas as DataFusion tables over one snapshot, in the
+//! shape of PostgreSQL 15: every relation with every column. Rows are made while they are read; the
+//! oids in them ([`oid`]) hold across connections and restarts. What the session knows comes
+//! through [`SessionFacts`]; [`Oids`] answers functions that turn oids into names and back.
 
 mod catalog;
 mod cell;

@@ -1,7 +1,7 @@
 //! The oids of everything in the catalog: the same on every connection and after every restart.
 //!
-//! What a data folder holds is numbered from its durable ids, eight oids for each table or view; what every server has keeps
-//! PostgreSQL's own oids, which lie below [`FIRST`].
+//! What a data folder holds is numbered from its durable ids, eight oids for each table or view;
+//! what every server has keeps PostgreSQL's own oids, which lie below [`FIRST`].
 
 /// The first oid of a relation of the data folder.
 pub(super) const FIRST: u32 = 16_384;
@@ -71,7 +71,8 @@ pub(super) fn of_database(name: &str) -> u32 {
     0x4000_0000 | (fnv(&name.to_ascii_lowercase()) & 0x3fff_ffff)
 }
 
-/// Where the search for a free oid begins for a function that PostgreSQL does not have: the range that it leaves to others.
+/// Where the search for a free oid begins for a function that PostgreSQL does not have: the range
+/// that it leaves to others.
 pub(super) const FUNCTIONS: std::ops::Range<u32> = 8000..10_000;
 
 pub(super) fn of_function(signature: &str) -> u32 {

@@ -1,4 +1,5 @@
-//! Catalog relations as DataFusion sees them: a schema that is known beforehand, and rows that are made while they are read.
+//! Catalog relations as DataFusion sees them: a schema that is known beforehand, and rows that are
+//! made while they are read.
 
 use std::fmt;
 use std::sync::Arc;

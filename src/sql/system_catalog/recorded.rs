@@ -1,5 +1,5 @@
-//! What PostgreSQL 15 has in every database: its catalog's relations with their columns, functions, operators, casts, operator
-//! classes and time zones, recorded from one.
+//! What PostgreSQL 15 has in every database: its catalog's relations with their columns, functions,
+//! operators, casts, operator classes and time zones, recorded from one.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,7 +10,8 @@ use super::column_types::system_schema;
 use super::oid;
 use super::rowkey_schema::{self, ROWKEY_SCHEMA};
 
-/// A relation of `pg_catalog` or `information_schema`, or of another schema that every database has.
+/// A relation of `pg_catalog` or `information_schema`, or of another schema that every database
+/// has.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub schema: &'static str,

@@ -89,8 +89,8 @@ impl SessionFacts for Facts {
     }
 }
 
-/// Two tables of the account, one of 1,200 rows and 20,000 bytes, a view with comments here and there, and a table of another
-/// account.
+/// Two tables of the account, one of 1,200 rows and 20,000 bytes, a view with comments here and
+/// there, and a table of another account.
 const EDITS: &str = r#"[
     {"create_table": {"id": 1, "account": "devstoreaccount1", "name": "Employees", "created_ticks": 0}},
     {"create_table": {"id": 2, "account": "devstoreaccount1", "name": "events", "created_ticks": 0}},
@@ -159,7 +159,8 @@ fn rows(sql: &str) -> Vec<String> {
     rows
 }
 
-/// Every column of every relation has the Arrow form of its type, and back from that the same type is told.
+/// Every column of every relation has the Arrow form of its type, and back from that the same type
+/// is told.
 #[test]
 fn columns_are_held_as_their_types() {
     let held_as_text = ["anyarray", "inet", "pg_lsn", "pg_ndistinct", "pg_dependencies", "pg_mcv_list"];

@@ -1,4 +1,5 @@
-//! Which relations the filters of a scan ask for, so that one table's columns are not looked for among those of all.
+//! Which relations the filters of a scan ask for, so that one table's columns are not looked for
+//! among those of all.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::scalar::ScalarValue;
 
-/// Bounds on the relations that can have rows for a scan: each is a list of those that can, or none for all.
+/// Bounds on the relations that can have rows for a scan: each is a list of those that can, or none
+/// for all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     oids: Option<Arc<[u32]>>,
@@ -14,7 +16,8 @@ pub(super) struct Wanted {
     schemas: Option<Arc<[String]>>,
 }
 
-/// The columns of a catalog relation that say which relation a row tells of; empty where there is none.
+/// The columns of a catalog relation that say which relation a row tells of; empty where there is
+/// none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Telling {
     pub oid: &'static str,
@@ -81,7 +84,8 @@ impl Wanted {
     }
 }
 
-/// The column that an expression is. A cast of it is the same to us: values that are equal after it have the same oid or name.
+/// The column that an expression is. A cast of it is the same to us: values that are equal after it
+/// have the same oid or name.
 fn column(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Column(column) => Some(&column.name),

@@ -63,8 +63,8 @@ impl Catalog {
         self.views.get(&id)
     }
 
-    /// The views that read a table or view, straight or through other views: each stands before those it reads, which is an
-    /// order they can be dropped in.
+    /// The views that read a table or view, straight or through other views: each stands before
+    /// those it reads, which is an order they can be dropped in.
     pub fn dependents(&self, id: u64) -> Vec<Arc<View>> {
         let (mut seen, mut found) = (HashSet::from([id]), Vec::new());
         self.add_dependents(id, &mut seen, &mut found);

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FIRST_PIECE: usize = 32;
 const PIECES: usize = 32;
 
-/// Items in the order in which they came. Writers take turns, which is for the caller to see to; readers never wait.
+/// Items in the order in which they came. Writers take turns, which is for the caller to see to;
+/// readers never wait.
 #[derive(Debug)]
 pub(super) struct AppendList<T> {
     pieces: [OnceLock<Box<[OnceLock<T>]>>; PIECES],

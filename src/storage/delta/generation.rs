@@ -1,7 +1,8 @@
 //! A stretch of writes of one table.
 //!
-//! Versions lie in the order in which they came, and are found by the hashes of their keys. Whoever wants them in the order of their keys
-//! sorts them: that is done once for a generation that takes no more writes, and costs less than to keep each new one in its place.
+//! Versions lie in the order in which they came, and are found by the hashes of their keys. Whoever
+//! wants them in the order of their keys sorts them: that is done once for a generation that takes
+//! no more writes, and costs less than to keep each new one in its place.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -14,7 +15,8 @@ use super::layer::Layer;
 use super::version::Version;
 use crate::key_filter::{KeyFilter, KeyHash};
 
-/// Versions with their sequence numbers, which never descend. Writers add under the store's commit lock; readers never wait.
+/// Versions with their sequence numbers, which never descend. Writers add under the store's commit
+/// lock; readers never wait.
 #[derive(Debug)]
 pub struct Generation {
     entries: AppendList<Entry>,
@@ -56,11 +58,13 @@ struct Entry {
 /// Where an entry lies in its generation.
 pub(super) type Place = std::num::NonZero<u32>;
 
-/// A generation with this much in it takes no more writes: what is sealed is sorted once, what is active with every scan.
+/// A generation with this much in it takes no more writes: what is sealed is sorted once, what is
+/// active with every scan.
 const FULL_VERSIONS: usize = 16 * 1024;
 const FULL_BYTES: u64 = 16 << 20;
 
-/// What an entry takes beside its version, free room behind the last one and its part of the buckets among it.
+/// What an entry takes beside its version, free room behind the last one and its part of the
+/// buckets among it.
 const ENTRY_BYTES: usize = 72;
 
 impl Generation {
@@ -77,7 +81,8 @@ impl Generation {
         self.last_sequence.fetch_max(sequence, Release);
     }
 
-    /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number; `hash` is that of the key.
+    /// The newest version of a key that a snapshot at `sequence` sees, with its sequence number;
+    /// `hash` is that of the key.
     pub fn newest(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<(u64, Arc<Version>)> {
         if !self.keys.may_hold(hash) {
             return None;
@@ -108,7 +113,8 @@ impl Generation {
         Arc::new(Layer::of_generation(self.visible(sequence), Arc::clone(&self.keys)))
     }
 
-    /// The same of a generation that takes no more writes: made once for all snapshots that see all of it.
+    /// The same of a generation that takes no more writes: made once for all snapshots that see all
+    /// of it.
     pub fn sealed_layer(&self, sequence: u64) -> Arc<Layer> {
         match self.last_sequence() <= sequence {
             true => Arc::clone(self.layer.get_or_init(|| self.layer(sequence))),
@@ -139,7 +145,8 @@ impl Generation {
         self.of_those(|entry| entry.sequence > sequence)
     }
 
-    /// The versions up to a sequence number, in a generation of their own: those above it are taken back.
+    /// The versions up to a sequence number, in a generation of their own: those above it are taken
+    /// back.
     pub fn up_to(&self, sequence: u64) -> Self {
         self.of_those(|entry| entry.sequence <= sequence)
     }
@@ -164,7 +171,8 @@ impl Generation {
     }
 }
 
-/// The newest visible version of every key of several generations, the newest of them last, in key order.
+/// The newest visible version of every key of several generations, the newest of them last, in key
+/// order.
 pub fn visible_of(generations: &[Arc<Generation>], sequence: u64) -> Vec<Arc<Version>> {
     key_order::newest_of(generations.iter().rev().flat_map(|generation| generation.newest_first(sequence)))
 }

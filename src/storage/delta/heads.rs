@@ -10,8 +10,9 @@ use crate::key_filter::KeyHash;
 const FIRST_BUCKETS: usize = 1 << 10;
 const TABLES: usize = 12;
 
-/// By bucket of the hash, the newest entry, from which it goes on to older ones. Entries are added in the order of their places: the first
-/// to the first table, and when there are as many as it has buckets, to the next. So the entries of a later table are newer.
+/// By bucket of the hash, the newest entry, from which it goes on to older ones. Entries are added
+/// in the order of their places: the first to the first table, and when there are as many as it has
+/// buckets, to the next. So the entries of a later table are newer.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     tables: [OnceLock<Box<[AtomicU32]>>; TABLES],
@@ -36,7 +37,8 @@ impl Heads {
         bucket.store(u32::try_from(place + 1).unwrap_or(0), Ordering::Release);
     }
 
-    /// The newest entries of the buckets of a hash, the newest table first, where there are so many entries.
+    /// The newest entries of the buckets of a hash, the newest table first, where there are so many
+    /// entries.
     pub(super) fn newest_first(&self, entries: usize, hash: KeyHash) -> impl Iterator<Item = Option<Place>> {
         let tables = &self.tables[..=table_of(entries)];
         tables

@@ -31,8 +31,8 @@ pub(super) fn newest_of<'a>(versions: impl Iterator<Item = &'a Arc<Version>>) ->
     sorted.into_iter().map(|sorted| Arc::clone(sorted.version)).collect()
 }
 
-/// Sorts versions whose keys agree in their first `alike` bytes. Keys begin alike for long: the bytes behind that decide, and where these
-/// are the same, those that come next.
+/// Sorts versions whose keys agree in their first `alike` bytes. Keys begin alike for long: the
+/// bytes behind that decide, and where these are the same, those that come next.
 fn sort(versions: &mut [Sorted<'_>], alike: usize) {
     if versions.len() < 2 {
         return;

@@ -61,7 +61,8 @@ struct Hidden {
 /// The entities of a layer in Arrow.
 #[derive(Debug, Clone)]
 pub struct LayerBatch {
-    /// With the columns of a run file, as scans read them; one row for each version that is not a deletion.
+    /// With the columns of a run file, as scans read them; one row for each version that is not a
+    /// deletion.
     pub batch: RecordBatch,
     /// By row: the place of its version.
     pub places: Vec<u32>,
@@ -145,7 +146,8 @@ impl Layer {
         Ok(self.batch.get_or_init(|| LayerBatch { batch, places }))
     }
 
-    /// The rows of a file that versions of this layer take the place of; some of them may be masked already.
+    /// The rows of a file that versions of this layer take the place of; some of them may be masked
+    /// already.
     pub async fn replaced(&self, files: &RunFiles, run: &Arc<RunFile>) -> Result<Arc<RoaringBitmap>> {
         if let Some(known) = self.known(run.id) {
             return Ok(known);

@@ -14,8 +14,8 @@ use crate::run::{LiveRows, RunFile, RunFiles};
 use rowkey_model::KeyRange;
 use rowkey_model::rows::PropertyNames;
 
-/// Layers, the newest first, and which versions of each are hidden by newer ones. What is not hidden is the newest visible version of
-/// its key, whether it is an entity or a deletion.
+/// Layers, the newest first, and which versions of each are hidden by newer ones. What is not
+/// hidden is the newest visible version of its key, whether it is an entity or a deletion.
 #[derive(Debug, Clone)]
 pub struct Layers {
     layers: Vec<Arc<Layer>>,
@@ -25,7 +25,8 @@ pub struct Layers {
     live_rows: OnceLock<u64>,
     /// By layer: rows of its batch that are not hidden.
     shown: Vec<OnceLock<Arc<[u32]>>>,
-    /// By number of a file, and the description that it is of: its mask with what these layers take the place of. The file is not held.
+    /// By number of a file, and the description that it is of: its mask with what these layers take
+    /// the place of. The file is not held.
     masks: Arc<Mutex<HashMap<u64, FileMask>>>,
 }
 
@@ -56,7 +57,8 @@ impl Layers {
         self.layers.iter().zip(self.hidden.iter().map(Arc::as_ref))
     }
 
-    /// The batch of a layer, and those of its rows that are not hidden, ascending. Both are made once: every scan wants them.
+    /// The batch of a layer, and those of its rows that are not hidden, ascending. Both are made
+    /// once: every scan wants them.
     pub fn batch(&self, place: usize, table: &Table) -> Result<(&LayerBatch, &[u32])> {
         let stored = self.layers[place].batch(table, &self.names)?;
         let shown = self.shown[place].get_or_init(|| {
@@ -79,7 +81,8 @@ impl Layers {
         self.layers.is_empty()
     }
 
-    /// Entities that are visible here: deletions and hidden versions do not count. Every scan asks; they are counted once.
+    /// Entities that are visible here: deletions and hidden versions do not count. Every scan asks;
+    /// they are counted once.
     pub fn live_rows(&self) -> u64 {
         let live = |(layer, hidden): (&Arc<Layer>, &RoaringBitmap)| {
             let versions = layer.versions();
@@ -102,8 +105,8 @@ impl Layers {
         self.layers.iter().find_map(|layer| layer.find(key).map(|place| &layer.versions()[place]))
     }
 
-    /// A file described with a mask of all its rows that are not live here: masked ones, and those whose place a version takes. `None`
-    /// if no row is left.
+    /// A file described with a mask of all its rows that are not live here: masked ones, and those
+    /// whose place a version takes. `None` if no row is left.
     pub async fn masked(&self, files: &RunFiles, run: &Arc<RunFile>) -> Result<Option<Arc<RunFile>>> {
         let known = self.masks.lock().unwrap_or_else(PoisonError::into_inner).get(&run.id).cloned();
         if let Some(known) = known.filter(|known| std::ptr::eq(known.of.as_ptr(), Arc::as_ptr(run))) {

@@ -2,11 +2,13 @@
 
 /// The rows of a key in the files of a table.
 ///
-/// Files of a table are numbered in the order in which they are committed, one job at a time. So who has looked into every file of a
-/// manifest knows of all files below the number after its last: files that come later have greater ones.
+/// Files of a table are numbered in the order in which they are committed, one job at a time. So
+/// who has looked into every file of a manifest knows of all files below the number after its last:
+/// files that come later have greater ones.
 #[derive(Debug, Clone, Default)]
 pub struct Locations {
-    /// All is known about files with smaller numbers than this: the row is among `looked`, or there is none.
+    /// All is known about files with smaller numbers than this: the row is among `looked`, or there
+    /// is none.
     known_below: u64,
     /// Files that were looked into, and the row found there.
     looked: Vec<(u64, Option<u32>)>,

@@ -1,8 +1,9 @@
 //! Recent writes, durable in the log and not yet in run files.
 //!
-//! A [`TableDelta`] is an ordered list of [`Generation`]s, the newest of which takes writes; a version of an entity carries the
-//! sequence number of its log record, so that a snapshot sees what its own number admits and nothing else. For a scan the visible
-//! versions are brought into [`Layers`]: sorted, newest first, with Arrow batches in the layout of a run file, and with the
+//! A [`TableDelta`] is an ordered list of [`Generation`]s, the newest of which takes writes; a
+//! version of an entity carries the sequence number of its log record, so that a snapshot sees what
+//! its own number admits and nothing else. For a scan the visible versions are brought into
+//! [`Layers`]: sorted, newest first, with Arrow batches in the layout of a run file, and with the
 //! positions in run files that they take the place of.
 
 mod append_list;

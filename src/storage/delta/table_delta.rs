@@ -12,7 +12,8 @@ use rowkey_model::rows::PropertyNames;
 /// The deltas of all tables that have one, by id.
 pub type Deltas = BTreeMap<u64, Arc<TableDelta>>;
 
-/// Generations of one table. The list never changes: sealing and folding make another one; the last generation takes writes.
+/// Generations of one table. The list never changes: sealing and folding make another one; the last
+/// generation takes writes.
 #[derive(Debug)]
 pub struct TableDelta {
     /// Sealed ones, the oldest first.
@@ -51,7 +52,8 @@ impl TableDelta {
         Self::of(sealed, above(&delta.active), Arc::clone(&delta.names))
     }
 
-    /// This delta without the versions above a sequence number, of which no snapshot can know; none of them was sealed.
+    /// This delta without the versions above a sequence number, of which no snapshot can know; none
+    /// of them was sealed.
     pub fn up_to(self: &Arc<Self>, sequence: u64) -> Arc<Self> {
         if self.active.last_sequence() <= sequence {
             return Arc::clone(self);
@@ -82,7 +84,8 @@ impl TableDelta {
         self.generations().rev().find_map(|generation| generation.newest(key, hash, sequence))
     }
 
-    /// The newest version of a key, if there is one with a sequence number above this: who has looked up to there need not look again.
+    /// The newest version of a key, if there is one with a sequence number above this: who has
+    /// looked up to there need not look again.
     pub fn newest_above(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<Arc<Version>> {
         let mut later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
         let (at, version) = later.find_map(|generation| generation.newest(key, hash, u64::MAX))?;
@@ -112,11 +115,13 @@ impl TableDelta {
         self.generations().map(|generation| generation.last_sequence()).max().unwrap_or(0)
     }
 
-    /// What a snapshot at `sequence` sees, as scans read it. The layer of a sealed generation is made once and kept, that of the active
-    /// one until something is written: a scan pays for what is new since the last one.
+    /// What a snapshot at `sequence` sees, as scans read it. The layer of a sealed generation is
+    /// made once and kept, that of the active one until something is written: a scan pays for what
+    /// is new since the last one.
     pub fn layers(&self, sequence: u64) -> Arc<Layers> {
-        // A snapshot later than all there is here sees the same as one at the last version. Asked before the versions are read, so that
-        // what is added meanwhile is not taken for part of it.
+        // A snapshot later than all there is here sees the same as one at the last version. Asked
+        // before the versions are read, so that what is added meanwhile is not taken for part of
+        // it.
         let sequence = sequence.min(self.last_sequence());
         if let Some((of, layers)) = self.view.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
             && *of == sequence

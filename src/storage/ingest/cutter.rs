@@ -1,7 +1,8 @@
 //! Cutting a sorted stream of entities into files.
 //!
-//! Small partitions share a file, a large one has a file of its own, one larger than a file is split by RowKey. The cutter
-//! holds the rows of the file to come, so it sees how large a partition is before it decides where to cut.
+//! Small partitions share a file, a large one has a file of its own, one larger than a file is
+//! split by RowKey. The cutter holds the rows of the file to come, so it sees how large a partition
+//! is before it decides where to cut.
 
 use crate::manifest::RangeStart;
 use rowkey_model::KeyRef;
@@ -72,7 +73,8 @@ impl Cutter {
         }
         if self.held_bytes >= self.file_bytes {
             if self.partition_at.rows > 0 && same_partition {
-                // The partition goes on; what comes before it makes a file, and it has the next one to itself.
+                // The partition goes on; what comes before it makes a file, and it has the next one
+                // to itself.
                 cuts.push(self.cut_before_partition());
             }
             if self.held_bytes >= self.file_bytes {

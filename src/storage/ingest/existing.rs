@@ -15,7 +15,8 @@ use rowkey_model::rows::{CursorHeap, PropertyNames, RowRef, Rows};
 /// Rows decoded at a time, of one file.
 const BATCH_ROWS: usize = 4096;
 
-/// A cursor over the live rows of files that may overlap, in key order. A batch of each is in memory.
+/// A cursor over the live rows of files that may overlap, in key order. A batch of each is in
+/// memory.
 pub(crate) struct Existing {
     files: Vec<FileCursor>,
     /// The one with the least key is next.

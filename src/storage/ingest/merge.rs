@@ -261,8 +261,8 @@ impl Ingest {
         Ok(())
     }
 
-    /// Ends the stream; when this returns all files are durable, and nothing names them. The edits, applied together to the
-    /// table as it was at the beginning, make them its own.
+    /// Ends the stream; when this returns all files are durable, and nothing names them. The edits,
+    /// applied together to the table as it was at the beginning, make them its own.
     pub fn finish(mut self, table: &Table) -> Result<(Vec<Edit>, IngestReport)> {
         self.leave_range()?;
         let Self { writer, rewritten, report, files, .. } = self;

@@ -1,8 +1,9 @@
 //! Bringing a sorted stream of entities into a table.
 //!
-//! An [`Ingest`] walks the stream and the table's range partitions side by side. A range partition that the stream reaches is
-//! merged with it and written anew, one that it does not reach keeps its files, and so does one in which every entity is
-//! found equal to the stored one. Nothing is named until [`Ingest::finish`] enters all of it in the log as one record.
+//! An [`Ingest`] walks the stream and the table's range partitions side by side. A range partition
+//! that the stream reaches is merged with it and written anew, one that it does not reach keeps its
+//! files, and so does one in which every entity is found equal to the stored one. Nothing is named
+//! until [`Ingest::finish`] enters all of it in the log as one record.
 
 mod cutter;
 mod earlier;

@@ -25,8 +25,8 @@ pub(crate) struct WriterOptions {
     pub timestamp: DateTime,
 }
 
-/// Writes cuts in the order in which they come, one at a time; the next one may wait, further ones block the sender, so that
-/// no more than two files' rows are held besides those being cut.
+/// Writes cuts in the order in which they come, one at a time; the next one may wait, further ones
+/// block the sender, so that no more than two files' rows are held besides those being cut.
 #[derive(Debug)]
 pub(crate) struct RunWriterThread {
     jobs: Option<SyncSender<Job>>,
@@ -55,7 +55,8 @@ impl RunWriterThread {
         Self { jobs: Some(jobs), thread: Some(thread), store }
     }
 
-    /// Hands over rows for `slot`; an error of the writer comes up here or in [`RunWriterThread::finish`].
+    /// Hands over rows for `slot`; an error of the writer comes up here or in
+    /// [`RunWriterThread::finish`].
     pub(crate) fn write(&mut self, slot: usize, cut: Cut) -> Result<()> {
         let accepted = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Job { slot, cut }).is_ok());
         if accepted {
@@ -90,7 +91,8 @@ impl Drop for RunWriterThread {
     }
 }
 
-/// Removes files that no manifest names. What cannot be removed now is swept when the data folder is opened.
+/// Removes files that no manifest names. What cannot be removed now is swept when the data folder
+/// is opened.
 pub(super) fn remove_files(store: &Arc<dyn FileStore>, ranges: impl IntoIterator<Item = RangePartition>) {
     for file in ranges.into_iter().flat_map(|range| range.files) {
         let _ = store.remove(&file.path);
@@ -149,7 +151,8 @@ impl ColumnBook {
         book
     }
 
-    /// Gives columns to properties of these rows that have none yet, the most frequent first, while there is room.
+    /// Gives columns to properties of these rows that have none yet, the most frequent first, while
+    /// there is room.
     fn admit(&mut self, rows: &[Rows]) {
         let all_known = self.names.len() <= self.ranks.len() && self.ranks.iter().all(Option::is_some);
         if all_known || self.columns.len() >= COLUMNS_MAX {

@@ -1,8 +1,9 @@
 //! The next segment, made while the one before it is written.
 //!
-//! To fill a segment with zeros and sync it takes as long as many groups of records, and they would wait. So the log begins with short
-//! segments, and while it writes the second half of one, a thread makes the next, twice as long. If that is not ready in time, or could
-//! not be made, the log makes a short one itself.
+//! To fill a segment with zeros and sync it takes as long as many groups of records, and they would
+//! wait. So the log begins with short segments, and while it writes the second half of one, a
+//! thread makes the next, twice as long. If that is not ready in time, or could not be made, the
+//! log makes a short one itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,8 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins with one of so many bytes. None if the system gives no thread: then it is not made ahead.
+    /// Begins with one of so many bytes. None if the system gives no thread: then it is not made
+    /// ahead.
     pub(super) fn begin(store: &Arc<dyn FileStore>, bytes: u64) -> Option<Self> {
         let given_up = Arc::new(AtomicBool::new(false));
         let make = {

@@ -1,7 +1,7 @@
 //! Whether one task has a store to itself.
 //!
-//! Only then may a caller block its thread to write its own append: on few processors another one would wait for the sync with it, be it
-//! only to have its request read.
+//! Only then may a caller block its thread to write its own append: on few processors another one
+//! would wait for the sync with it, be it only to have its request read.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,8 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// Notes that the task that runs now uses the store. Who runs outside of tasks has a thread of its own, and waits for no other.
+    /// Notes that the task that runs now uses the store. Who runs outside of tasks has a thread of
+    /// its own, and waits for no other.
     pub(crate) fn note(&self) {
         let Some(id) = task::try_id() else { return };
         let caller = BuildHasherDefault::<DefaultHasher>::default().hash_one(id);

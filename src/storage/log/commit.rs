@@ -1,11 +1,12 @@
 //! Group commit: many callers, one thread that writes.
 //!
-//! The thread takes all appends that wait, writes them with one write, makes them durable with one sync, runs what each of
-//! them wants done, in log order, and only then answers. While it syncs, the next group gathers.
+//! The thread takes all appends that wait, writes them with one write, makes them durable with one
+//! sync, runs what each of them wants done, in log order, and only then answers. While it syncs,
+//! the next group gathers.
 //!
-//! Where one caller has the store to itself ([`Callers`]), waking the thread and being woken by it takes as long as the sync. Then the
-//! caller does the thread's work: an append that finds nobody at work, after some groups of one, is written by whoever waits for its
-//! answer ([`Lead`]).
+//! Where one caller has the store to itself ([`Callers`]), waking the thread and being woken by it
+//! takes as long as the sync. Then the caller does the thread's work: an append that finds nobody
+//! at work, after some groups of one, is written by whoever waits for its answer ([`Lead`]).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -34,8 +35,8 @@ pub enum Durability {
     /// When its record is synced.
     #[default]
     Sync,
-    /// When its record is written, unless it asks for more: the operating system syncs it when it likes. The end of the process loses
-    /// nothing, that of the machine may lose the last records.
+    /// When its record is written, unless it asks for more: the operating system syncs it when it
+    /// likes. The end of the process loses nothing, that of the machine may lose the last records.
     Os,
 }
 
@@ -62,10 +63,10 @@ pub(crate) struct Log {
 impl Log {
     /// Opens the log, or creates it if there is none and no checkpoint.
     ///
-    /// Hands all records that the newest checkpoint does not cover to `apply` in
-    /// their order; cuts a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is changed;
-    /// what has been applied by then is to be thrown away.
-    /// New segments are as long as `segment_bytes` says, or longer where a single record needs it.
+    /// Hands all records that the newest checkpoint does not cover to `apply` in their order; cuts
+    /// a torn tail, keeping a copy. Damage to what was durable is an error, and then nothing is
+    /// changed; what has been applied by then is to be thrown away. New segments are as long as
+    /// `segment_bytes` says, or longer where a single record needs it.
     #[cfg(test)]
     pub(crate) async fn open(
         store: Arc<dyn FileStore>,
@@ -76,7 +77,8 @@ impl Log {
         Self::open_with(store, segment_bytes, Durability::Sync, Arc::default(), Covered::up_to(from), apply).await
     }
 
-    /// The same; `durability` says what appends wait for, and `callers` whether a caller has the store to itself.
+    /// The same; `durability` says what appends wait for, and `callers` whether a caller has the
+    /// store to itself.
     pub(crate) async fn open_with(
         store: Arc<dyn FileStore>,
         segment_bytes: SegmentBytes,
@@ -101,15 +103,16 @@ impl Log {
         Ok((Self { store, segments, checkpoints, queue, committer: Some(committer), writing }, replayed))
     }
 
-    /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence numbers in the order of
-    /// these calls. `kind` is the caller's business, but not 0.
+    /// Hands a record to the log; the answer comes from [`Appended`]. Records get their sequence
+    /// numbers in the order of these calls. `kind` is the caller's business, but not 0.
     #[cfg(test)]
     pub(crate) fn append(&self, kind: u8, payload: impl Into<Bytes>) -> Appended {
         self.append_entry(kind, payload.into(), false, None)
     }
 
-    /// The same; `on_durable` runs on the log's thread when the record is durable, before the answer, and in log order: the
-    /// place to publish the new state. It should be quick and must not wait for the log.
+    /// The same; `on_durable` runs on the log's thread when the record is durable, before the
+    /// answer, and in log order: the place to publish the new state. It should be quick and must
+    /// not wait for the log.
     pub(crate) fn append_then(
         &self,
         kind: u8,
@@ -156,12 +159,14 @@ impl Log {
         Appended { lead: None, answer }
     }
 
-    /// Whether appends are refused for want of a segment. The caller takes back what it has built on them, and goes on.
+    /// Whether appends are refused for want of a segment. The caller takes back what it has built
+    /// on them, and goes on.
     pub(crate) fn is_stalled(&self) -> bool {
         self.queue.state().stalled.is_some()
     }
 
-    /// Takes appends again after a segment could not be made; nothing may be appended until this returns.
+    /// Takes appends again after a segment could not be made; nothing may be appended until this
+    /// returns.
     pub(crate) fn go_on(&self) {
         self.queue.state().stalled = None;
     }
@@ -193,8 +198,9 @@ impl Log {
         self.queue.state().poisoned.clone()
     }
 
-    /// Makes a checkpoint of everything up to `sequence`, then frees what it replaces: segments that hold nothing above it
-    /// and older checkpoints. `version` is the format of the content. Blocks for the I/O; appends go on meanwhile.
+    /// Makes a checkpoint of everything up to `sequence`, then frees what it replaces: segments
+    /// that hold nothing above it and older checkpoints. `version` is the format of the content.
+    /// Blocks for the I/O; appends go on meanwhile.
     pub(crate) fn checkpoint(&self, sequence: u64, version: u32, content: &[u8]) -> Result<()> {
         let durable = {
             let state = self.queue.state();
@@ -274,8 +280,9 @@ impl Future for Appended {
             let gives_way = lead.gives_way;
             lead.write();
             if gives_way {
-                // The answer is there. But this thread was blocked, and what else waits for it goes first: or else a caller that has one
-                // append after another would keep it to itself, and nobody would gather for the next group.
+                // The answer is there. But this thread was blocked, and what else waits for it goes
+                // first: or else a caller that has one append after another would keep it to
+                // itself, and nobody would gather for the next group.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -287,7 +294,8 @@ impl Future for Appended {
     }
 }
 
-/// The turn of a caller to write its own append, which waits in the queue. Dropped unused, it goes to the thread.
+/// The turn of a caller to write its own append, which waits in the queue. Dropped unused, it goes
+/// to the thread.
 struct Lead {
     queue: Arc<Queue>,
     writing: Arc<Writing>,
@@ -385,7 +393,8 @@ fn sync(queue: &Queue, writer: &mut Writer, wanted: bool) -> Result<(), Arc<str>
     Ok(())
 }
 
-/// Writes a group, in as many parts as it takes segments, and answers it. The error is why nothing more can be written.
+/// Writes a group, in as many parts as it takes segments, and answers it. The error is why nothing
+/// more can be written.
 fn commit(
     queue: &Queue,
     writer: &mut Writer,

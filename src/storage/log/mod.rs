@@ -10,15 +10,17 @@
 //!
 //! # After a failed write or sync
 //!
-//! The appends under way are answered [`Error::OutcomeUnknown`], all others [`Error::Poisoned`], until the log is opened
-//! again. Nothing is retried: after a failed sync the operating system may count as written what never was.
+//! The appends under way are answered [`Error::OutcomeUnknown`], all others [`Error::Poisoned`],
+//! until the log is opened again. Nothing is retried: after a failed sync the operating system may
+//! count as written what never was.
 //!
 //! # Torn tail or corruption
 //!
-//! A crash may leave a record half written; that one was never acknowledged, and is cut. A damaged record that was durable
-//! must never be taken for that. What tells them apart: each record carries a *stamp*, the highest sequence number known
-//! durable when it was written. Let record E be the one that belongs where a bad one is found (its checksum, length or
-//! sequence number is wrong, or there are bytes behind the end). It is **corruption** if E is attested as durable:
+//! A crash may leave a record half written; that one was never acknowledged, and is cut. A damaged
+//! record that was durable must never be taken for that. What tells them apart: each record carries
+//! a *stamp*, the highest sequence number known durable when it was written. Let record E be the
+//! one that belongs where a bad one is found (its checksum, length or sequence number is wrong, or
+//! there are bytes behind the end). It is **corruption** if E is attested as durable:
 //!
 //! - by an intact record anywhere behind it in the segment with a stamp of at least E, or
 //! - by a following segment, which is created only when all before it is durable, or
@@ -30,28 +32,30 @@
 //! corruption, and so is any damage to a segment's header or length, which were durable before its
 //! first record was written. A log that begins behind the newest checkpoint has lost a newer one.
 //!
-//! So that the last group of records is attested too, a record that is nothing but a stamp is written when the log is closed
-//! and when it is opened after a crash. Every segment keeps room for one.
+//! So that the last group of records is attested too, a record that is nothing but a stamp is
+//! written when the log is closed and when it is opened after a crash. Every segment keeps room for
+//! one.
 //!
-//! On opening, the records that no stamp attests are written again and synced before the first append: they may have been
-//! read back from memory after a sync that failed.
+//! On opening, the records that no stamp attests are written again and synced before the first
+//! append: they may have been read back from memory after a sync that failed.
 //!
 //! # Without a sync for every commit
 //!
-//! With [`Durability::Os`] records are answered when they are written, and synced when somebody asks for it: with a record that
-//! wants it, before a new segment, before a checkpoint, when the log is closed. The stamp of a record then stays at what was
-//! really synced, so what a crash of the machine leaves of the others is a torn tail, wherever in it the first damage lies:
-//! the records before it are kept, in order and without a gap.
+//! With [`Durability::Os`] records are answered when they are written, and synced when somebody
+//! asks for it: with a record that wants it, before a new segment, before a checkpoint, when the
+//! log is closed. The stamp of a record then stays at what was really synced, so what a crash of
+//! the machine leaves of the others is a torn tail, wherever in it the first damage lies: the
+//! records before it are kept, in order and without a gap.
 //!
 //! # Limits of the rule
 //!
-//! - After a crash (no closing stamp), damage to the last acknowledged group is indistinguishable from a torn tail. The copy
-//!   keeps what was there, and opening reports it ([`TornTail`]).
-//! - The same if the closing stamp and the records just before it are damaged together; damage to the stamp alone cuts
-//!   nothing but the stamp.
+//! - After a crash (no closing stamp), damage to the last acknowledged group is indistinguishable
+//!   from a torn tail. The copy keeps what was there, and opening reports it ([`TornTail`]).
+//! - The same if the closing stamp and the records just before it are damaged together; damage to
+//!   the stamp alone cuts nothing but the stamp.
 //! - The newest segments, removed whole, are missed only if a checkpoint knows of a record in them.
-//! - A payload may contain bytes that look like a record with a fitting sequence number and stamp. Behind a torn record it
-//!   makes opening refuse where it could have cut: the safe side.
+//! - A payload may contain bytes that look like a record with a fitting sequence number and stamp.
+//!   Behind a torn record it makes opening refuse where it could have cut: the safe side.
 //! - Segments whose records a checkpoint covers are not read.
 
 mod ahead;

@@ -11,7 +11,8 @@ use super::callers::Callers;
 use super::error::{Error, Result};
 use rowkey_model::files;
 
-/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets the record's sequence number.
+/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets
+/// the record's sequence number.
 pub(super) type OnDurable = Box<dyn FnOnce(u64) + Send>;
 
 pub(super) const PANICKED: &str = "the thread that writes the log has panicked";
@@ -61,11 +62,12 @@ pub(super) struct QueueState {
     pub durable: u64,
 }
 
-/// After so many groups of one, the next one who comes is taken for alone. Who is not, and writes, keeps its thread from others that could
-/// get the next group ready meanwhile.
+/// After so many groups of one, the next one who comes is taken for alone. Who is not, and writes,
+/// keeps its thread from others that could get the next group ready meanwhile.
 const LONELY_GROUPS_MIN: u8 = 4;
 
-/// So often a caller writes its own appends before it gives way once. Giving way wakes another thread, which takes as long as the sync.
+/// So often a caller writes its own appends before it gives way once. Giving way wakes another
+/// thread, which takes as long as the sync.
 const LED_GROUPS_MAX: u8 = 16;
 
 /// Who writes an append.
@@ -153,7 +155,8 @@ impl Queue {
                 let turn = state.next_turn(self.callers.changes());
                 if turn == Turn::Thread {
                     state.waiting.push_back(entry);
-                    // Whoever writes looks for more at the end; and the thread that wakes up would find the lock taken.
+                    // Whoever writes looks for more at the end; and the thread that wakes up would
+                    // find the lock taken.
                     let wake = !state.is_writing;
                     drop(state);
                     if wake {
@@ -194,8 +197,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty. `before` is how many were taken the last
-    /// time, all of which are answered.
+    /// Waits for appends and syncs and takes them all; none once the queue is closed and empty.
+    /// `before` is how many were taken the last time, all of which are answered.
     pub(super) fn take(&self, before: Option<usize>) -> Option<(VecDeque<Entry>, Vec<Answer>)> {
         let mut state = self.state();
         if let Some(before) = before {

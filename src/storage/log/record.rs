@@ -78,7 +78,8 @@ pub(super) fn decode(content: &Bytes, offset: usize) -> Decoded {
     Decoded::Record { head, payload, bytes }
 }
 
-/// Whether anywhere from `offset` on lies an intact record that attests `sequence` as durable; its place, if so.
+/// Whether anywhere from `offset` on lies an intact record that attests `sequence` as durable; its
+/// place, if so.
 ///
 /// Every byte may be the start of a record: what lies before may have lost its length.
 pub(super) fn find_attesting(content: &Bytes, offset: usize, sequence: u64) -> Option<usize> {

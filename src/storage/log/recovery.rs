@@ -104,7 +104,8 @@ async fn scan(store: &dyn FileStore, covered: Covered, apply: &mut Apply<'_>) ->
     if firsts.is_empty() && known == 0 {
         return Ok(Scan { last: None, replayed });
     }
-    // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need not be whole.
+    // Segments wholly at or below the checkpoint are leftovers of an interrupted removal and need
+    // not be whole.
     let wanted = from.saturating_add(1);
     let Some(start) = firsts.partition_point(|first| *first <= wanted).checked_sub(1) else {
         return Err(missing_before(store, from, firsts.first().copied()));
@@ -249,7 +250,8 @@ pub(super) async fn recover(
     };
     let segments = Segments::new(segments);
     if covered.from > 0 {
-        // The checkpoint was found, but its name may not be durable; what it replaces must not go before it is.
+        // The checkpoint was found, but its name may not be durable; what it replaces must not go
+        // before it is.
         store.sync_folder(paths::CHECKPOINT)?;
     }
     if let Some(sequence) = freed {
@@ -265,8 +267,8 @@ fn mend(store: &dyn FileStore, last: &Last, next: u64) -> Result<End, files::Err
     let mut file = store.open_for_write(&paths::log_segment(last.first))?;
     let (start, end, dirty) = (last.unattested, last.end, written_end(&last.content));
     if dirty > start {
-        // Written again rather than only synced: after a sync has failed, what is read back may be in memory alone, and a
-        // further sync would not write it.
+        // Written again rather than only synced: after a sync has failed, what is read back may be
+        // in memory alone, and a further sync would not write it.
         let mut content = last.content[start..end.max(dirty)].to_vec();
         content[end - start..].fill(0);
         file.write_at(start as u64, &content)?;

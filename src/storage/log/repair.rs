@@ -118,7 +118,8 @@ async fn find_fault(
         expected = walked.next;
         *last = expected - 1;
         if let Some((offset, reason)) = wrong {
-            // Zeros behind the records say that there were no more of them, and so does the segment that follows.
+            // Zeros behind the records say that there were no more of them, and so does the segment
+            // that follows.
             let follows = firsts.get(number + 1);
             let ends = match follows {
                 Some(next) => *next == expected,
@@ -167,8 +168,9 @@ impl Fault {
         Ok(())
     }
 
-    /// Ends the log before the fault. `keep` gets what is taken away: whole segments by their paths, and of the segment with the fault
-    /// its content. Records up to `known`, which a checkpoint knows of, are made up by ones without content.
+    /// Ends the log before the fault. `keep` gets what is taken away: whole segments by their
+    /// paths, and of the segment with the fault its content. Records up to `known`, which a
+    /// checkpoint knows of, are made up by ones without content.
     pub(crate) async fn cut(
         &self,
         store: &Arc<dyn FileStore>,

@@ -8,8 +8,9 @@
 //! crc32c          u32   over all of the above
 //! records, then zeros up to the end of the file
 //! ```
-//! A segment is published durably, filled with zeros, before its first record is written: a record then changes neither
-//! length nor allocation of the file, and whatever is found damaged in the header was once right.
+//! A segment is published durably, filled with zeros, before its first record is written: a record
+//! then changes neither length nor allocation of the file, and whatever is found damaged in the
+//! header was once right.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +58,8 @@ pub(super) struct Blank {
     publication: Publication,
 }
 
-/// So much is synced at a time where others sync meanwhile: they wait for all that is on its way to the disk.
+/// So much is synced at a time where others sync meanwhile: they wait for all that is on its way to
+/// the disk.
 const SYNC_BYTES: u64 = 2 << 20;
 
 impl Blank {
@@ -94,8 +96,8 @@ impl Blank {
         self.publication.bytes()
     }
 
-    /// Makes it the segment whose first record has this sequence number, durably, replacing an empty one of the same name, and opens it
-    /// for its records.
+    /// Makes it the segment whose first record has this sequence number, durably, replacing an
+    /// empty one of the same name, and opens it for its records.
     pub(super) fn publish(mut self, first_sequence: u64) -> Result<Box<dyn WriteFile>, files::Error> {
         let path = paths::log_segment(first_sequence);
         self.publication.overwrite(0, &header(first_sequence, self.publication.bytes()))?;
@@ -110,7 +112,8 @@ fn append_zeros(publication: &mut Publication, bytes: u64) -> Result<(), files::
     publication.append(&ZEROS[..rest.min(ZEROS.len())])
 }
 
-/// Creates a segment of so many bytes, durably, replacing an empty one of the same name, and opens it for its records.
+/// Creates a segment of so many bytes, durably, replacing an empty one of the same name, and opens
+/// it for its records.
 pub(super) fn create(
     store: &Arc<dyn FileStore>,
     first_sequence: u64,
@@ -130,7 +133,8 @@ fn header(first_sequence: u64, bytes: u64) -> Vec<u8> {
     header
 }
 
-/// Makes a segment anew, with a right header, of so many bytes and with these records; the old one is replaced when all of it is on disk.
+/// Makes a segment anew, with a right header, of so many bytes and with these records; the old one
+/// is replaced when all of it is on disk.
 pub(super) fn rewrite(
     store: &Arc<dyn FileStore>,
     first_sequence: u64,

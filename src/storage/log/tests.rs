@@ -89,7 +89,8 @@ impl Answer {
     }
 }
 
-/// Appends the first record alone and the others as one group, which gathers while the log's thread is held at the first.
+/// Appends the first record alone and the others as one group, which gathers while the log's thread
+/// is held at the first.
 fn append_as_group(log: &Log, payloads: &[Bytes]) -> Vec<Answer> {
     let Some((first, others)) = payloads.split_first() else { return Vec::new() };
     let (reached, reaching) = mpsc::channel();

@@ -7,7 +7,8 @@ use super::record::{self, FRAME_BYTES, Head, STAMP};
 use super::segment::{Blank, HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
 use rowkey_model::files::{FileStore, Result, WriteFile, paths};
 
-/// First sequence numbers and lengths of the segments there are, oldest first; the last one is being written.
+/// First sequence numbers and lengths of the segments there are, oldest first; the last one is
+/// being written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segments(Arc<Mutex<Vec<(u64, u64)>>>);
 
@@ -37,7 +38,8 @@ impl Segments {
         free.map(|pair| pair[0].1).sum()
     }
 
-    /// Removes the segments that hold nothing above `sequence`, oldest first, but never the one being written.
+    /// Removes the segments that hold nothing above `sequence`, oldest first, but never the one
+    /// being written.
     pub(super) fn retire(&self, store: &dyn FileStore, sequence: u64) -> Result<usize> {
         let mut segments = self.segments();
         let mut removed = 0;
@@ -75,7 +77,8 @@ pub(super) struct Writer {
     synced: u64,
     /// Whether a stamp attests every record before it.
     attested: bool,
-    /// Whether the next record begins a segment, be there room or not: a failed attempt to make one may have left its file.
+    /// Whether the next record begins a segment, be there room or not: a failed attempt to make one
+    /// may have left its file.
     rolls: bool,
     buffer: Vec<u8>,
 }
@@ -150,8 +153,8 @@ impl Writer {
             .count()
     }
 
-    /// Goes on in a new segment that takes at least this payload. What there is has been synced before: the successor attests it.
-    /// After an error it can be tried again.
+    /// Goes on in a new segment that takes at least this payload. What there is has been synced
+    /// before: the successor attests it. After an error it can be tried again.
     pub(super) fn roll(&mut self, payload_bytes: usize) -> Result<()> {
         self.rolls = true;
         // One that holds nothing may have been replaced by an attempt that failed.
@@ -199,8 +202,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Has the next segment made once half of this one is written. For those who append: what opening finds under a temporary name is
-    /// removed.
+    /// Has the next segment made once half of this one is written. For those who append: what
+    /// opening finds under a temporary name is removed.
     pub(super) fn begin_next(&mut self) {
         let bytes = self.file_bytes.saturating_mul(2).min(self.segment_bytes.max);
         if self.ahead.is_none() && self.offset > self.file_bytes / 2 && bytes > self.segment_bytes.min {

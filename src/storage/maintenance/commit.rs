@@ -9,8 +9,9 @@ use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 impl Store {
-    /// Commits the edits of a job that began with the table as `base` says, or that make the table. Columns that single writes have added since then stay;
-    /// if the run files are others than then, nothing is done.
+    /// Commits the edits of a job that began with the table as `base` says, or that make the table.
+    /// Columns that single writes have added since then stay; if the run files are others than
+    /// then, nothing is done.
     pub fn commit_job(&self, base: &Table, edits: Vec<Edit>) -> Result<Snapshot> {
         self.commit_with(|head| {
             if edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. })) {
@@ -22,8 +23,8 @@ impl Store {
         })
     }
 
-    /// Removes files of a job that ended with this error, if nothing can name them. What cannot be removed now is swept when the data
-    /// folder is opened.
+    /// Removes files of a job that ended with this error, if nothing can name them. What cannot be
+    /// removed now is swept when the data folder is opened.
     pub(crate) fn remove_unnamed<'a>(&self, error: &Error, files: impl Iterator<Item = &'a Arc<RunFile>>) {
         // The record may be durable, and then it names them after the next opening.
         if matches!(error, Error::Log(crate::log::Error::OutcomeUnknown { .. })) {
@@ -91,7 +92,8 @@ fn add_columns(columns: &mut Vec<PropertyColumn>, own: &[PropertyColumn], table:
             }
         }
     }
-    // Both sides have given the last columns away, to different properties: what lies in files by one choice cannot be read by another.
+    // Both sides have given the last columns away, to different properties: what lies in files by
+    // one choice cannot be read by another.
     if columns.len() > COLUMNS_MAX {
         let name = &table.name;
         return Err(Error::Conflict(format!("table \"{name}\" got its last columns while a job worked on it")));

@@ -1,7 +1,7 @@
 //! Compaction: run files become fewer, and without masked rows.
 //!
-//! It reads live rows only and needs the table's job, so that masks cannot change meanwhile: folds need it too. Each step is a
-//! commit of its own, between which folds have their turn.
+//! It reads live rows only and needs the table's job, so that masks cannot change meanwhile: folds
+//! need it too. Each step is a commit of its own, between which folds have their turn.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ impl CompactReport {
 }
 
 impl Store {
-    /// Takes the next step of a compaction, if one is due: files are cut at `file_bytes` encoded bytes. Blocks; the caller holds
-    /// the table's job.
+    /// Takes the next step of a compaction, if one is due: files are cut at `file_bytes` encoded
+    /// bytes. Blocks; the caller holds the table's job.
     pub fn compact_step(&self, table: u64, file_bytes: usize, compaction: Compaction) -> Result<Option<CompactReport>> {
         let base = self.table_of_job(table)?;
         let Some(rewrite) = next_rewrite(&base.manifest, file_bytes as u64, compaction) else { return Ok(None) };
@@ -54,8 +54,8 @@ impl Store {
         snapshot.table(table).cloned().ok_or_else(|| Error::NoSuchTable(table.to_string()))
     }
 
-    /// Replaces files by others with the same live rows; also gives the number of range partitions there are now in place of those
-    /// replaced.
+    /// Replaces files by others with the same live rows; also gives the number of range partitions
+    /// there are now in place of those replaced.
     pub(super) fn rewrite(&self, base: &Arc<Table>, rewrite: &Rewrite) -> Result<(CompactReport, usize)> {
         let mut report = CompactReport::default();
         let Some(first) = base.manifest.ranges().get(rewrite.ranges.start) else { return Ok((report, 0)) };

@@ -1,9 +1,10 @@
 //! The fold: what was written recently goes into run files.
 //!
-//! The active generation is sealed, then all sealed ones are written as one run per range partition, rows of older files that they take
-//! the place of are masked, and one record of the log names the new files, the masks and the sequence number up to which writes
-//! need not be replayed any more. Writers go on in the next generation all the while; readers see the entities in the delta, or in the
-//! run files, never in both.
+//! The active generation is sealed, then all sealed ones are written as one run per range
+//! partition, rows of older files that they take the place of are masked, and one record of the log
+//! names the new files, the masks and the sequence number up to which writes need not be replayed
+//! any more. Writers go on in the next generation all the while; readers see the entities in the
+//! delta, or in the run files, never in both.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -43,7 +44,8 @@ impl FoldReport {
 }
 
 impl Store {
-    /// Folds the whole delta of a table. Blocks for its reads, writes and syncs; the caller holds the table's job.
+    /// Folds the whole delta of a table. Blocks for its reads, writes and syncs; the caller holds
+    /// the table's job.
     pub fn fold(&self, table: u64) -> Result<FoldReport> {
         let gone = || Error::NoSuchTable(table.to_string());
         if self.snapshot().deltas.get(&table).ok_or_else(gone)?.is_empty() {
@@ -111,7 +113,8 @@ struct Folded {
 
 /// A fold of fewer versions is done before another thread has begun.
 const PARALLEL_VERSIONS_MIN: usize = 16 * 1024;
-/// Range partitions folded at a time, at most: each has a row group in memory. Half of the processors are for those who write meanwhile.
+/// Range partitions folded at a time, at most: each has a row group in memory. Half of the
+/// processors are for those who write meanwhile.
 const THREADS_MAX: usize = 4;
 
 impl Fold<'_> {

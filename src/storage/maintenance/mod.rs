@@ -1,5 +1,5 @@
-//! What keeps a table in shape while it is written to: folds of its delta into run files, compactions of run files, and the thread
-//! that sees to both.
+//! What keeps a table in shape while it is written to: folds of its delta into run files,
+//! compactions of run files, and the thread that sees to both.
 
 mod commit;
 mod compact;

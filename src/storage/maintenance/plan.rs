@@ -1,13 +1,17 @@
 //! What a compaction would do next.
 //!
-//! Within a range partition files are tiers by size: four or more, of which the largest is at most twice as large as the others
-//! together, become one. So those that stay grow threefold from one to the next, and a range partition has few of them. A file of which
-//! more than a third is masked is written anew, with those that are not larger. What has outgrown a file is cut into new range partitions;
-//! small neighbours become one. Sizes are those of live entities as they are encoded, which is what files are cut by.
+//! Within a range partition files are tiers by size: four or more, of which the largest is at most
+//! twice as large as the others together, become one. So those that stay grow threefold from one to
+//! the next, and a range partition has few of them. A file of which more than a third is masked is
+//! written anew, with those that are not larger. What has outgrown a file is cut into new range
+//! partitions; small neighbours become one. Sizes are those of live entities as they are encoded,
+//! which is what files are cut by.
 //!
-//! While writes come about as fast as they are folded, every rewrite is taken from them, and no fold can begin before one has ended. Then
-//! range partitions are left alone until they have many files, so that a row is written anew less often, and then some of the smallest
-//! become one. While writes press hard, a small table is cut into several range partitions early, so that later rewrites are short.
+//! While writes come about as fast as they are folded, every rewrite is taken from them, and no
+//! fold can begin before one has ended. Then range partitions are left alone until they have many
+//! files, so that a row is written anew less often, and then some of the smallest become one. While
+//! writes press hard, a small table is cut into several range partitions early, so that later
+//! rewrites are short.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,18 +21,21 @@ use crate::run::RunFile;
 
 /// Files that are merged at least.
 const TIER_FILES_MIN: usize = 4;
-/// While writes press, a range partition is left alone if it has fewer files; one that has outgrown a file, if it has fewer than the second
-/// number.
+/// While writes press, a range partition is left alone if it has fewer files; one that has outgrown
+/// a file, if it has fewer than the second number.
 const PRESSED_FILES_MIN: usize = 32;
 const PRESSED_OUTGROWN_FILES_MIN: usize = 12;
-/// While writes press, so much is merged at a time, in parts of a full file, unless that is fewer files than are merged at least.
+/// While writes press, so much is merged at a time, in parts of a full file, unless that is fewer
+/// files than are merged at least.
 const PRESSED_PART: u64 = 8;
-/// While writes press hard, a table has so many range partitions, unless there is little in it or much.
+/// While writes press hard, a table has so many range partitions, unless there is little in it or
+/// much.
 const PRESSED_RANGES_MIN: usize = 8;
 /// What is little, in parts of a full file, and in entities.
 const LITTLE_PART: u64 = 64;
 const LITTLE_ROWS: u64 = 4096;
-/// What is much, in parts of a full file: then there is no more to be cut than one rewrite may take.
+/// What is much, in parts of a full file: then there is no more to be cut than one rewrite may
+/// take.
 const MUCH_PART: u64 = 4;
 /// Files below this part of a full one count as equally small.
 const SMALL_PART: u64 = 512;
@@ -40,7 +47,8 @@ pub enum Compaction {
     Thorough,
     /// What cannot wait until writes press no more.
     Pressed,
-    /// The same, and what makes later steps shorter: writes press so hard that it is soon made up for.
+    /// The same, and what makes later steps shorter: writes press so hard that it is soon made up
+    /// for.
     HardPressed,
 }
 
@@ -49,7 +57,8 @@ pub enum Compaction {
 pub(super) struct Rewrite {
     /// Places of the range partitions that are replaced.
     pub ranges: Range<usize>,
-    /// By range partition, the files that are written anew; others stay, and then it is one range partition.
+    /// By range partition, the files that are written anew; others stay, and then it is one range
+    /// partition.
     pub files: Vec<Vec<Arc<RunFile>>>,
     /// What is written is cut into range partitions of so many encoded bytes, or becomes one.
     pub cut_bytes: Option<u64>,
@@ -88,7 +97,8 @@ pub(super) fn next_rewrite(manifest: &Manifest, file_bytes: u64, compaction: Com
     })
 }
 
-/// The largest range partition of a table that has few of them, and the bytes of the pieces that it should be cut into.
+/// The largest range partition of a table that has few of them, and the bytes of the pieces that it
+/// should be cut into.
 fn early_cut(ranges: &[RangePartition], file_bytes: u64) -> Option<(usize, u64)> {
     if ranges.len() >= PRESSED_RANGES_MIN {
         return None;
@@ -100,7 +110,8 @@ fn early_cut(ranges: &[RangePartition], file_bytes: u64) -> Option<(usize, u64)>
     (worth_it.contains(&bytes) && largest.live_rows() >= LITTLE_ROWS && cut_bytes > 0).then_some((place, cut_bytes))
 }
 
-/// Whether a range partition should be cut. A single file cut by this size is never twice as large, unless by a single entity.
+/// Whether a range partition should be cut. A single file cut by this size is never twice as large,
+/// unless by a single entity.
 fn has_outgrown(range: &RangePartition, file_bytes: u64) -> bool {
     let total = live_bytes(range);
     match range.files.len() {
@@ -125,7 +136,8 @@ fn within(range: &RangePartition, file_bytes: u64) -> Option<(Vec<Arc<RunFile>>,
     Some((range.files.iter().filter(chosen).cloned().collect(), false))
 }
 
-/// Places of the files that are merged because they are of similar size: as many as possible, the smallest first.
+/// Places of the files that are merged because they are of similar size: as many as possible, the
+/// smallest first.
 fn tier(range: &RangePartition, file_bytes: u64) -> Vec<usize> {
     let small = (file_bytes / SMALL_PART).max(1);
     let mut sizes: Vec<(u64, usize)> =
@@ -157,8 +169,8 @@ fn live_bytes(range: &RangePartition) -> u64 {
     range.files.iter().map(|file| file.live_encoded_bytes()).sum()
 }
 
-/// Neighbours that are small, also together. A partition that has several range partitions shares none of them with others, unless
-/// all of it becomes one.
+/// Neighbours that are small, also together. A partition that has several range partitions shares
+/// none of them with others, unless all of it becomes one.
 fn neighbours(ranges: &[RangePartition], file_bytes: u64) -> Option<Range<usize>> {
     let mut families: Vec<Range<usize>> = Vec::new();
     for (place, range) in ranges.iter().enumerate() {
@@ -181,7 +193,8 @@ fn neighbours(ranges: &[RangePartition], file_bytes: u64) -> Option<Range<usize>
     })
 }
 
-/// The first run of several that are each smaller than an eighth of a file and together at most half of one.
+/// The first run of several that are each smaller than an eighth of a file and together at most
+/// half of one.
 fn small_run(bytes: &[u64], file_bytes: u64) -> Option<Range<usize>> {
     let is_small = |bytes: u64| bytes < (file_bytes / 8).max(1);
     let mut run = 0..0;

@@ -46,7 +46,8 @@ pub(super) fn is_due(delta: &Arc<TableDelta>) -> bool {
     !delta.sealed_generations().is_empty() && (delta.len() >= FOLD_VERSIONS || delta.memory_bytes() >= FOLD_BYTES)
 }
 
-/// What a compaction should do: it depends on how much has come while a fold was at work, which takes some tenths of a second.
+/// What a compaction should do: it depends on how much has come while a fold was at work, which
+/// takes some tenths of a second.
 pub(super) fn compaction_beside(delta: &Arc<TableDelta>) -> Compaction {
     let has = |part: usize| delta.len() >= FOLD_VERSIONS / part || delta.memory_bytes() >= FOLD_BYTES / part as u64;
     if has(HARD_PRESSING_PART) {
@@ -183,8 +184,8 @@ impl MaintenanceSignals {
 }
 
 impl Store {
-    /// Returns when nobody else holds the tables that some operations write to, and their deltas have room. Waits for folds where they
-    /// have not; when those fail, so does this.
+    /// Returns when nobody else holds the tables that some operations write to, and their deltas
+    /// have room. Waits for folds where they have not; when those fail, so does this.
     pub async fn wait_for_room(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
         self.room_for_writes(operations.iter().map(|operation| operation.table), hold).await
     }

@@ -14,12 +14,13 @@ pub struct VacuumReport {
     pub compaction: CompactReport,
 }
 
-/// Full files that a step of VACUUM FULL reads, so that neither the space it takes nor the time until the next fold grows with the table.
+/// Full files that a step of VACUUM FULL reads, so that neither the space it takes nor the time
+/// until the next fold grows with the table.
 const FULL_FILES_A_STEP: u64 = 4;
 
 impl Store {
-    /// Folds a table, and compacts what is due; with `full` all of it is written anew, one file a range partition. Waits for jobs of
-    /// the background. Blocks.
+    /// Folds a table, and compacts what is due; with `full` all of it is written anew, one file a
+    /// range partition. Waits for jobs of the background. Blocks.
     pub fn vacuum(&self, table: u64, full: bool, file_bytes: usize) -> Result<VacuumReport> {
         let _job = {
             let named = self.table_of_job(table)?;

@@ -66,7 +66,8 @@ impl Maintainer {
         }
     }
 
-    /// Without the tables that were folded since somebody asked: what has come in since then would be a small file.
+    /// Without the tables that were folded since somebody asked: what has come in since then would
+    /// be a small file.
     pub(super) fn still_wanted(&self, wanted: BTreeSet<u64>) -> BTreeSet<u64> {
         let snapshot = self.store.snapshot();
         let signals = &self.store.maintenance;
@@ -168,7 +169,8 @@ impl Maintainer {
         let mut have_waited = self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, store.clock().now());
-            // Those who waited for the fold have written nothing meanwhile, but begin again at once.
+            // Those who waited for the fold have written nothing meanwhile, but begin again at
+            // once.
             let compaction = match have_waited {
                 true => Compaction::HardPressed,
                 false => store.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside),

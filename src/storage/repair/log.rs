@@ -24,7 +24,8 @@ pub struct LogRepair {
     pub kept_to: u64,
     /// Records up to this one are in the checkpoint: none of them is lost, whatever the log has.
     pub covered_to: u64,
-    /// The checkpoint knows of records up to this one, at least the same: what they changed of tables, files and views is kept.
+    /// The checkpoint knows of records up to this one, at least the same: what they changed of
+    /// tables, files and views is kept.
     pub known_to: u64,
     /// Whether the log was cut there; else nothing is lost.
     pub is_cut: bool,
@@ -38,14 +39,15 @@ pub struct LogRepair {
     pub edits_lost: bool,
     /// What is in the quarantine now.
     pub quarantined: Vec<String>,
-    /// Run files among them that the catalog no longer names: they are Parquet, and can be imported.
+    /// Run files among them that the catalog no longer names: they are Parquet, and can be
+    /// imported.
     pub run_files: Vec<String>,
 }
 
 /// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to
-/// the checkpoint before a damaged one where the log leads on from there. A log that ends before what
-/// the checkpoint knows of goes on behind that. `None` if the log is
-/// whole. Nobody may have the folder open.
+/// the checkpoint before a damaged one where the log leads on from there. A log that ends before
+/// what the checkpoint knows of goes on behind that. `None` if the log is whole. Nobody may have
+/// the folder open.
 ///
 /// Everything is read before anything is changed: what cannot be read now is an error, and
 /// everything stays as it was.

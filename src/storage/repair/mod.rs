@@ -1,5 +1,5 @@
-//! Making a damaged data folder usable again, at a known loss. Nothing is deleted: what is taken out of use goes to the folder
-//! `quarantine`.
+//! Making a damaged data folder usable again, at a known loss. Nothing is deleted: what is taken
+//! out of use goes to the folder `quarantine`.
 
 mod log;
 mod quarantine;

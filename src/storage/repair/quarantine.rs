@@ -16,13 +16,15 @@ pub struct Quarantined {
     pub file: DamagedFile,
     /// Where it is now, in the data folder; none if it was missing, or whole.
     pub moved_to: Option<String>,
-    /// The file was whole, and what the manifest said of it was not: that was put right, and nothing is lost.
+    /// The file was whole, and what the manifest said of it was not: that was put right, and
+    /// nothing is lost.
     pub was_whole: bool,
 }
 
 impl Store {
-    /// Moves damaged files into the quarantine and commits the catalog without them: their entities are gone from their tables. Files that
-    /// are whole and were described wrongly stay, and are described rightly.
+    /// Moves damaged files into the quarantine and commits the catalog without them: their entities
+    /// are gone from their tables. Files that are whole and were described wrongly stay, and are
+    /// described rightly.
     pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
         self.refuse_if_read_only()?;
         let mut quarantined = Vec::new();
@@ -38,8 +40,8 @@ impl Store {
                     Err(error) => return Err(error),
                 }
             }
-            // A crash in between leaves a file missing, which the next repair takes out of the catalog. The other order would let the
-            // file be swept.
+            // A crash in between leaves a file missing, which the next repair takes out of the
+            // catalog. The other order would let the file be swept.
             let moved_to = set_aside(self.files().store().as_ref(), &file.path)?;
             self.replace_file(file.file_id, None)?;
             quarantined.push(Quarantined { file: file.clone(), moved_to, was_whole: false });

@@ -1,4 +1,5 @@
-//! One byte of the log or of a checkpoint is damaged: what a repair leaves opens, and nothing is gone from the folder.
+//! One byte of the log or of a checkpoint is damaged: what a repair leaves opens, and nothing is
+//! gone from the folder.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,8 @@ fn open(files: &MemoryStore) -> Result<Store> {
 
 type History = BTreeMap<Key, BTreeSet<i32>>;
 
-/// A folder with several segments, a checkpoint if there are folds, and every value that each key ever had.
+/// A folder with several segments, a checkpoint if there are folds, and every value that each key
+/// ever had.
 fn filled(folds: bool) -> (MemoryStore, History) {
     let files = MemoryStore::new();
     let store = open(&files).expect("opens");

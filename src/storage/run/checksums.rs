@@ -1,7 +1,8 @@
-//! Checksums of a run file, block by block, so that what is read is verified and nothing else has to be.
+//! Checksums of a run file, block by block, so that what is read is verified and nothing else has
+//! to be.
 //!
-//! Parquet pages could carry checksums, but the writer in use writes none, and a flipped bit would otherwise be decoded into
-//! another value, or into a panic of the decoder.
+//! Parquet pages could carry checksums, but the writer in use writes none, and a flipped bit would
+//! otherwise be decoded into another value, or into a panic of the decoder.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, Result};
 use rowkey_model::files::ReadFile;
 
-/// Bytes that share a checksum: a point read verifies one block of each column, a scan all of them, each once.
+/// Bytes that share a checksum: a point read verifies one block of each column, a scan all of them,
+/// each once.
 pub(super) const CHECKSUM_BLOCK_BYTES: u64 = 64 * 1024;
 
 /// CRC32C of every block of a file; the last block may be shorter.
@@ -59,7 +61,8 @@ impl<'de> Deserialize<'de> for Checksums {
     }
 }
 
-/// A file whose bytes are handed out only after their block was found as it was written. Each block is verified once.
+/// A file whose bytes are handed out only after their block was found as it was written. Each block
+/// is verified once.
 #[derive(Debug)]
 pub(super) struct VerifiedFile {
     path: String,

@@ -1,4 +1,5 @@
-//! Building Arrow arrays of one property column, row by row, with nulls where entities lack the property.
+//! Building Arrow arrays of one property column, row by row, with nulls where entities lack the
+//! property.
 
 use std::sync::Arc;
 
@@ -63,8 +64,8 @@ impl ColumnBuilder {
         Self { values: Values::new(column.edm, room), tick, rows: 0 }
     }
 
-    /// Sets the value of row `row`, which is not before the last one set. A value of another type is left out: the layout
-    /// gives each type its column.
+    /// Sets the value of row `row`, which is not before the last one set. A value of another type
+    /// is left out: the layout gives each type its column.
     pub(super) fn set(&mut self, row: usize, value: ValueRef<'_>) {
         self.fill(row);
         match (&mut self.values, value) {

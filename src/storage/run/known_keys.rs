@@ -1,13 +1,16 @@
-//! What the process knows of the keys of a file, if it has seen them: of files that it has folded itself.
+//! What the process knows of the keys of a file, if it has seen them: of files that it has folded
+//! itself.
 //!
-//! Many of those may lie beside each other while writes come fast, and every new key would have to be looked for in each.
+//! Many of those may lie beside each other while writes come fast, and every new key would have to
+//! be looked for in each.
 
 use std::sync::Arc;
 
 use crate::key_filter::{KeyFilter, KeyHash};
 use rowkey_model::KeyRef;
 
-/// Spans are kept if partitions have so many rows on average: else they would take as much memory as the keys themselves.
+/// Spans are kept if partitions have so many rows on average: else they would take as much memory
+/// as the keys themselves.
 const PARTITION_ROWS_MIN: usize = 16;
 
 /// Keys that a file may hold.
@@ -53,8 +56,8 @@ impl KnownKeys {
         self.0.as_ref().is_none_or(|known| known.filter.may_hold(hash))
     }
 
-    /// The least key that the file may hold behind one that it does not hold, the inner `None` if there is no such key: the outer if that is not
-    /// known.
+    /// The least key that the file may hold behind one that it does not hold, the inner `None` if
+    /// there is no such key: the outer if that is not known.
     pub fn next_behind(&self, key: KeyRef<'_>) -> Option<Option<KeyRef<'_>>> {
         let partitions = self.0.as_ref().map(|known| &known.partitions).filter(|partitions| !partitions.is_empty())?;
         let at = partitions.partition_point(|span| *span.partition < *key.partition);

@@ -23,7 +23,8 @@ pub struct RunColumn {
     pub property: Arc<str>,
     #[serde(rename = "type")]
     pub edm: EdmType,
-    /// The file holds the property in several types, so the column's name carries this one: `Age:Int64`.
+    /// The file holds the property in several types, so the column's name carries this one:
+    /// `Age:Int64`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub typed_name: bool,
     /// DateTimes with a 100 ns digit have it in a column of its own.

@@ -1,8 +1,9 @@
 //! Run files: sorted, immutable Parquet files of entities.
 //!
-//! A run file is plain Parquet that any tool reads as it is. Its columns are `PartitionKey`, `RowKey`, `Timestamp` (microseconds,
-//! floored) with `Timestamp:tick` (the 100 ns digit), then one column per property and type; `:` cannot occur in a
-//! property's name, so `Age:Int64` is never another property.
+//! A run file is plain Parquet that any tool reads as it is. Its columns are `PartitionKey`,
+//! `RowKey`, `Timestamp` (microseconds, floored) with `Timestamp:tick` (the 100 ns digit), then one
+//! column per property and type; `:` cannot occur in a property's name, so `Age:Int64` is never
+//! another property.
 
 mod checksums;
 mod column;

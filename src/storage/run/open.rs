@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use rowkey_model::files::FileStore;
 use rowkey_model::{Entity, KeyRange, KeyRef};
 
-/// A page of keys: rows of one row group whose PartitionKeys share a page, with bounds of their keys.
+/// A page of keys: rows of one row group whose PartitionKeys share a page, with bounds of their
+/// keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub row_group: usize,
@@ -173,8 +174,8 @@ impl OpenRun {
     }
 }
 
-/// The blocks of a file, from the pages of its PartitionKey column and the RowKey pages that overlap them. `None` if an index
-/// is missing.
+/// The blocks of a file, from the pages of its PartitionKey column and the RowKey pages that
+/// overlap them. `None` if an index is missing.
 fn blocks(metadata: &ParquetMetaData) -> Option<Vec<Block>> {
     let (columns, offsets) = (metadata.column_index()?, metadata.offset_index()?);
     let mut blocks = Vec::new();
@@ -265,7 +266,8 @@ pub(super) struct KeyBlock {
     pub asked: AtomicU32,
 }
 
-/// Entities of a block that are read one by one before its page is decoded whole, which takes as long as several of them.
+/// Entities of a block that are read one by one before its page is decoded whole, which takes as
+/// long as several of them.
 const ASKED_MAX: u32 = 4;
 
 impl KeyBlock {
@@ -289,7 +291,8 @@ impl KeyBlock {
         KeyRef { partition: self.partitions.value(at), row: self.rows.value(at) }
     }
 
-    /// Whether the file has no key where `key` would be: it lies between the key at `at` and the one before it.
+    /// Whether the file has no key where `key` would be: it lies between the key at `at` and the
+    /// one before it.
     fn is_before(&self, at: usize, key: KeyRef<'_>) -> bool {
         at > 0 && at < self.partitions.len() && self.key(at - 1) < key && key < self.key(at)
     }
@@ -336,8 +339,8 @@ pub struct RunFiles {
 }
 
 impl RunFiles {
-    /// `cache_bytes` bounds all that is kept of files: half is for decoded pages of all columns, a quarter for the keys of pages, the
-    /// rest for metadata with page indexes and for entities.
+    /// `cache_bytes` bounds all that is kept of files: half is for decoded pages of all columns, a
+    /// quarter for the keys of pages, the rest for metadata with page indexes and for entities.
     pub fn new(store: Arc<dyn FileStore>, cache_bytes: u64) -> Self {
         // The item count is only where the caches' hash tables start.
         Self {

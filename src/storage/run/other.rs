@@ -1,7 +1,8 @@
 //! Properties without a column of their own, as they lie together in the `(other)` column.
 //!
-//! One after another: length of the name (u16), name, type (its place in the order of type names), length of the value (u32),
-//! value. Numbers are little-endian, DateTimes are 100 ns ticks since 1970, Guids 16 bytes in their text order.
+//! One after another: length of the name (u16), name, type (its place in the order of type names),
+//! length of the value (u32), value. Numbers are little-endian, DateTimes are 100 ns ticks since
+//! 1970, Guids 16 bytes in their text order.
 
 use std::sync::Arc;
 

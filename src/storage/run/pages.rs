@@ -15,16 +15,17 @@ use super::run_file::RunFile;
 use crate::error::{Error, Result};
 use rowkey_model::{KeyCut, KeyRange, KeyRef};
 
-/// Decoded bytes of the pages of one file that are read together, by the average row of their row groups.
+/// Decoded bytes of the pages of one file that are read together, by the average row of their row
+/// groups.
 const BYTES_MAX: u64 = 8 << 20;
 
 /// Decoded bytes of a page that is kept for the sake of single entities.
 const SMALL_BYTES_MAX: u64 = 1 << 20;
 
 impl RunFiles {
-    /// The live rows of a file whose keys lie in `range`, in key order, with all columns of the file; text and binary as views.
-    /// `None` if more than `pages_max` pages would have to be read, or they are large; `pages_max` becomes what is left for other
-    /// files.
+    /// The live rows of a file whose keys lie in `range`, in key order, with all columns of the
+    /// file; text and binary as views. `None` if more than `pages_max` pages would have to be read,
+    /// or they are large; `pages_max` becomes what is left for other files.
     pub async fn rows_in(
         &self,
         run: &Arc<RunFile>,

@@ -30,7 +30,8 @@ pub enum Columns {
 }
 
 impl OpenRun {
-    /// Streams a range of the file's rows, in key order: the live ones, or with [`Columns::Keys`] the keys of all.
+    /// Streams a range of the file's rows, in key order: the live ones, or with [`Columns::Keys`]
+    /// the keys of all.
     pub fn read(
         self: &Arc<Self>,
         rows: Range<u64>,
@@ -103,8 +104,9 @@ impl OpenRun {
 impl RunFiles {
     /// The entity of a key, if the file has a live one.
     ///
-    /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of keys is decoded (and kept),
-    /// then one page of each column, of which a row is taken, or all of it where the page is asked for again and again.
+    /// A hit in the cache touches neither the file nor the Parquet decoder. Otherwise one page of
+    /// keys is decoded (and kept), then one page of each column, of which a row is taken, or all of
+    /// it where the page is asked for again and again.
     pub async fn get(&self, run: &Arc<RunFile>, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
         let Some(Place { open, block, rows, keys, at }) = self.place(run, key, None).await? else { return Ok(None) };
         let row = rows.start + at as u64;
@@ -127,8 +129,8 @@ impl RunFiles {
         Ok(Some(entity))
     }
 
-    /// Which row of the file has this key, masked or not. Where there is no such row, `gap` becomes the gap in which the key would lie.
-    /// Decodes one page of keys, which is kept.
+    /// Which row of the file has this key, masked or not. Where there is no such row, `gap` becomes
+    /// the gap in which the key would lie. Decodes one page of keys, which is kept.
     pub async fn position_or_gap(
         &self,
         run: &Arc<RunFile>,

@@ -26,9 +26,11 @@ pub struct RunFile {
     pub crc32c: u32,
     /// CRC32C block by block, verified as blocks are read.
     pub checksums: Checksums,
-    /// Bytes from the first page index to the end: what has to be read to know where everything lies.
+    /// Bytes from the first page index to the end: what has to be read to know where everything
+    /// lies.
     pub tail_bytes: u64,
-    /// Bytes of its entities as they are encoded in memory; 0 in manifests of versions that did not know.
+    /// Bytes of its entities as they are encoded in memory; 0 in manifests of versions that did not
+    /// know.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub encoded_bytes: u64,
     /// Rows in the file, masked ones included.
@@ -60,7 +62,8 @@ pub struct RunFile {
     pub keys: KnownKeys,
 }
 
-/// Counts the descriptions of a file, which differ in their masks: while somebody holds one, the file must stay.
+/// Counts the descriptions of a file, which differ in their masks: while somebody holds one, the
+/// file must stay.
 #[derive(Debug, Clone, Default)]
 pub struct Holders(Arc<()>);
 
@@ -85,7 +88,8 @@ pub struct ColumnSummary {
     pub column: RunColumn,
     /// Entities of the file that have the property in this type.
     pub entities: u64,
-    /// Least and greatest value in canonical text; strings are cut to 64 bytes, and binaries have none.
+    /// Least and greatest value in canonical text; strings are cut to 64 bytes, and binaries have
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

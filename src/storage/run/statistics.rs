@@ -111,7 +111,8 @@ impl ColumnStatistics {
         });
     }
 
-    /// Values repeat often enough for a dictionary to be worth its page, which every point read has to decode.
+    /// Values repeat often enough for a dictionary to be worth its page, which every point read has
+    /// to decode.
     pub(super) fn repeats(&self) -> bool {
         self.sampled > 0 && (self.sample.len() as u64) * 4 <= self.sampled && self.sample.len() <= SAMPLE_VALUES_MAX
     }

@@ -1,12 +1,13 @@
 //! Writing a run file.
 //!
-//! All rows of a file are at hand when it is written, so its columns, their encodings and its row groups are chosen from what
-//! is really in it, in one pass before the first byte.
+//! All rows of a file are at hand when it is written, so its columns, their encodings and its row
+//! groups are chosen from what is really in it, in one pass before the first byte.
 //!
 //! # Codec and sizes
 //!
-//! Measured on 400,000 generated entities of 17 columns (200 of 1,000 keys' partitions, 65,536 rows a row group), on one core of a
-//! virtual machine. A point read decodes one page of keys, then one page of each column:
+//! Measured on 400,000 generated entities of 17 columns (200 of 1,000 keys' partitions, 65,536 rows
+//! a row group), on one core of a virtual machine. A point read decodes one page of keys, then one
+//! page of each column:
 //!
 //! | codec, rows a page | bytes a row | page index a file | page of keys | row | scan of all columns | write |
 //! |---|---|---|---|---|---|---|
@@ -20,9 +21,10 @@
 //! | lz4, 2,048 | 118.5 | 131 kB | 55 us | 383 us | 3.9 M rows/s | 1.07 M rows/s |
 //! | lz4, 4,096 | 116.5 | 67 kB | 101 us | 597 us | 3.8 M rows/s | 1.04 M rows/s |
 //!
-//! Zstd spends about 60 us a page on its context, whatever the page holds, which no page size mends; lz4 reads a point four
-//! times as fast and scans 1.7 times as fast for 30 % more space. Row groups of 131,072 rows gave the same. A pass over the keys
-//! of all rows, which is what computing a mask takes, runs at 38 M rows/s.
+//! Zstd spends about 60 us a page on its context, whatever the page holds, which no page size
+//! mends; lz4 reads a point four times as fast and scans 1.7 times as fast for 30 % more space. Row
+//! groups of 131,072 rows gave the same. A pass over the keys of all rows, which is what computing
+//! a mask takes, runs at 38 M rows/s.
 
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +61,8 @@ pub(super) const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
 const LARGE_PARTITION_ROWS: usize = 16 * 1024;
 /// Rows of a batch handed to the Parquet writer.
 const BATCH_ROWS: usize = 8 * 1024;
-/// Texts longer than this on average have no statistics per page: they would make the page index large and prune little.
+/// Texts longer than this on average have no statistics per page: they would make the page index
+/// large and prune little.
 const PAGE_STATISTICS_BYTES_MAX: u64 = 48;
 /// A key of 1,024 UTF-16 units has at most this many bytes, so bounds of keys are never cut.
 const BOUND_BYTES_MAX: usize = KEY_UTF16_UNITS_MAX * 3;
@@ -68,14 +71,16 @@ const BOUND_BYTES_MAX: usize = KEY_UTF16_UNITS_MAX * 3;
 #[derive(Debug, Clone, Copy)]
 pub struct WriteOptions<'a> {
     pub names: &'a PropertyNames,
-    /// By property number: the place of its column in the table, or none where it goes to `(other)`.
+    /// By property number: the place of its column in the table, or none where it goes to
+    /// `(other)`.
     pub column_ranks: &'a [Option<u32>],
     /// Given to rows that bring no Timestamp.
     pub timestamp: DateTime,
 }
 
-/// Writes `rows`, which are in strictly ascending key order and not none, as the file `id` at `path`, and publishes it: when this
-/// returns the file is durable. Nothing names it yet. The rows are gone through twice.
+/// Writes `rows`, which are in strictly ascending key order and not none, as the file `id` at
+/// `path`, and publishes it: when this returns the file is durable. Nothing names it yet. The rows
+/// are gone through twice.
 pub fn write_run<'r>(
     store: &Arc<dyn FileStore>,
     path: &str,
@@ -170,7 +175,8 @@ pub fn write_run<'r>(
     })
 }
 
-/// Rows as they would lie in a run file, and its layout; the rows are in key order and bring their Timestamps.
+/// Rows as they would lie in a run file, and its layout; the rows are in key order and bring their
+/// Timestamps.
 pub fn batch_of<'r>(
     rows: impl Iterator<Item = RowRef<'r>> + Clone,
     names: &PropertyNames,
@@ -198,8 +204,8 @@ pub fn column_ranks(table: &Table, names: &PropertyNames) -> Vec<Option<u32>> {
     ranks
 }
 
-/// Between the Parquet writer and the file: counts the checksum and keeps the file's own error, which the Parquet writer
-/// would turn into text.
+/// Between the Parquet writer and the file: counts the checksum and keeps the file's own error,
+/// which the Parquet writer would turn into text.
 struct Output {
     /// Taken once everything is written.
     publication: Option<Publication>,
@@ -363,7 +369,8 @@ impl<'r> Survey<'r> {
                 properties = properties.set_column_dictionary_enabled(path.clone(), true);
             }
             if statistics.nan {
-                // Parquet's bounds leave NaN out, and SQL has it above all numbers: a bound would prune it away.
+                // Parquet's bounds leave NaN out, and SQL has it above all numbers: a bound would
+                // prune it away.
                 properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
             } else if statistics.value_bytes_mean() > PAGE_STATISTICS_BYTES_MAX {
                 properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
@@ -381,7 +388,8 @@ fn rank(options: WriteOptions<'_>, id: PropertyId) -> Option<u32> {
     options.column_ranks.get(id.index()).copied().flatten()
 }
 
-/// Cuts row groups at partition boundaries where partitions are large, so that reading one of them touches no other.
+/// Cuts row groups at partition boundaries where partitions are large, so that reading one of them
+/// touches no other.
 fn row_group_ends(partition_rows: &[usize]) -> Vec<usize> {
     let mut ends = Vec::new();
     let (mut end, mut open) = (0, 0);

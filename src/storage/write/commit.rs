@@ -1,9 +1,10 @@
 //! From operations to a log record.
 //!
-//! What lies in run files is looked up before the commit lock is taken; under it, only memory is touched: conditions are checked against
-//! the newest version, in flight or durable, the new versions are entered with the record's sequence number, and the record is handed
-//! to the log, whose order is the order of commits. The answer waits for the record to be durable, so whatever an operation was
-//! built on is durable too.
+//! What lies in run files is looked up before the commit lock is taken; under it, only memory is
+//! touched: conditions are checked against the newest version, in flight or durable, the new
+//! versions are entered with the record's sequence number, and the record is handed to the log,
+//! whose order is the order of commits. The answer waits for the record to be durable, so whatever
+//! an operation was built on is durable too.
 
 use std::sync::Arc;
 
@@ -23,8 +24,9 @@ use rowkey_model::{DateTime, EdmType};
 pub(crate) const ENTITY_WRITES: u8 = 3;
 
 impl Store {
-    /// Applies operations, all or none, as one log record; when this returns they are durable and visible. A key occurs once among
-    /// them. They may be of several tables and partitions: what the service asks of an entity group is for the caller to check.
+    /// Applies operations, all or none, as one log record; when this returns they are durable and
+    /// visible. A key occurs once among them. They may be of several tables and partitions: what
+    /// the service asks of an entity group is for the caller to check.
     pub async fn write(&self, operations: &[Operation<'_>]) -> Result<Written> {
         self.write_under(operations, Terms::default()).await
     }
@@ -43,7 +45,8 @@ impl Store {
                 head.refuse_if_named_otherwise(terms.planned)?;
                 head.append_writes(self, operations, &found, encoded, &[])?
             };
-            // None if a fold was committed meanwhile, or is about to be: what was found lies elsewhere now.
+            // None if a fold was committed meanwhile, or is about to be: what was found lies
+            // elsewhere now.
             let Some((timestamp, answer)) = appended else {
                 self.settled().await?;
                 continue;
@@ -59,8 +62,9 @@ impl Store {
 pub(super) type Appending = (DateTime, crate::log::Appended);
 
 impl Head {
-    /// Checks and enters operations. `None` if what was found in run files is out of date. `definitions` are edits that the catalog has
-    /// followed already and that the same record is to tell of.
+    /// Checks and enters operations. `None` if what was found in run files is out of date.
+    /// `definitions` are edits that the catalog has followed already and that the same record is to
+    /// tell of.
     pub(super) fn append_writes(
         &mut self,
         store: &Store,
@@ -148,7 +152,8 @@ impl Head {
         self.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))
     }
 
-    /// Whole microseconds, later than all before, so that an entity deleted and inserted again never has an ETag it had before.
+    /// Whole microseconds, later than all before, so that an entity deleted and inserted again
+    /// never has an ETag it had before.
     fn next_timestamp(&self, now: DateTime) -> Result<DateTime> {
         let now = DateTime::from_micros(now.micros(), 0);
         let next = now.max(DateTime::from_micros(self.last_timestamp.micros() + 1, 0));
@@ -156,7 +161,8 @@ impl Head {
         Ok(next)
     }
 
-    /// The edit that gives properties and types that are new to a table their columns, if there are any.
+    /// The edit that gives properties and types that are new to a table their columns, if there are
+    /// any.
     fn columns_for(&mut self, table: &Arc<Table>, writes: &EncodedTable) -> Option<Edit> {
         let known = self.known_properties.entry(table.id).or_default();
         if known.0 != table.schema_version || known.1.is_empty() {
@@ -181,7 +187,8 @@ impl Head {
     }
 }
 
-/// Adds a type of a property to the columns of a table; beyond the greatest number of columns a new property stays without.
+/// Adds a type of a property to the columns of a table; beyond the greatest number of columns a new
+/// property stays without.
 pub(crate) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm: EdmType) {
     let room = columns.len() < COLUMNS_MAX;
     match columns.iter_mut().find(|column| column.name == *name) {
@@ -197,7 +204,8 @@ pub(crate) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm
     }
 }
 
-/// One entity with a Timestamp far ahead, as an import may bring it, does not pull those of all others along.
+/// One entity with a Timestamp far ahead, as an import may bring it, does not pull those of all
+/// others along.
 fn timestamp_of_clock(written: DateTime, last: DateTime, now: DateTime) -> DateTime {
     written.min(last.max(now).max(DateTime::from_micros(last.micros() + 1, 0)))
 }

@@ -1,8 +1,8 @@
 //! What a transaction has defined and written, in one record.
 //!
-//! A transaction makes its edits for the catalog that it sees. When it commits, the newest catalog may be another one: numbers that were
-//! given to others meanwhile are exchanged, columns that others have added stay. What cannot be brought together is a conflict, of
-//! which nothing is left.
+//! A transaction makes its edits for the catalog that it sees. When it commits, the newest catalog
+//! may be another one: numbers that were given to others meanwhile are exchanged, columns that
+//! others have added stay. What cannot be brought together is a conflict, of which nothing is left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub struct Definitions {
 }
 
 impl Store {
-    /// Commits definitions and writes, all or none, as one record; when this returns they are durable and visible. Then
-    /// [`Store::clean_up`] is due.
+    /// Commits definitions and writes, all or none, as one record; when this returns they are
+    /// durable and visible. Then [`Store::clean_up`] is due.
     pub async fn commit_definitions(
         &self,
         definitions: &Definitions,
@@ -65,7 +65,8 @@ impl Store {
 }
 
 impl Head {
-    /// Checks and enters definitions and writes; gives the numbers of the tables written to as well. Where it fails, everything is as before.
+    /// Checks and enters definitions and writes; gives the numbers of the tables written to as
+    /// well. Where it fails, everything is as before.
     fn append_definitions(
         &mut self,
         store: &Store,
@@ -142,7 +143,8 @@ impl Head {
         Ok(())
     }
 
-    /// Refuses edits of views and of what views read, if the other of both has changed since they were made for `base`.
+    /// Refuses edits of views and of what views read, if the other of both has changed since they
+    /// were made for `base`.
     pub(crate) fn refuse_if_read_otherwise(&self, edits: &[Edit], base: &Catalog) -> Result<()> {
         let changed = |name: &str| Err(Error::Conflict(format!("\"{name}\" or a view of it was changed")));
         for edit in edits {
@@ -186,7 +188,8 @@ impl Head {
         Ok(())
     }
 
-    /// The columns that a transaction gives a table, with those that others have added since; `None` if there are no such.
+    /// The columns that a transaction gives a table, with those that others have added since;
+    /// `None` if there are no such.
     fn merged(&self, table: u64, own: &[PropertyColumn], base: &Catalog) -> Result<Option<Vec<PropertyColumn>>> {
         let (then, now) = (base.table_by_id(table), self.catalog.table_by_id(table));
         let Some((then, now)) = then.zip(now) else { return Ok(None) };

@@ -1,7 +1,8 @@
 //! Operations as rows of the delta and as bytes of the log.
 //!
-//! What most operations write does not depend on what is there: it is encoded before the commit lock is taken, and gets its Timestamp
-//! under it. A merge is encoded under the lock, with the newest version in hand.
+//! What most operations write does not depend on what is there: it is encoded before the commit
+//! lock is taken, and gets its Timestamp under it. A merge is encoded under the lock, with the
+//! newest version in hand.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ impl Current<'_> {
 pub(super) struct EncodedWrites {
     /// Tables and what is written to them; mostly it is one.
     pub tables: Vec<(u64, EncodedTable)>,
-    /// The first operation that breaks a rule, and how: told once it is known that all conditions hold.
+    /// The first operation that breaks a rule, and how: told once it is known that all conditions
+    /// hold.
     refused: Option<(usize, Rejected)>,
 }
 
@@ -53,7 +55,8 @@ pub(super) struct EncodedTable {
 }
 
 impl EncodedWrites {
-    /// Encodes operations that do not depend on what is there; `None` if one of them does, or its table has no delta.
+    /// Encodes operations that do not depend on what is there; `None` if one of them does, or its
+    /// table has no delta.
     pub(super) fn beforehand<'d>(
         operations: &[Operation<'_>],
         delta: impl Fn(u64) -> Option<&'d Arc<TableDelta>>,
@@ -111,7 +114,8 @@ impl EncodedWrites {
         Ok(())
     }
 
-    /// The writes as they lie in the log, which nobody else needs: large ones should not be in memory twice for long.
+    /// The writes as they lie in the log, which nobody else needs: large ones should not be in
+    /// memory twice for long.
     pub(super) fn take_writes(&mut self) -> Vec<TableWrites> {
         self.tables.iter_mut().map(|(_, table)| std::mem::take(&mut table.writes)).collect()
     }
@@ -122,7 +126,8 @@ impl EncodedTable {
         &self.names
     }
 
-    /// The versions, each with the place of its operation; `locations` says by that where the key lies in run files.
+    /// The versions, each with the place of its operation; `locations` says by that where the key
+    /// lies in run files.
     pub(super) fn versions(
         &self,
         locations: impl Fn(usize) -> Locations,
@@ -191,7 +196,8 @@ impl Encoder {
     }
 }
 
-/// Names of the last entity's properties with their numbers, in its order: those of the next one are mostly the same.
+/// Names of the last entity's properties with their numbers, in its order: those of the next one
+/// are mostly the same.
 #[derive(Default)]
 struct LastNames(Vec<(Arc<str>, PropertyId)>);
 

@@ -1,4 +1,5 @@
-//! What is there before a write: looked up without the commit lock, since run files may have to be read.
+//! What is there before a write: looked up without the commit lock, since run files may have to be
+//! read.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub(super) struct Found {
 
 /// What run files hold for a key, by one manifest.
 pub(super) struct Stored {
-    /// Shared by the operations of one write alone: writers would wait for each other to count those who hold that of the table.
+    /// Shared by the operations of one write alone: writers would wait for each other to count
+    /// those who hold that of the table.
     pub manifest: Arc<Manifest>,
     /// There is no recent version up to this sequence number.
     pub sequence: u64,

@@ -1,10 +1,12 @@
 //! Tables whose writers wait for one of them.
 //!
-//! Whoever reads much of a table and then writes it is refused if somebody else wrote to it meanwhile, and beside steady writers that is
-//! so each time it tries again. It can hold the table then: the writes of all others wait until it is through. Those that were under
-//! way already are not stopped, so that it may be refused once more. Turns are taken in the order of asking, by holders and the others
-//! alike. Who has read a little, waits for a holder, and is refused for what that one wrote takes a turn for reading and writing
-//! together, or each holder in a row would have it read again.
+//! Whoever reads much of a table and then writes it is refused if somebody else wrote to it
+//! meanwhile, and beside steady writers that is so each time it tries again. It can hold the table
+//! then: the writes of all others wait until it is through. Those that were under way already are
+//! not stopped, so that it may be refused once more. Turns are taken in the order of asking, by
+//! holders and the others alike. Who has read a little, waits for a holder, and is refused for what
+//! that one wrote takes a turn for reading and writing together, or each holder in a row would have
+//! it read again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,11 +36,13 @@ struct Turns {
 pub struct Terms<'a> {
     /// Its turn at a table that is held.
     pub hold: Option<&'a TableHold>,
-    /// The tables as it saw them: what it writes is refused if their columns have got other names, or are gone.
+    /// The tables as it saw them: what it writes is refused if their columns have got other names,
+    /// or are gone.
     pub planned: &'a [Arc<Table>],
 }
 
-/// A turn at a table, until this is dropped: writes of others wait, or those who would hold the table do.
+/// A turn at a table, until this is dropped: writes of others wait, or those who would hold the
+/// table do.
 #[derive(Debug)]
 pub struct TableHold {
     store: Arc<Store>,
@@ -53,7 +57,8 @@ enum Turn {
 }
 
 impl Store {
-    /// Holds a table, once all who asked before are through. One holder holds one table at a time, or they would wait for each other.
+    /// Holds a table, once all who asked before are through. One holder holds one table at a time,
+    /// or they would wait for each other.
     pub async fn hold_table(self: &Arc<Self>, table: u64) -> TableHold {
         let lock = self.holds.enter(table);
         // Made before the wait, so that one that is given up leaves.

@@ -1,4 +1,5 @@
-//! Writing entities: operations with their conditions, applied to the newest state, durable as one record of the log.
+//! Writing entities: operations with their conditions, applied to the newest state, durable as one
+//! record of the log.
 
 mod commit;
 mod definitions;

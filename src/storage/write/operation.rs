@@ -33,7 +33,8 @@ pub enum Condition {
     Any,
     /// The one with this Timestamp, which is its ETag.
     Etag(DateTime),
-    /// The one the caller has read: with this Timestamp, or none at all. Any other is a conflict of transactions.
+    /// The one the caller has read: with this Timestamp, or none at all. Any other is a conflict of
+    /// transactions.
     Unchanged(Option<DateTime>),
 }
 

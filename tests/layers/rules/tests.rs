@@ -1,7 +1,8 @@
 use super::{DISK, PRINT, TIME, unused_permissions, violations};
 use crate::tree::sources;
 
-/// A tree with `text` in a file of a place (`member` or `member::module`), and what is wrong with it.
+/// A tree with `text` in a file of a place (`member` or `member::module`), and what is wrong with
+/// it.
 fn with(place: &str, text: &str) -> Vec<String> {
     let (member, module) = place.split_once("::").unwrap_or((place, "part"));
     let folder = if member == "main" { "src".to_owned() } else { format!("src/{member}") };
@@ -74,6 +75,12 @@ fn what_is_refused_everywhere() {
     assert!(with("model", "fn f() { TODOS }").is_empty());
     assert!(with("model", &"\n".repeat(700)).is_empty());
     assert_one(&with("model", &"\n".repeat(701)), "701 lines");
+    let wide = "x".repeat(97);
+    assert!(with("model", &format!("// {wide}\n/// | {wide}\n/// ```\n/// {wide}\n/// ```\nfn f() {{}}")).is_empty());
+    assert_one(
+        &with("model", &format!("/// ```\n/// a\n/// ```\n/// {wide}\nfn f() {{}}")),
+        "part.rs:4: a comment beyond",
+    );
     for name in ["utils", "common", "helpers", "misc"] {
         assert_one(&with(&format!("model::{name}"), ""), &format!("\"{name}\" says nothing"));
         let (folder, declared) = (format!("src/model/{name}/mod.rs"), format!("mod {name};"));

@@ -42,7 +42,8 @@ fail anything
 # The last line
 ";
 
-/// `rows a,1 b,2`, `none`, `fail MESSAGE` and `SET`; the last gives no columns. A number is an integer.
+/// `rows a,1 b,2`, `none`, `fail MESSAGE` and `SET`; the last gives no columns. A number is an
+/// integer.
 fn answered(sql: &str) -> Result<Answer, String> {
     let rows = |text: &str| text.split(' ').map(|row| row.split(',').map(str::to_owned).collect()).collect();
     let letter = |value: &String| if value.parse::<i64>().is_ok() { 'I' } else { 'T' };

@@ -58,7 +58,8 @@ impl Catalog {
         self.rows(query).into_iter().flatten().collect()
     }
 
-    /// PartitionKeys of a table that begin so, in their order. Each is found by its own look into the index.
+    /// PartitionKeys of a table that begin so, in their order. Each is found by its own look into
+    /// the index.
     pub(super) fn partition_keys(&self, table: &str, prefix: &str) -> Vec<String> {
         let Ok(table) = self.database.table_id(table) else { return Vec::new() };
         let database = Arc::clone(&self.database);

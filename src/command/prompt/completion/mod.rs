@@ -40,7 +40,8 @@ impl Completion {
     /// What can replace the text from a byte up to the cursor.
     pub(super) fn candidates(&self, text: &str, cursor: usize) -> (usize, Vec<Pair>) {
         let at = place(&text[..cursor]);
-        // The word at the cursor is left out: its open quote would hide the tables that are named behind it.
+        // The word at the cursor is left out: its open quote would hide the tables that are named
+        // behind it.
         let after = &text[cursor..];
         let is_closed = after.starts_with('\'');
         let around = format!("{} {}", &text[..at.from], after.trim_start_matches(['\'', '"']));

@@ -14,8 +14,8 @@ const EMPTY: &str = "__HIVE_DEFAULT_PARTITION__";
 /// The most that file systems take.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Folders `PartitionKey=<value>` with a file each. The files have the PartitionKey as a column all the same, so that they can be read
-/// by themselves.
+/// Folders `PartitionKey=<value>` with a file each. The files have the PartitionKey as a column all
+/// the same, so that they can be read by themselves.
 pub(crate) struct PartitionFolders {
     folder: PartFolder,
     survey: Survey,
@@ -69,8 +69,9 @@ impl PartitionFolders {
     }
 }
 
-/// What is no letter, digit or one of `-_.~` is written as a percent sign and two digits for each of its bytes; so is the first byte of
-/// a value that is called as Hive calls the empty one, so that the two have folders of their own.
+/// What is no letter, digit or one of `-_.~` is written as a percent sign and two digits for each
+/// of its bytes; so is the first byte of a value that is called as Hive calls the empty one, so
+/// that the two have folders of their own.
 fn folder_name(partition: &str) -> Result<String, WriteError> {
     let mut name = PREFIX.to_owned();
     if partition.is_empty() {

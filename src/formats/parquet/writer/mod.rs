@@ -1,7 +1,8 @@
 //! Writing Parquet that this importer, and every other reader, reads back.
 //!
-//! The columns are PartitionKey, RowKey, Timestamp and its tick, then the properties by name: `P` where a property has one type, and
-//! `P:Int64` and so on where it has several. `P:tick` has the 100 ns digit of DateTimes, which Parquet's microseconds lack.
+//! The columns are PartitionKey, RowKey, Timestamp and its tick, then the properties by name: `P`
+//! where a property has one type, and `P:Int64` and so on where it has several. `P:tick` has the
+//! 100 ns digit of DateTimes, which Parquet's microseconds lack.
 
 mod columns;
 mod folders;

@@ -187,7 +187,8 @@ fn property_count_and_entity_size_have_exact_limits() {
         assert_eq!(result.is_ok(), fits, "{count} properties");
         assert!(fits || result.unwrap_err().rule == Rule::PropertyCount);
     }
-    // Fifteen strings of 64 KiB, and one that fills the entity to 1 MiB exactly: what is left of it are the key (4 + 2
+    // Fifteen strings of 64 KiB, and one that fills the entity to 1 MiB exactly: what is left of it
+    // are the key (4 + 2
     // * 2) and sixteen properties of 8 + 2 * 4 + 4 each.
     let long = "é".repeat(32 * 1024);
     for (more, fits) in [(0, true), (1, false)] {

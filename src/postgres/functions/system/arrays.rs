@@ -271,7 +271,8 @@ const ACL_LETTERS: &[(char, &str)] = &[
     ('A', "ALTER SYSTEM"),
 ];
 
-/// `grantee=letters/grantor`, where a star behind a letter means that it may be passed on; nobody is everybody, oid 0.
+/// `grantee=letters/grantor`, where a star behind a letter means that it may be passed on; nobody
+/// is everybody, oid 0.
 fn explode(array: &ArrayRef, role: &dyn Fn(&str) -> u32) -> Result<ListArray> {
     let (mut grantors, mut grantees, mut kinds, mut grantable) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut lengths = Vec::with_capacity(array.len());

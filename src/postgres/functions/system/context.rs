@@ -45,7 +45,8 @@ pub struct ConstraintFacts {
 pub struct TypeFacts {
     pub name: String,
     pub schema: String,
-    /// The type of the elements, if it is a true array (`pg_type.typelem` of a type that `typarray` names).
+    /// The type of the elements, if it is a true array (`pg_type.typelem` of a type that `typarray`
+    /// names).
     pub element: Option<u32>,
 }
 
@@ -80,21 +81,24 @@ pub struct SettingFacts {
     pub reset: String,
 }
 
-/// What functions need to know; the session implements it over its snapshot, settings and connection.
+/// What functions need to know; the session implements it over its snapshot, settings and
+/// connection.
 ///
-/// Names come as the catalog spells them. Lookups answer `None` for what is not there, and functions make of that what PostgreSQL
-/// does: NULL, or an error.
+/// Names come as the catalog spells them. Lookups answer `None` for what is not there, and
+/// functions make of that what PostgreSQL does: NULL, or an error.
 pub trait FunctionContext: Send + Sync + Debug {
     fn database(&self) -> String;
     fn user(&self) -> String;
-    /// Schemas in the order of the search path, those that exist; with `implicit`, `pg_catalog` too, first unless it is named.
+    /// Schemas in the order of the search path, those that exist; with `implicit`, `pg_catalog`
+    /// too, first unless it is named.
     fn search_path(&self, implicit: bool) -> Vec<String>;
     fn backend_pid(&self) -> i32;
     /// The whole of `version()`.
     fn version_text(&self) -> String;
     /// A setting as SHOW prints it.
     fn setting(&self, name: &str) -> Option<String>;
-    /// Sets it, until the end of the transaction if `local`, and returns the value as SHOW prints it from now on.
+    /// Sets it, until the end of the transaction if `local`, and returns the value as SHOW prints
+    /// it from now on.
     fn set_setting(&self, name: &str, value: &str, local: bool) -> std::result::Result<String, FunctionError>;
     fn settings(&self) -> Vec<SettingFacts>;
     /// Whether there was a backend of this number to cancel.
@@ -129,8 +133,8 @@ pub trait FunctionContext: Send + Sync + Debug {
     fn function(&self, oid: u32) -> Option<FunctionFacts>;
     /// The schema of any other object: an operator, a collation, an operator class, ... by catalog.
     fn object_schema(&self, catalog: &str, oid: u32) -> Option<String>;
-    /// A comment on an object of a catalog (`pg_class`, `pg_type`, ...; any if none is given), or on one of its columns if
-    /// `column` is not 0.
+    /// A comment on an object of a catalog (`pg_class`, `pg_type`, ...; any if none is given), or
+    /// on one of its columns if `column` is not 0.
     fn comment(&self, oid: u32, catalog: Option<&str>, column: i32) -> Option<String>;
 }
 

@@ -1,4 +1,5 @@
-//! A function defined by a row of a table: its name, its arguments, what it returns, and a body over one row of values.
+//! A function defined by a row of a table: its name, its arguments, what it returns, and a body
+//! over one row of values.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -227,7 +228,8 @@ impl ScalarUDFImpl for SystemFunction {
 
 /// Refuses a wrong number of arguments as PostgreSQL does: there is no such function.
 ///
-/// To be asked with the return type: what the coercion of types refuses comes out in the query engine's words.
+/// To be asked with the return type: what the coercion of types refuses comes out in the query
+/// engine's words.
 pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[FieldRef]) -> Result<()> {
     if (fewest..=most).contains(&arguments.len()) {
         return Ok(());

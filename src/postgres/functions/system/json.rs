@@ -151,8 +151,8 @@ fn is_json(field: &FieldRef) -> bool {
     matches!(field.metadata().get(POSTGRES_TYPE).map(String::as_str), Some("json" | "jsonb"))
 }
 
-/// One value. A text is quoted unless it is JSON already; what JSON has no form for is its text. Times are as in ISO 8601, whatever
-/// the session's style.
+/// One value. A text is quoted unless it is JSON already; what JSON has no form for is its text.
+/// Times are as in ISO 8601, whatever the session's style.
 fn json(array: &ArrayRef, row: usize, already: bool, style: &TextStyle) -> Result<String> {
     if array.is_null(row) || *array.data_type() == DataType::Null {
         return Ok("null".to_owned());

@@ -1,4 +1,5 @@
-//! Values taken out of JSON: `->`, `->>`, `#>`, `#>>`, and the functions beside them. Of a text that is not cast to `json`, too.
+//! Values taken out of JSON: `->`, `->>`, `#>`, `#>>`, and the functions beside them. Of a text
+//! that is not cast to `json`, too.
 
 use std::sync::Arc;
 

@@ -64,7 +64,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Keys and values of an object; keys of the elements of an array are empty. Nothing for other values.
+    /// Keys and values of an object; keys of the elements of an array are empty. Nothing for other
+    /// values.
     pub fn parts(self) -> Result<Vec<(Cow<'a, str>, Json<'a>)>> {
         let mut raw = Vec::new();
         Scanner { text: self.text, at: 0 }.value(0, &mut |key, value| raw.push((key, value)))?;

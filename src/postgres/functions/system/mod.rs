@@ -1,7 +1,7 @@
 //! Functions about the database itself, and those that tools use beside them.
 //!
-//! Registered once; what they need to know of the statement they run in comes with its `ConfigOptions`, as a
-//! [`StatementContext`].
+//! Registered once; what they need to know of the statement they run in comes with its
+//! `ConfigOptions`, as a [`StatementContext`].
 
 mod arrays;
 mod context;

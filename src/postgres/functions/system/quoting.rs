@@ -53,7 +53,8 @@ fn parse_ident(call: &Call) -> Result<Datum> {
     Ok(Datum::List(names.into_iter().map(Datum::from).collect()))
 }
 
-/// Takes `a."B".c` apart; what has no quotes is lower case afterwards. Unless `strict`, what follows the names is ignored.
+/// Takes `a."B".c` apart; what has no quotes is lower case afterwards. Unless `strict`, what
+/// follows the names is ignored.
 pub(super) fn split_names(text: &str, strict: bool) -> std::result::Result<Vec<String>, FunctionError> {
     let blank = |c: char| c.is_ascii_whitespace();
     let mut rest = text.trim_start_matches(blank);

@@ -1,4 +1,5 @@
-//! The types that stand for catalog rows (`regclass`, `regtype`, ...): names in, oids between, names out.
+//! The types that stand for catalog rows (`regclass`, `regtype`, ...): names in, oids between,
+//! names out.
 
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -57,7 +58,8 @@ fn type_of_argument(call: &Call) -> u32 {
     }
 }
 
-/// Numbers are oids, and so are texts of digits; `-` is none; any other text is a name that has to be there.
+/// Numbers are oids, and so are texts of digits; `-` is none; any other text is a name that has to
+/// be there.
 fn read(call: &Call, lookup: Lookup) -> Result<Datum> {
     let Datum::Text(text) = call.get(0) else { return Ok(call.oid(0)?.into()) };
     if text == "-" {

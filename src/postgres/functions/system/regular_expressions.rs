@@ -15,7 +15,8 @@ pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("like_escape", (2, 2), Returns::Text, like_escape),
 ];
 
-/// A pattern of LIKE with another escape character, or with none if that is empty, as one with backslashes.
+/// A pattern of LIKE with another escape character, or with none if that is empty, as one with
+/// backslashes.
 fn like_escape(call: &Call) -> Result<Datum> {
     let (pattern, escape) = (call.string(0), call.string(1));
     let mut escapes = escape.chars();
@@ -53,7 +54,8 @@ fn matches(call: &Call) -> Result<Datum> {
     Ok(Datum::List(regex.captures_iter(&text).take(most).map(groups).collect()))
 }
 
-/// `regexp_substr(text, pattern [, from [, n [, flags [, group]]]])`: the n-th match behind a character, or a group of it.
+/// `regexp_substr(text, pattern [, from [, n [, flags [, group]]]])`: the n-th match behind a
+/// character, or a group of it.
 fn part(call: &Call) -> Result<Datum> {
     let (text, pattern) = (call.string(0), call.string(1));
     let number = |place: usize, name: &str, least: i64, default: i64| -> Result<usize> {
@@ -79,7 +81,8 @@ fn part(call: &Call) -> Result<Datum> {
     Ok(found.and_then(|found| found.get(group).map(|part| part.as_str().to_owned())).into())
 }
 
-/// What lies between matches. An empty match splits only between two characters, and not right behind another match.
+/// What lies between matches. An empty match splits only between two characters, and not right
+/// behind another match.
 fn split(call: &Call) -> Result<Datum> {
     let (text, pattern) = (call.string(0), call.string(1));
     let flags = call.text(2);

@@ -51,7 +51,8 @@ pub(super) fn format_type(context: &dyn FunctionContext, oid: u32, modifier: Opt
         return format!("{}[]", format_type(context, element, modifier));
     }
     let name = match SQL_NAMES.iter().find(|(name, _)| *name == facts.name && facts.schema == "pg_catalog") {
-        // Without a modifier `character` would mean one character, so the type's own name is printed.
+        // Without a modifier `character` would mean one character, so the type's own name is
+        // printed.
         Some(("bpchar", _)) if modifier == Some(-1) => "bpchar".to_owned(),
         Some((_, sql)) => (*sql).to_owned(),
         None => {
@@ -72,7 +73,8 @@ pub(super) fn format_type(context: &dyn FunctionContext, oid: u32, modifier: Opt
     }
 }
 
-/// The oid of a type written as SQL writes it: `int4`, `integer`, `pg_catalog.int4`, `text[]`, `character varying(10)`.
+/// The oid of a type written as SQL writes it: `int4`, `integer`, `pg_catalog.int4`, `text[]`,
+/// `character varying(10)`.
 pub(super) fn type_by_sql_name(
     context: &dyn FunctionContext,
     text: &str,

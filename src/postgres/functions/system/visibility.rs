@@ -103,7 +103,8 @@ const PRIVILEGES: &[&str] = &[
     "alter system",
 ];
 
-/// Everyone may do everything; but what is asked about has to be there. The first of three arguments is a role.
+/// Everyone may do everything; but what is asked about has to be there. The first of three
+/// arguments is a role.
 fn privilege(
     call: &Call,
     after: usize,

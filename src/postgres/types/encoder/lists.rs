@@ -73,7 +73,8 @@ impl<'a> ColumnEncoder<'a> {
         Ok(())
     }
 
-    /// Number of dimensions, whether there are NULLs, oid of the elements; length and lower bound of each dimension; the elements.
+    /// Number of dimensions, whether there are NULLs, oid of the elements; length and lower bound
+    /// of each dimension; the elements.
     pub(super) fn write_list_binary(&self, row: usize, out: &mut BytesMut) -> Result<(), Error> {
         let element_oid = self.ty.element_oid;
         if !self.ty.is_vector() && self.is_empty_array(row) {
@@ -82,7 +83,8 @@ impl<'a> ColumnEncoder<'a> {
             out.put_u32(element_oid);
             return Ok(());
         }
-        // The extent is that of the first list on each level; writing the elements checks the others against it.
+        // The extent is that of the first list on each level; writing the elements checks the
+        // others against it.
         let mut extent = Vec::new();
         let mut level = Some((self, row));
         while let Some((lists, at)) = level {

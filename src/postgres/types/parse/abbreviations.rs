@@ -1,4 +1,5 @@
-//! Abbreviations of time zones that literals may use, with the offset they stand for today, as PostgreSQL's default set has them.
+//! Abbreviations of time zones that literals may use, with the offset they stand for today, as
+//! PostgreSQL's default set has them.
 
 /// Seconds to the east, by lower-case abbreviation.
 #[rustfmt::skip]

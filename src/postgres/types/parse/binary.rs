@@ -10,7 +10,8 @@ use crate::types::{Error, Interval, PostgresType, SqlState, SqlValue, type_by_oi
 /// Reads the binary form of a value, as the receive function of its type does.
 ///
 /// # Errors
-/// If the bytes have another length or shape than the type's, or the value is one that cannot be held (infinite times, `NaN` as numeric).
+/// If the bytes have another length or shape than the type's, or the value is one that cannot be
+/// held (infinite times, `NaN` as numeric).
 pub fn parse_binary(ty: &PostgresType, bytes: &[u8]) -> Result<SqlValue, Error> {
     let mut reader = Reader { rest: bytes };
     let value = reader.value(ty)?;
@@ -137,7 +138,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Digits of base 10000 behind a header (their number, weight of the first, sign, decimal scale).
+    /// Digits of base 10000 behind a header (their number, weight of the first, sign, decimal
+    /// scale).
     fn numeric(&mut self) -> Result<SqlValue, Error> {
         let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
         let count = self.u16()?;

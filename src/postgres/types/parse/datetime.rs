@@ -1,4 +1,5 @@
-//! Dates and times. A text is cut into tokens, each token fills in parts of the date, the time or the zone, as PostgreSQL's decoder does.
+//! Dates and times. A text is cut into tokens, each token fills in parts of the date, the time or
+//! the zone, as PostgreSQL's decoder does.
 
 use super::tokens::{Token, tokens};
 use super::{abbreviations, tokens};
@@ -175,7 +176,8 @@ impl<'a> Parts<'a> {
     }
 
     fn set_month(&mut self, month: i64) -> Result<(), Error> {
-        // `1 January` and `January 1` read alike, whatever the order: what was taken for the month is the day.
+        // `1 January` and `January 1` read alike, whatever the order: what was taken for the month
+        // is the day.
         if let (Some(number), None, false) = (self.month, self.day, self.month_by_name) {
             self.day = Some(number);
         } else if self.month.is_some() {
@@ -186,7 +188,8 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// A number of at most four digits, or any within a date: which part it is follows from its length, from what is known and the order.
+    /// A number of at most four digits, or any within a date: which part it is follows from its
+    /// length, from what is known and the order.
     fn read_date_number(&mut self, token: &str) -> Result<(), Error> {
         let value = self.integer(token)?;
         let long = token.len() >= 3;
@@ -373,7 +376,8 @@ fn set_once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     Some(())
 }
 
-/// Words that end before a digit or a plus, where other words go on as the name of a zone (`utc+3`, `est5edt`).
+/// Words that end before a digit or a plus, where other words go on as the name of a zone (`utc+3`,
+/// `est5edt`).
 fn is_keyword(word: &str) -> bool {
     month_of_name(word).is_some()
         || weekday_of_name(word)

@@ -1,4 +1,5 @@
-//! Intervals: numbers with units, `1 day 02:03:04`, the SQL standard's `1-2 3 4:05:06`, ISO 8601's `P1DT2H`.
+//! Intervals: numbers with units, `1 day 02:03:04`, the SQL standard's `1-2 3 4:05:06`, ISO 8601's
+//! `P1DT2H`.
 
 use super::is_space;
 use super::tokens::fraction_micros;
@@ -222,7 +223,8 @@ impl Sum<'_> {
         digits.parse().map_err(|_| self.overflow())
     }
 
-    /// `number` is digits with an optional point. A fraction is carried into smaller parts: 30 days a month, 24 hours a day.
+    /// `number` is digits with an optional point. A fraction is carried into smaller parts: 30 days
+    /// a month, 24 hours a day.
     fn add_number(&mut self, number: &str, negative: bool, unit: Unit) -> Result<(), Error> {
         let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
         if fraction.len() > 1 && !fraction[1..].bytes().all(|byte| byte.is_ascii_digit()) {

@@ -16,12 +16,13 @@ pub use binary::parse_binary;
 use super::postgres_type::oid;
 use super::{Error, PostgresType, SqlValue, TextStyle};
 
-/// Reads the text form of a value, as the input function of its type does. `style` tells the zone of times without one and the order of
-/// day and month.
+/// Reads the text form of a value, as the input function of its type does. `style` tells the zone
+/// of times without one and the order of day and month.
 ///
 /// # Errors
-/// What is no value of the type, and what cannot be held: infinite times, `NaN` as numeric, names of objects, types without an Arrow type.
-/// `now`, `today` and the like are refused too: there is no clock here.
+/// What is no value of the type, and what cannot be held: infinite times, `NaN` as numeric, names
+/// of objects, types without an Arrow type. `now`, `today` and the like are refused too: there is
+/// no clock here.
 pub fn parse_text(ty: &PostgresType, text: &str, style: &TextStyle) -> Result<SqlValue, Error> {
     if text.contains('\0') {
         return Err(invalid_encoding());

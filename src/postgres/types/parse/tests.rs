@@ -110,7 +110,8 @@ impl Random {
     }
 }
 
-/// Offsets change twice a year in this zone, so an hour of each autumn cannot be told by its local time; its text has the offset.
+/// Offsets change twice a year in this zone, so an hour of each autumn cannot be told by its local
+/// time; its text has the offset.
 #[test]
 fn text_and_binary_read_back() {
     let names = [

@@ -14,7 +14,8 @@ pub(super) enum Token {
     Word(String),
 }
 
-/// Cuts a text. Words for which `is_keyword` holds end before a digit or a plus. None: there is a character that no token has.
+/// Cuts a text. Words for which `is_keyword` holds end before a digit or a plus. None: there is a
+/// character that no token has.
 pub(super) fn tokens(text: &str, is_keyword: impl Fn(&str) -> bool) -> Option<Vec<Token>> {
     let mut reader = Reader { rest: text.as_bytes() };
     let mut tokens = Vec::new();

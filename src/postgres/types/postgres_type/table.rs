@@ -5,8 +5,9 @@ use super::PostgresType;
 /// Every built-in type, by oid ascending.
 #[rustfmt::skip]
 pub static TYPES: &[PostgresType] = &[
-    // oid, typname, SQL name, length, by value, category, preferred, array, element, kind, delimiter,
-    // [input, output, receive, send], alignment, storage, collation, typmod input, subscript handler
+    // oid, typname, SQL name, length, by value, category, preferred, array, element, kind,
+    // delimiter, [input, output, receive, send], alignment, storage, collation, typmod input,
+    // subscript handler
     row(16, "bool", "boolean", 1, true, 'B', true, 1000, 0, 'b', ',', ["boolin", "boolout", "boolrecv", "boolsend"], 'c', 'p', 0, "", ""),
     row(17, "bytea", "bytea", -1, false, 'U', false, 1001, 0, 'b', ',', ["byteain", "byteaout", "bytearecv", "byteasend"], 'i', 'x', 0, "", ""),
     row(18, "char", "\"char\"", 1, true, 'Z', false, 1002, 0, 'b', ',', ["charin", "charout", "charrecv", "charsend"], 'c', 'p', 0, "", ""),

@@ -51,7 +51,8 @@ pub(in crate::types) fn write_timestamp(local_micros: i64, style: DateStyle, out
 /// An instant, in microseconds since 1970, as the local time of a zone.
 pub(in crate::types) fn write_timestamptz(utc_micros: i64, style: DateStyle, zone: &Zone, out: &mut BytesMut) {
     let offset = zone.offset_at(utc_micros);
-    // Offsets are hours: instants at the very ends of 64 bits are not dates of PostgreSQL in any zone.
+    // Offsets are hours: instants at the very ends of 64 bits are not dates of PostgreSQL in any
+    // zone.
     let local_micros = utc_micros.saturating_add(i64::from(offset) * MICROS_PER_SECOND);
     write_local(local_micros, style, out);
     if style.format == DateFormat::Iso {

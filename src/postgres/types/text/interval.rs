@@ -58,7 +58,8 @@ pub(in crate::types) fn write_interval(interval: Interval, style: IntervalStyle,
 /// `1 year 2 mons -3 days +04:05:06.7`
 fn write_postgres(parts: &Parts, out: &mut BytesMut) {
     let start = out.len();
-    // A positive part after a negative one gets its sign, so that the minus is not read as that of all.
+    // A positive part after a negative one gets its sign, so that the minus is not read as that of
+    // all.
     let mut after_negative = false;
     for (value, unit) in [(parts.years, "year"), (parts.months, "mon"), (parts.days, "day")] {
         if value == 0 {

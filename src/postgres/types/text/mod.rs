@@ -1,4 +1,5 @@
-//! Text forms, as PostgreSQL 15 prints them, written to the end of a buffer without a string for each value.
+//! Text forms, as PostgreSQL 15 prints them, written to the end of a buffer without a string for
+//! each value.
 
 mod bytes;
 mod datetime;

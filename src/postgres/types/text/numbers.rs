@@ -156,9 +156,10 @@ impl Scientific {
         self.len = 32 - rest.len();
     }
 
-    /// Makes the shortest text of `mantissa * 2^exponent` the one that PostgreSQL prints where there are two readings of shortest: of two
-    /// equally near texts it takes the even one, and it takes none that lies half way to the neighbouring float, though that would
-    /// read back. `round` sets the text with that many digits after the first.
+    /// Makes the shortest text of `mantissa * 2^exponent` the one that PostgreSQL prints where
+    /// there are two readings of shortest: of two equally near texts it takes the even one, and it
+    /// takes none that lies half way to the neighbouring float, though that would read back.
+    /// `round` sets the text with that many digits after the first.
     fn refine(&mut self, mantissa: u64, exponent: i32, max_digits: usize, round: impl Fn(&mut Self, usize)) {
         let fraction_bits = -(exponent + mantissa.trailing_zeros() as i32);
         // So many binary places make more than 18 digits: 5^26 > 10^18.
@@ -167,7 +168,8 @@ impl Scientific {
         }
         let (digits, count, last_exponent) = self.digits();
         if fraction_bits > 0 {
-            // A number of so many binary places has as many decimal ones: one more than printed, and the last is a five.
+            // A number of so many binary places has as many decimal ones: one more than printed,
+            // and the last is a five.
             if fraction_bits == 1 - last_exponent {
                 round(self, count - 1);
             }

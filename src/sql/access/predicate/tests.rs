@@ -254,7 +254,8 @@ fn random_predicates_agree_with_the_oracle() {
 
 #[test]
 fn deep_nesting_is_residual_and_long_chains_are_not() {
-    // Dropping and building such expressions recurses too: leave room for that, not for the code under test.
+    // Dropping and building such expressions recurses too: leave room for that, not for the code
+    // under test.
     let deep = std::thread::Builder::new().stack_size(64 << 20).spawn(|| {
         let mut nested = binary(pk(), Operator::Eq, lit("a"));
         for _ in 0..20_000 {

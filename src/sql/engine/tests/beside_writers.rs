@@ -11,7 +11,8 @@ use rowkey_model::files::MemoryStore;
 
 const ROWS: usize = 3000;
 
-/// Runs statements while a thread adds 1 to `n` of some of the entities; afterwards, how often it did by entity.
+/// Runs statements while a thread adds 1 to `n` of some of the entities; afterwards, how often it
+/// did by entity.
 fn beside_a_writer(engine: &Engine, statements: &[&str]) -> BTreeMap<usize, i64> {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -99,7 +100,8 @@ fn what_was_written_for_columns_that_are_gone_is_refused() {
             "SELECT count(*) FROM information_schema.columns WHERE table_name ILIKE 'busy' AND column_name ~ 'n:|^n$'";
         let of_that_name = if definition.contains("ADD") { "1" } else { "0" };
         assert_eq!(rows(&mut other, columns).expect("columns"), [of_that_name], "{definition}");
-        // Columns that come are no hindrance, nor is another one that goes after the write was planned anew.
+        // Columns that come are no hindrance, nor is another one that goes after the write was
+        // planned anew.
         run(&mut one, "BEGIN");
         run(&mut one, "INSERT INTO Busy (partitionkey, rowkey, c) VALUES ('q', 'q', 'z')");
         run(&mut other, "ALTER TABLE Busy ADD COLUMN more int");

@@ -245,7 +245,8 @@ fn a_stop_at_any_step_of_a_transaction_leaves_all_of_it_or_nothing() {
     }
 }
 
-/// Blocks of random definitions and writes, against the same statements alone; and what is read after opening again.
+/// Blocks of random definitions and writes, against the same statements alone; and what is read
+/// after opening again.
 #[test]
 fn a_block_of_definitions_does_what_its_statements_do_alone() {
     for seed in 0..10 {

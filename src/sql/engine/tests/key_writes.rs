@@ -96,7 +96,8 @@ fn columns(dice: &mut Dice) -> Vec<&'static str> {
     columns
 }
 
-/// A statement of given keys, and one that says the same and is none. Some of its values are parameters, if it may have any.
+/// A statement of given keys, and one that says the same and is none. Some of its values are
+/// parameters, if it may have any.
 fn statement(dice: &mut Dice, with_parameters: bool) -> (String, String, Vec<Value>) {
     let mut values = with_parameters.then(Vec::new);
     let (partition, row) = (key(dice, &mut values), key(dice, &mut values));
@@ -177,7 +178,8 @@ fn statement(dice: &mut Dice, with_parameters: bool) -> (String, String, Vec<Val
     }
 }
 
-/// Steps of two sessions on databases of their own, which are to do the same to them and be told the same.
+/// Steps of two sessions on databases of their own, which are to do the same to them and be told
+/// the same.
 fn beside(
     seeds: std::ops::Range<u64>,
     mut step: impl FnMut(&mut Dice, &mut [Session; 2]) -> (String, [Result<()>; 2]),

@@ -73,7 +73,8 @@ fn the_schema_shows_recent_writes_folds_and_masks() {
 fn an_import_counts_what_was_written_before_it() {
     let engine = people();
     let report = import(&engine, "People", &export(10..40, 2), 1 << 20).expect("imports");
-    // Five of them were written with the same value, fifteen imported with another one, ten are new.
+    // Five of them were written with the same value, fifteen imported with another one, ten are
+    // new.
     assert_eq!((report.unchanged, report.replaced, report.inserted), (5, 15, 10));
     assert_eq!((report.stored, report.partitions), (39, Some(4)));
     assert_eq!(run(&engine, "SELECT count(*), sum(value) FROM people"), ["39|74"]);

@@ -130,7 +130,8 @@ enum Then {
     Writes,
 }
 
-/// Changes, deletes and adds entities; those of some partitions stay as they are, and so do some files.
+/// Changes, deletes and adds entities; those of some partitions stay as they are, and so do some
+/// files.
 fn write(engine: &Engine, dice: &mut Dice) {
     let mut session = session(engine, true, true, 1);
     for _ in 0..2 + dice.below(4) {

@@ -199,7 +199,8 @@ fn a_prepared_query_sees_what_was_written_since() {
     assert_eq!(ask(&mut one, "EXECUTE c"), ["1|1"]);
 }
 
-/// Blocks of random statements with savepoints against the same without a block, one statement at a time.
+/// Blocks of random statements with savepoints against the same without a block, one statement at a
+/// time.
 #[test]
 fn a_block_does_what_its_statements_do_alone() {
     for seed in 0..12 {

@@ -1,4 +1,5 @@
-//! Single writes against a model, with folds and reopening in between, and against the same entities imported at once.
+//! Single writes against a model, with folds and reopening in between, and against the same
+//! entities imported at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -143,7 +144,8 @@ fn check_queries(engine: &Engine, model: &Model, seed: u64) {
     import(&plain, TABLE, &export(model), 1 << 20).expect("an import");
     let (mut written, mut imported) = (session(engine), session(&plain));
     for query in QUERIES {
-        // Without any entity the imported table has no columns, while the written one keeps those it had.
+        // Without any entity the imported table has no columns, while the written one keeps those
+        // it had.
         let Ok(wanted) = rows(&mut imported, query) else { continue };
         let found = rows(&mut written, query);
         assert_eq!(found.ok(), Some(wanted), "seed {seed}: {query}");
@@ -293,7 +295,8 @@ fn a_snapshot_keeps_what_it_saw() {
     assert_eq!(rows(&mut reader, sum).expect("rows"), ["26|7"]);
 }
 
-/// Each success of a conditional update was made on the version before it: the number counts them all.
+/// Each success of a conditional update was made on the version before it: the number counts them
+/// all.
 #[test]
 fn conditional_updates_of_one_entity_are_linearizable() {
     const TASKS: usize = 8;

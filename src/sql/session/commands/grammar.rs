@@ -212,7 +212,8 @@ fn value(words: &mut Words<'_>) -> Result<String> {
     Ok(value)
 }
 
-/// A value of `SET TIME ZONE`. `INTERVAL '-03:00' HOUR TO MINUTE` counts to the east, as numbers do.
+/// A value of `SET TIME ZONE`. `INTERVAL '-03:00' HOUR TO MINUTE` counts to the east, as numbers
+/// do.
 fn zone(words: &mut Words<'_>) -> Result<String> {
     if !words.take("interval") {
         return value(words);
@@ -328,7 +329,8 @@ fn prepare(words: &mut Words<'_>) -> Result<Command> {
     Ok(Command::Prepare { name, types, statement })
 }
 
-/// The words of a type up to a comma or the closing parenthesis: `timestamp with time zone`, `varchar(10)`, `int[]`.
+/// The words of a type up to a comma or the closing parenthesis: `timestamp with time zone`,
+/// `varchar(10)`, `int[]`.
 fn type_name(words: &mut Words<'_>) -> Result<String> {
     let mut name = String::new();
     loop {
@@ -367,7 +369,8 @@ fn arguments(words: &mut Words<'_>) -> Result<Vec<Expr>> {
 
 fn declare(words: &mut Words<'_>) -> Result<Command> {
     let name = words.name()?;
-    // A cursor that is asked to scroll goes forward all the same, and refuses to go back when it is asked to.
+    // A cursor that is asked to scroll goes forward all the same, and refuses to go back when it is
+    // asked to.
     loop {
         if words.take("binary") {
             return Err(words.unsupported("DECLARE BINARY"));

@@ -1,6 +1,7 @@
 //! Statements that are not queries: transactions, settings, cursors, prepared statements.
 //!
-//! Their grammar is small and the clients' use of it wide, so it is read here from tokens and not by the SQL parser.
+//! Their grammar is small and the clients' use of it wide, so it is read here from tokens and not
+//! by the SQL parser.
 
 mod grammar;
 mod vacuum;
@@ -164,7 +165,8 @@ impl Command {
         }
     }
 
-    /// Whether it is let through while a transaction has failed: what ends the transaction, or goes back in it.
+    /// Whether it is let through while a transaction has failed: what ends the transaction, or goes
+    /// back in it.
     pub fn ends_failure(&self) -> bool {
         matches!(self, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
     }

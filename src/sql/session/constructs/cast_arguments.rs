@@ -1,7 +1,8 @@
 //! Calls that differ in a cast of their arguments only: `sum(a), sum(a::numeric)`.
 //!
-//! The query engine names a result by its expression without casts, and refuses two of one name. The cast argument of such calls goes
-//! through `coalesce` of itself alone, once or more often, which is part of the name and changes nothing.
+//! The query engine names a result by its expression without casts, and refuses two of one name.
+//! The cast argument of such calls goes through `coalesce` of itself alone, once or more often,
+//! which is part of the name and changes nothing.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -56,7 +57,8 @@ pub(super) fn tell_apart(statement: &mut Statement) {
     });
 }
 
-/// The call as the query engine names it, and whether an argument is a cast. `None` where there are no plain arguments.
+/// The call as the query engine names it, and whether an argument is a cast. `None` where there are
+/// no plain arguments.
 fn name_without_casts(function: &Function) -> Option<(String, bool)> {
     let FunctionArguments::List(list) = &function.args else { return None };
     let (mut name, mut cast) = (last_word(&function.name), false);

@@ -1,4 +1,5 @@
-//! Casts and comparisons that read or print: names of catalog rows, arrays written as text, one-letter texts.
+//! Casts and comparisons that read or print: names of catalog rows, arrays written as text,
+//! one-letter texts.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use rowkey_postgres::types::{POSTGRES_TYPE, type_of};
 
 /// Reads and prints what casts and comparisons ask for.
 ///
-/// As a planner of operators it sees comparisons before their types are checked, as an analyzer rule the rest.
+/// As a planner of operators it sees comparisons before their types are checked, as an analyzer
+/// rule the rest.
 #[derive(Debug)]
 pub(crate) struct CatalogCasts {
     /// `regclassin`, `regclassout`, ...

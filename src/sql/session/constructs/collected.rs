@@ -11,8 +11,8 @@ use rowkey_postgres::functions::system::ARRAY_OR_EMPTY;
 
 /// The values of a query's one column, in its order, as an array; an empty one if there are none.
 ///
-/// A plain SELECT collects where it stands, so that its ORDER BY may use any of its columns; of any other query the result is
-/// collected.
+/// A plain SELECT collects where it stands, so that its ORDER BY may use any of its columns; of any
+/// other query the result is collected.
 pub(super) fn array_of_query(mut query: Query) -> Expr {
     let whole = match collect_in_place(&mut query) {
         true => query,
@@ -78,7 +78,8 @@ fn ungrouped(select: &Select) -> bool {
     matches!(&select.group_by, GroupByExpr::Expressions(exprs, _) if exprs.is_empty())
 }
 
-/// Aggregates cannot be told from other functions here; every call but those known to be plain is taken for one.
+/// Aggregates cannot be told from other functions here; every call but those known to be plain is
+/// taken for one.
 fn makes_rows_or_aggregates(expr: &Expr) -> bool {
     use std::ops::ControlFlow;
 
@@ -155,7 +156,8 @@ fn collect_result(mut query: Query) -> Query {
     let mut ordered = Vec::with_capacity(order.len());
     for by in order {
         let mut column = VALUE.to_owned();
-        // A SELECT can hand out what it orders by. DISTINCT and UNION order by what they hand out, and that is the value alone.
+        // A SELECT can hand out what it orders by. DISTINCT and UNION order by what they hand out,
+        // and that is the value alone.
         if let SetExpr::Select(select) = query.body.as_mut()
             && select.distinct.is_none()
             && !is_position(&by.expr)

@@ -1,4 +1,5 @@
-//! What functions ask about the database, answered from the catalog of a statement and from its session.
+//! What functions ask about the database, answered from the catalog of a statement and from its
+//! session.
 
 use std::sync::Arc;
 

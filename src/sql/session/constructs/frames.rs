@@ -11,8 +11,9 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, WindowFrameBound, WindowFrameUnits};
 use datafusion::optimizer::AnalyzerRule;
 
-/// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds never overflow: the engine takes an
-/// overflow for the end of the partition, and NULLs are there. It goes after types are settled and before bounds get theirs.
+/// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
+/// never overflow: the engine takes an overflow for the end of the partition, and NULLs are there.
+/// It goes after types are settled and before bounds get theirs.
 #[derive(Debug)]
 pub(super) struct WideRangeFrames;
 

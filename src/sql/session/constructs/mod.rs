@@ -1,8 +1,8 @@
-//! PostgreSQL's constructs that the query engine does not take: casts to the types of the catalog, `ARRAY(SELECT ...)`, functions
-//! that return rows, sub-queries that refer to their surroundings.
+//! PostgreSQL's constructs that the query engine does not take: casts to the types of the catalog,
+//! `ARRAY(SELECT ...)`, functions that return rows, sub-queries that refer to their surroundings.
 //!
-//! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are hooks of the planner and rules of the
-//! analyzer, which [`install`] adds to a session's state.
+//! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are
+//! hooks of the planner and rules of the analyzer, which [`install`] adds to a session's state.
 
 mod cast_arguments;
 mod casts;
@@ -39,8 +39,8 @@ use frames::WideRangeFrames;
 use subqueries::{ApplySubqueries, PrepareSubqueries, SettleOuterTypes};
 use subquery_order::SubqueryOrder;
 
-/// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type planner that it has is asked
-/// for what these types are not.
+/// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type
+/// planner that it has is asked for what these types are not.
 pub(super) fn install(state: SessionState) -> SessionState {
     let casts = Arc::new(CatalogCasts::new());
     let mut rules = state.analyzer().rules.clone();

@@ -1,7 +1,8 @@
 //! `(a, b) IN (SELECT x, y ...)`: the engine looks for single values only.
 //!
-//! As a condition of WHERE it is `EXISTS (SELECT ... WHERE x = a AND y = b)`, a join. As a value it tells false from unknown: of the rows of
-//! the subquery one is equal; or none, and for one that is not known; or none for sure.
+//! As a condition of WHERE it is `EXISTS (SELECT ... WHERE x = a AND y = b)`, a join. As a value it
+//! tells false from unknown: of the rows of the subquery one is equal; or none, and for one that is
+//! not known; or none for sure.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{

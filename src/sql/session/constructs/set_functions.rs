@@ -1,6 +1,7 @@
 //! Functions that return rows, in the select list and in FROM.
 //!
-//! The planner knows one of them, `unnest`; the others become `unnest` of a function that returns an array.
+//! The planner knows one of them, `unnest`; the others become `unnest` of a function that returns
+//! an array.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +14,8 @@ use super::collected::{derived, quoted, select};
 use super::syntax::{bare_query, call, last_word, text};
 use rowkey_postgres::functions::system::ARRAY_ORDINALS;
 
-/// A function that returns rows, the one that returns them as an array, and the columns if it has several.
+/// A function that returns rows, the one that returns them as an array, and the columns if it has
+/// several.
 struct SetFunction {
     name: &'static str,
     array: &'static str,
@@ -58,7 +60,8 @@ fn set_function(name: &str) -> Option<&'static SetFunction> {
     SET_FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-/// A call in an expression: of a function that returns rows it is `unnest` of the one that returns an array.
+/// A call in an expression: of a function that returns rows it is `unnest` of the one that returns
+/// an array.
 pub(super) fn rows_of(mut function: Function) -> Expr {
     match set_function(&last_word(&function.name)) {
         Some(known) if function.over.is_none() => {
@@ -69,10 +72,11 @@ pub(super) fn rows_of(mut function: Function) -> Expr {
     }
 }
 
-/// A call in FROM becomes a sub-query with the call in its select list, which may refer to what stands to its left.
+/// A call in FROM becomes a sub-query with the call in its select list, which may refer to what
+/// stands to its left.
 ///
-/// Calls of functions that are tables stay, and so does `generate_series` between constants, which makes its rows as they are
-/// read.
+/// Calls of functions that are tables stay, and so does `generate_series` between constants, which
+/// makes its rows as they are read.
 pub(super) fn relation_of_function(factor: &mut TableFactor) {
     let (arrays, known, ordinality, alias) = match factor {
         TableFactor::UNNEST { array_exprs, with_ordinality, alias, .. } => {

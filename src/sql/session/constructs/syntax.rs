@@ -1,5 +1,5 @@
-//! What can only be done before planning: names of system schemas dropped, operators and constructs that the planner does not
-//! take rewritten into ones that it does.
+//! What can only be done before planning: names of system schemas dropped, operators and constructs
+//! that the planner does not take rewritten into ones that it does.
 
 use std::ops::ControlFlow;
 
@@ -18,8 +18,8 @@ use super::ties::with_ties;
 use super::windows::Windows;
 use rowkey_postgres::functions::system::JSON_OF_ARRAY;
 
-/// Rewrites a statement in place. It is run once, after parsing and before identifiers are resolved: what it adds needs no
-/// resolving, and what it moves still does.
+/// Rewrites a statement in place. It is run once, after parsing and before identifiers are
+/// resolved: what it adds needs no resolving, and what it moves still does.
 pub(crate) fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
     tell_apart(statement);
     match statement.visit(&mut Rewriter::default()) {
@@ -38,7 +38,8 @@ impl VisitorMut for Rewriter {
     type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        // The query engine would answer as if ALL were not there, or as if there were no duplicates on the right.
+        // The query engine would answer as if ALL were not there, or as if there were no duplicates
+        // on the right.
         let mut operations = vec![query.body.as_ref()];
         while let Some(operation) = operations.pop() {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
@@ -113,7 +114,8 @@ impl VisitorMut for Rewriter {
                 {
                     *op = plain;
                 }
-                // Names of tables ignore case, also where psql's \d looks for one that it has folded.
+                // Names of tables ignore case, also where psql's \d looks for one that it has
+                // folded.
                 if *op == BinaryOperator::PGRegexMatch && is_relation_name(left) {
                     *op = BinaryOperator::PGRegexIMatch;
                 }
@@ -253,7 +255,8 @@ fn is_byte_order(collation: &ObjectName) -> bool {
         || word.is_some_and(|word| word.eq_ignore_ascii_case("default"))
 }
 
-/// `pg_catalog.int4` is what `int4` is; the types of the catalog itself stay names, for the type planner.
+/// `pg_catalog.int4` is what `int4` is; the types of the catalog itself stay names, for the type
+/// planner.
 pub(super) fn plain_type(data_type: &mut DataType) {
     match data_type {
         DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => plain_type(item),

@@ -1,4 +1,5 @@
-//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those behind them that the order does not tell from the last.
+//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those behind them that the order does not
+//! tell from the last.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Distinct, Expr, Function, LimitClause, OrderBy, OrderByExpr, OrderByKind,
@@ -12,7 +13,8 @@ const ROWS: &str = "__ordered";
 const RANK: &str = "__rank";
 const PLACE: &str = "__place";
 
-/// Rewrites a query with such a clause: rows are numbered in its order, with and without ties, and taken by their numbers.
+/// Rewrites a query with such a clause: rows are numbered in its order, with and without ties, and
+/// taken by their numbers.
 ///
 /// # Errors
 /// What is not supported, or lacks an order.

@@ -1,4 +1,5 @@
-//! The types of the catalog itself in casts: `oid`, `regclass`, `name`, `"char"`, `int2vector` and their like.
+//! The types of the catalog itself in casts: `oid`, `regclass`, `name`, `"char"`, `int2vector` and
+//! their like.
 
 use std::sync::Arc;
 

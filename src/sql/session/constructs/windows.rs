@@ -1,4 +1,5 @@
-//! Windows that start from another one: `OVER (w ORDER BY x)`, `WINDOW v AS (w ROWS 2 PRECEDING)`. The planner knows `OVER w` alone.
+//! Windows that start from another one: `OVER (w ORDER BY x)`, `WINDOW v AS (w ROWS 2 PRECEDING)`.
+//! The planner knows `OVER w` alone.
 
 use std::ops::ControlFlow;
 
@@ -61,7 +62,8 @@ fn find<'w>(known: &'w [(String, WindowSpec)], name: &str) -> Option<&'w WindowS
     known.iter().find(|(known, _)| known == name).map(|(_, spec)| spec)
 }
 
-/// Takes over what the window that a specification names has; PostgreSQL's rules of what may be added to it.
+/// Takes over what the window that a specification names has; PostgreSQL's rules of what may be
+/// added to it.
 fn complete(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> ControlFlow<String> {
     let Some(name) = spec.window_name.take() else { return ControlFlow::Continue(()) };
     let name = name.value;

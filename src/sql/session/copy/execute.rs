@@ -132,7 +132,8 @@ impl Planner {
         Ok(Rows::new(columns, "COPY", answer))
     }
 
-    /// The table of a COPY TO that has no query: its schema and name, itself, and the columns that are named.
+    /// The table of a COPY TO that has no query: its schema and name, itself, and the columns that
+    /// are named.
     pub(super) fn copied_table(
         &self,
         view: &View,

@@ -2,7 +2,8 @@
 //!
 //! A file of the server is written where that is allowed: [`FileAccess`].
 //!
-//! What comes in is read field by field as its columns take it, without the planner, and written as one: all of it or nothing.
+//! What comes in is read field by field as its columns take it, without the planner, and written as
+//! one: all of it or nothing.
 
 mod copy_in;
 mod copy_out;

@@ -28,7 +28,8 @@ impl Lines {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next line that is there as a whole, without its end. In CSV, line ends in quotes are no ends.
+    /// The next line that is there as a whole, without its end. In CSV, line ends in quotes are no
+    /// ends.
     pub(super) fn next(&mut self, options: &CopyOptions) -> Result<Option<std::ops::Range<usize>>> {
         let mut at = self.looked;
         while at < self.buffer.len() {

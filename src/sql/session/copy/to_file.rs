@@ -38,7 +38,8 @@ impl Session {
         Ok(self.planner().store().expect_outside(path)?)
     }
 
-    /// Writes the rows of a COPY to a file, which has its name when all of them are there; a file of that name is replaced. Gives the tag.
+    /// Writes the rows of a COPY to a file, which has its name when all of them are there; a file
+    /// of that name is replaced. Gives the tag.
     pub(in crate::session) async fn copy_to_file(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -117,8 +118,8 @@ fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_tab
         Some(format) => format,
         None if legacy.iter().any(is_named) => None,
         None => match ExportFormat::of_path(path) {
-            // A table is written whole. Rows of a query may have no keys, and values that entities do not have; and options of
-            // PostgreSQL's CSV mean that one.
+            // A table is written whole. Rows of a query may have no keys, and values that entities
+            // do not have; and options of PostgreSQL's CSV mean that one.
             Some(ExportFormat::TypedCsv) if !is_table || !options.is_empty() || !legacy.is_empty() => {
                 return Ok(Form::Lines(csv_by_name(options, legacy)?));
             }
@@ -140,8 +141,8 @@ fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_tab
     }
 }
 
-/// PostgreSQL's CSV in a file whose name alone says that it is one; its first line has the names of the columns unless the options say
-/// otherwise.
+/// PostgreSQL's CSV in a file whose name alone says that it is one; its first line has the names of
+/// the columns unless the options say otherwise.
 fn csv_by_name(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<CopyOptions> {
     let mut options = options.to_vec();
     options.push(CopyOption::Format(Ident::new("csv")));

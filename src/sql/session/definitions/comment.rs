@@ -55,7 +55,8 @@ fn is_not(name: &str, kind: &str) -> Error {
     Error::new(SqlState::INVALID_STATEMENT, format!("\"{name}\" is not a {kind}"))
 }
 
-/// The exact name of a column: what is written in quotes; else the one of that name, or the only one ignoring case.
+/// The exact name of a column: what is written in quotes; else the one of that name, or the only
+/// one ignoring case.
 pub(super) fn column_named(relation: &Relation, written: &Ident) -> Result<String> {
     let columns: Vec<String> = match relation {
         Relation::Table(table) => {

@@ -19,7 +19,8 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::ViewName;
 use rowkey_storage::{Edit, View, ViewColumn};
 
-/// The edit that makes a view. Its query is planned once, as it will be planned wherever the view is read.
+/// The edit that makes a view. Its query is planned once, as it will be planned wherever the view
+/// is read.
 pub(super) async fn create_view(view: CreateView, text: &str, planner: &StatementPlanner) -> Result<Definition> {
     refuse_options(&view)?;
     let name = name_in_public(&identifiers(&view.name)?, planner)?.value.clone();

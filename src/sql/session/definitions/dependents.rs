@@ -8,8 +8,8 @@ use crate::session::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::{Catalog, Edit, View};
 
-/// Why views cannot stay, one line for each, as PostgreSQL's DETAIL has them. `lost` tells for ids what they are, `table d` or
-/// `column a of table d`; views read those, or views before them.
+/// Why views cannot stay, one line for each, as PostgreSQL's DETAIL has them. `lost` tells for ids
+/// what they are, `table d` or `column a of table d`; views read those, or views before them.
 #[derive(Debug, Default)]
 pub(super) struct Dependents {
     pub lines: Vec<String>,
@@ -18,7 +18,8 @@ pub(super) struct Dependents {
 }
 
 impl Dependents {
-    /// Everything that reads the relation of this number, straight or through other views, beside `dropped`.
+    /// Everything that reads the relation of this number, straight or through other views, beside
+    /// `dropped`.
     pub(super) fn of(catalog: &Catalog, id: u64, what: &str, dropped: &HashSet<u64>) -> Self {
         let views: Vec<_> = catalog.dependents(id).into_iter().filter(|view| !dropped.contains(&view.id)).collect();
         Self::among(views, |view| view.reads.contains(&id), what)

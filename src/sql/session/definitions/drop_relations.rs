@@ -11,8 +11,8 @@ use crate::session::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::Edit;
 
-/// The edits that drop tables or views and, with `cascade`, the views that read them. Without it, views that read them are in the
-/// way unless the statement drops them as well.
+/// The edits that drop tables or views and, with `cascade`, the views that read them. Without it,
+/// views that read them are in the way unless the statement drops them as well.
 pub(crate) fn drop_relations(
     object_type: ObjectType,
     if_exists: bool,

@@ -1,7 +1,9 @@
-//! Statements that define things: CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW, COMMENT ON, CALL create_entity_views.
+//! Statements that define things: CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW,
+//! COMMENT ON, CALL create_entity_views.
 //!
-//! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept as the text of its query;
-//! [`ViewExpansion`] plans it where it is read, and gives it the columns it had when it was made.
+//! Each is turned into edits of the catalog ([`define`]), which the session commits. A view is kept
+//! as the text of its query; [`ViewExpansion`] plans it where it is read, and gives it the columns
+//! it had when it was made.
 
 mod alter_table;
 mod column_types;
@@ -92,7 +94,8 @@ pub(super) fn defines(statement: &Statement) -> bool {
     }
 }
 
-/// The edits that a defining statement asks for, against the snapshot of `planner`. `text` is the statement as it was written.
+/// The edits that a defining statement asks for, against the snapshot of `planner`. `text` is the
+/// statement as it was written.
 pub(super) async fn define(
     statement: Statement,
     text: &str,

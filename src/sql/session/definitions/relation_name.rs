@@ -59,7 +59,8 @@ pub(super) fn identifiers(name: &ObjectName) -> Result<Vec<&Ident>> {
     parts.ok_or_else(|| Error::new(SqlState::INVALID_STATEMENT, format!("{name} is not a name")))
 }
 
-/// The last part of a name whose schema is `public`, if it says one, and whose database is this one.
+/// The last part of a name whose schema is `public`, if it says one, and whose database is this
+/// one.
 pub(super) fn name_in_public<'a>(parts: &[&'a Ident], planner: &StatementPlanner) -> Result<&'a Ident> {
     let (database, schema, name) = match parts {
         [name] => (None, None, *name),

@@ -1,7 +1,8 @@
 //! Properties that go, or get another name, in all entities of a table.
 //!
-//! They are written anew by the transaction that changes the columns, so there is never a column whose property is half gone, and one of
-//! the same name that is added later is empty. A transaction holds so much and no more: it says so where a table is too large.
+//! They are written anew by the transaction that changes the columns, so there is never a column
+//! whose property is half gone, and one of the same name that is added later is empty. A
+//! transaction holds so much and no more: it says so where a table is too large.
 
 use std::sync::Arc;
 

@@ -18,8 +18,9 @@ pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
 }
 
-/// The edits that make a table. The columns declared are hints of type: a property that has another type in some entity is seen in a
-/// column beside the declared one. PartitionKey, RowKey and Timestamp are there whether they are written or not.
+/// The edits that make a table. The columns declared are hints of type: a property that has another
+/// type in some entity is seen in a column beside the declared one. PartitionKey, RowKey and
+/// Timestamp are there whether they are written or not.
 pub(super) fn create_table(create: CreateTable, now: DateTime, planner: &StatementPlanner) -> Result<Definition> {
     refuse_options(&create)?;
     let name = name_in_public(&identifiers(&create.name)?, planner)?.value.clone();
@@ -90,7 +91,8 @@ pub(super) fn key_column(name: &Ident) -> Option<&'static str> {
         .find(|key| *key == name.value || (name.quote_style.is_none() && key.eq_ignore_ascii_case(&name.value)))
 }
 
-/// The property that a definition declares; None for the keys and Timestamp, which are always there.
+/// The property that a definition declares; None for the keys and Timestamp, which are always
+/// there.
 pub(super) fn declared(definition: &ColumnDef) -> Result<Option<PropertyColumn>> {
     let name = &definition.name;
     let edm = property_type(&definition.data_type).ok_or_else(|| no_such_type(&definition.data_type, &name.value))?;

@@ -26,8 +26,8 @@ use rowkey_storage::View;
 const DEPTH_MAX: usize = 32;
 /// Most views planned for one statement: one that two views read is planned twice.
 const VIEWS_MAX: usize = 1000;
-/// Most nodes of the plan of a view, those of the views it reads included. Views that read another one twice, again and again, would
-/// otherwise double the plan each time.
+/// Most nodes of the plan of a view, those of the views it reads included. Views that read another
+/// one twice, again and again, would otherwise double the plan each time.
 const NODES_MAX: usize = 2000;
 
 /// Plans the views that one statement reads.
@@ -58,7 +58,8 @@ impl ViewExpansion {
         ]
     }
 
-    /// A view as a table, which the planner puts into the plan of what reads it. `tables` are those of the statement.
+    /// A view as a table, which the planner puts into the plan of what reads it. `tables` are those
+    /// of the statement.
     pub(crate) async fn expand(&self, view: &Arc<View>, tables: &SnapshotCatalog) -> Result<Arc<dyn TableProvider>> {
         if self.depth >= DEPTH_MAX {
             let message = format!("view \"{}\" is nested in more than {DEPTH_MAX} views", view.name);
@@ -122,7 +123,8 @@ fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
 }
 
-/// The columns a view was made with, out of those its query has now: a table that `*` stands for may have more since.
+/// The columns a view was made with, out of those its query has now: a table that `*` stands for
+/// may have more since.
 fn frozen(planned: PlannedQuery, view: &View) -> Result<LogicalPlan> {
     let plan = planned.plan;
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();

@@ -1,8 +1,9 @@
 //! Columns that are taken for a key and are none.
 //!
-//! The optimizer knows that the rows of an aggregate differ in the columns that it groups by. A join may repeat them; an aggregate
-//! over the join that groups by those columns and others makes it believe that they differ again, and a DISTINCT or GROUP BY above
-//! is dropped. So an aggregate does not see what its input knows once a join has been there.
+//! The optimizer knows that the rows of an aggregate differ in the columns that it groups by. A
+//! join may repeat them; an aggregate over the join that groups by those columns and others makes
+//! it believe that they differ again, and a DISTINCT or GROUP BY above is dropped. So an aggregate
+//! does not see what its input knows once a join has been there.
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ impl AnalyzerRule for ForgetKeys {
     }
 }
 
-/// Whether a plan knows columns that were a key before a join, or will when its DISTINCTs have become aggregates.
+/// Whether a plan knows columns that were a key before a join, or will when its DISTINCTs have
+/// become aggregates.
 fn repeats(plan: &LogicalPlan) -> Result<bool> {
     let groups = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)));
     Ok(plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)

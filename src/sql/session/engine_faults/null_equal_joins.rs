@@ -1,6 +1,7 @@
 //! Joins for which NULL equals NULL (`IS NOT DISTINCT FROM`, INTERSECT, answers of sub-queries).
 //!
-//! Two rules of the optimizer move conditions with `=` among the keys of such a join, where NULLs would match.
+//! Two rules of the optimizer move conditions with `=` among the keys of such a join, where NULLs
+//! would match.
 
 use std::sync::Arc;
 

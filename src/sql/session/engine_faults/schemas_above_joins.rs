@@ -1,9 +1,9 @@
 //! Schemas above a sub-query that has become a join.
 //!
 //! `count(*)` of a sub-query is never NULL; joined to the rows that ask it may be, as far as the
-//! plan knows. The rules that make such joins leave the schema of a UNION above as it was, and those
-//! of other nodes while the plan has a sub-query left. The planner then refuses an aggregate above,
-//! which UNION without ALL is.
+//! plan knows. The rules that make such joins leave the schema of a UNION above as it was, and
+//! those of other nodes while the plan has a sub-query left. The planner then refuses an aggregate
+//! above, which UNION without ALL is.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rule, with the schemas recomputed behind it if it is one of those that make joins of sub-queries.
+/// The rule, with the schemas recomputed behind it if it is one of those that make joins of
+/// sub-queries.
 pub(super) fn guarded(rule: Rule) -> Rule {
     match rule.name() {
         "scalar_subquery_to_join" | "decorrelate_lateral_join" => Arc::new(Guarded(rule)),

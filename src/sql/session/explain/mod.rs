@@ -62,7 +62,8 @@ fn as_rows(lines: Vec<String>) -> Result<SendableRecordBatchStream> {
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]))))
 }
 
-/// A plan as rows of one column, `QUERY PLAN`. With `analyze` the plan is run and its rows are thrown away.
+/// A plan as rows of one column, `QUERY PLAN`. With `analyze` the plan is run and its rows are
+/// thrown away.
 pub(super) async fn explain(
     plan: &Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,

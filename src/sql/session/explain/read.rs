@@ -27,8 +27,9 @@ pub(super) struct Share {
     pub whole: u64,
 }
 
-/// One table read: the access path, why, and at most how much. Before the plan runs these are upper bounds: filters on other
-/// properties, and filters that come from joins at run time, leave out more.
+/// One table read: the access path, why, and at most how much. Before the plan runs these are upper
+/// bounds: filters on other properties, and filters that come from joins at run time, leave out
+/// more.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TableRead {
     pub table: String,

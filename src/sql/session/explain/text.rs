@@ -11,8 +11,8 @@ use crate::provider::EntityScanExec;
 
 type Reads = [(usize, TableRead)];
 
-/// The operators from the top down, each scan with what it reads below it. Without `verbose`, operators that only move rows are
-/// left out.
+/// The operators from the top down, each scan with what it reads below it. Without `verbose`,
+/// operators that only move rows are left out.
 pub(super) fn lines(plan: &Arc<dyn ExecutionPlan>, reads: &Reads, ran: Option<&Ran>, verbose: bool) -> Vec<String> {
     let mut lines = Vec::new();
     add(plan, 0, reads, verbose, &mut lines);

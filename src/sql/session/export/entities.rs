@@ -22,7 +22,8 @@ const KEYS_LOOKED_UP_MAX: usize = 64;
 type Take<'a> = dyn FnMut(&Rows) -> Result<()> + Send + 'a;
 
 impl Session {
-    /// Exports entities of a table, all as of one moment. What was written appears under its name when all of it is there.
+    /// Exports entities of a table, all as of one moment. What was written appears under its name
+    /// when all of it is there.
     pub async fn export(
         &mut self,
         table: &str,
@@ -112,8 +113,8 @@ struct TableExport<'a> {
 }
 
 impl TableExport<'_> {
-    /// Gives properties their numbers in the order of their names, as far as they are known without reading: that is the order in which
-    /// entities have them.
+    /// Gives properties their numbers in the order of their names, as far as they are known without
+    /// reading: that is the order in which entities have them.
     fn number_by_name(&self) {
         let manifest = &self.table.table.manifest;
         let columns =
@@ -126,8 +127,8 @@ impl TableExport<'_> {
         }
     }
 
-    /// Which properties there are: only the names for formats that need no more, otherwise at least those of the entities that will be
-    /// written.
+    /// Which properties there are: only the names for formats that need no more, otherwise at least
+    /// those of the entities that will be written.
     async fn survey(&self, session: &mut Session, format: ExportFormat) -> Result<Survey> {
         let mut survey = Survey::new(&self.names);
         if !format.has_columns() {

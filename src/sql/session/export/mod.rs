@@ -1,7 +1,7 @@
 //! Exports: entities of a table as they are, and rows of queries.
 //!
-//! Entities are read below SQL, where their types, their ticks and all their properties are exact; a condition in SQL gives the keys of
-//! those that are wanted. Rows of a query are what SQL shows.
+//! Entities are read below SQL, where their types, their ticks and all their properties are exact;
+//! a condition in SQL gives the keys of those that are wanted. Rows of a query are what SQL shows.
 
 mod entities;
 mod from_rows;

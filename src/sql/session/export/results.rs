@@ -23,7 +23,8 @@ const BATCH_ROWS_MAX: usize = 1024;
 const TABLE: &str = "Query";
 
 impl Session {
-    /// Exports the rows of a query, with the columns that it has; formats of entities want the keys among them.
+    /// Exports the rows of a query, with the columns that it has; formats of entities want the keys
+    /// among them.
     pub async fn export_query(
         &mut self,
         query: &str,
@@ -119,7 +120,8 @@ pub(in crate::session) async fn write_rows(
     Ok(progress.report(notes))
 }
 
-/// Refuses the column of properties without columns: what is in it is ours, and nobody could read it back.
+/// Refuses the column of properties without columns: what is in it is ours, and nobody could read
+/// it back.
 fn refuse_other(columns: &[Column]) -> Result<()> {
     let is_other = |column: &Column| {
         let is_bytes = matches!(column.field.data_type(), DataType::Binary | DataType::BinaryView);

@@ -1,9 +1,10 @@
-//! Reads of few keys, answered without the query engine's planner: for one entity, or a page of them, planning a query takes many
-//! times as long as reading them.
+//! Reads of few keys, answered without the query engine's planner: for one entity, or a page of
+//! them, planning a query takes many times as long as reading them.
 //!
-//! A prepared plan of the shape `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]` is recognised once
-//! ([`KeyRead::of`]) and then run as a look-up ([`KeyRead::rows`]). Where that cannot be done, because more is to be read than a
-//! few pages, or the table is not what it was, the caller takes the plan.
+//! A prepared plan of the shape `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey"
+//! ..]` is recognised once ([`KeyRead::of`]) and then run as a look-up ([`KeyRead::rows`]). Where
+//! that cannot be done, because more is to be read than a few pages, or the table is not what it
+//! was, the caller takes the plan.
 
 mod recognize;
 
@@ -61,7 +62,8 @@ struct Bound {
 }
 
 impl KeyRead {
-    /// The rows, under the names and with the types of `columns`. `None` if they have to be asked for in another way.
+    /// The rows, under the names and with the types of `columns`. `None` if they have to be asked
+    /// for in another way.
     pub(super) async fn rows(
         &self,
         files: &RunFiles,

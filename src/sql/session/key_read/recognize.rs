@@ -20,8 +20,9 @@ const COLUMNS_MAX: usize = 32;
 const COLUMNS_EACH_MAX: usize = 4;
 
 impl KeyRead {
-    /// The read that a plan comes to: plain columns of one table, one PartitionKey, and one RowKey, a span of them or all. `None`
-    /// for everything else. The plan is that of the SQL planner, before any rule, so that what its names mean is settled.
+    /// The read that a plan comes to: plain columns of one table, one PartitionKey, and one RowKey,
+    /// a span of them or all. `None` for everything else. The plan is that of the SQL planner,
+    /// before any rule, so that what its names mean is settled.
     pub(crate) fn of(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<Self> {
         let (mut plan, mut fetch, mut order) = (plan, None, None);
         if let LogicalPlan::Limit(limit) = plan {
@@ -105,7 +106,8 @@ fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
     }
 }
 
-/// Whether the order of keys within one partition is what the sort wants. `None` where it sorts by something else than columns.
+/// Whether the order of keys within one partition is what the sort wants. `None` where it sorts by
+/// something else than columns.
 fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Option<bool> {
     for key in sort {
         let Expr::Column(column) = &key.expr else { return None };

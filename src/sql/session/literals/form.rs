@@ -20,8 +20,8 @@ pub(super) enum Kind {
     Write,
 }
 
-/// A statement with parameters in place of its literals, and these. Of a statement that reads they are its texts; of one that writes,
-/// numbers too where they are all that is assigned.
+/// A statement with parameters in place of its literals, and these. Of a statement that reads they
+/// are its texts; of one that writes, numbers too where they are all that is assigned.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub kind: Kind,

@@ -1,9 +1,10 @@
 //! Statements that differ in their literals only: `... WHERE "PartitionKey" = 'a'` and `... = 'b'`.
 //!
-//! Clients of the simple protocol write values into the statement, so that no two are the same and none is found among the planned ones.
-//! Where a statement is a read or a write of few keys, its literals can be parameters and mean the same. Keys are texts, so that those of
-//! reads are of type text; those that are assigned are read as the columns take them, by the very rules for literals. For any other
-//! statement that is not known, and it is left alone.
+//! Clients of the simple protocol write values into the statement, so that no two are the same and
+//! none is found among the planned ones. Where a statement is a read or a write of few keys, its
+//! literals can be parameters and mean the same. Keys are texts, so that those of reads are of type
+//! text; those that are assigned are read as the columns take them, by the very rules for literals.
+//! For any other statement that is not known, and it is left alone.
 
 mod form;
 
@@ -65,7 +66,8 @@ impl Forms {
 }
 
 impl Session {
-    /// The read or write of few keys that a statement is, as it or one like it was prepared before. `None` if it is something else.
+    /// The read or write of few keys that a statement is, as it or one like it was prepared before.
+    /// `None` if it is something else.
     pub async fn of_few_keys(&mut self, text: &str) -> Option<OfFewKeys> {
         // Whatever it is, it fails: in the way that it is parsed.
         if self.status() == TransactionStatus::Failed {

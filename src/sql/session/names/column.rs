@@ -18,7 +18,8 @@ pub(super) struct Column {
     pub system: bool,
 }
 
-/// The column of a base relation behind one. Wide relations are common: nothing is copied for each of their columns.
+/// The column of a base relation behind one. Wide relations are common: nothing is copied for each
+/// of their columns.
 #[derive(Debug, Clone)]
 pub(super) struct Base {
     /// Schema and name.
@@ -52,7 +53,8 @@ impl Column {
     }
 }
 
-/// An output column of a query: the label that others see and the name in the plan, which is unique.
+/// An output column of a query: the label that others see and the name in the plan, which is
+/// unique.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub label: Rc<str>,
@@ -112,7 +114,8 @@ pub(super) enum Pick<T> {
     None,
 }
 
-/// The candidate of exactly this name; for an unquoted one without, the only one that differs in case alone.
+/// The candidate of exactly this name; for an unquoted one without, the only one that differs in
+/// case alone.
 pub(super) fn pick<T>(ident: &Ident, candidates: impl Iterator<Item = T>, name: impl Fn(&T) -> &str) -> Pick<T> {
     let (mut exact, mut similar) = (Vec::new(), Vec::new());
     for candidate in candidates {

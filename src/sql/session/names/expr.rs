@@ -7,12 +7,13 @@ use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::scope::Resolver;
 
-/// Deepest nesting of queries in expressions of queries: the query engine plans the inner ones twice at each level.
+/// Deepest nesting of queries in expressions of queries: the query engine plans the inner ones
+/// twice at each level.
 const SUBQUERIES_MAX: usize = 10;
 
 impl Resolver<'_> {
-    /// Names everything in an expression. A chain of operators is a deep tree, so the walk keeps its own stack; only queries
-    /// nest on the machine's.
+    /// Names everything in an expression. A chain of operators is a deep tree, so the walk keeps
+    /// its own stack; only queries nest on the machine's.
     pub(super) fn expr(&mut self, root: &mut Expr) -> Result<()> {
         let mut stack = vec![root];
         while let Some(expr) = stack.pop() {
@@ -45,7 +46,8 @@ impl Resolver<'_> {
         resolved.map(|_| ())
     }
 
-    /// The parser reads `t.c[1]` as steps into `t`: makes a dotted name of the steps before the first subscript.
+    /// The parser reads `t.c[1]` as steps into `t`: makes a dotted name of the steps before the
+    /// first subscript.
     fn gather_dotted(&self, expr: &mut Expr) {
         let Expr::CompoundFieldAccess { root, access_chain } = expr else { return };
         let mut parts = match root.as_ref() {

@@ -30,7 +30,8 @@ impl Resolver<'_> {
         Ok(frame)
     }
 
-    /// One item of FROM. LATERAL ones may name the items `before` it; `taken` are the sources that this FROM has already.
+    /// One item of FROM. LATERAL ones may name the items `before` it; `taken` are the sources that
+    /// this FROM has already.
     pub(super) fn factor(
         &mut self,
         factor: &mut TableFactor,
@@ -41,7 +42,8 @@ impl Resolver<'_> {
             let Some(alias) = alias.take() else {
                 return self.nested(|resolver| resolver.joined(table_with_joins, before, taken));
             };
-            // Under one alias the planner wants different names: as a subquery the columns can have them.
+            // Under one alias the planner wants different names: as a subquery the columns can have
+            // them.
             let frame = self.within(apart(before), |resolver| {
                 resolver.nested(|resolver| resolver.from(std::slice::from_mut(table_with_joins.as_mut())))
             })?;
@@ -271,7 +273,8 @@ impl Resolver<'_> {
         }
         let mut outputs = Output::plain(columns.into_iter().map(Rc::from).collect());
         if alias.columns.is_empty() {
-            // The planner has other names for the columns of functions: these are the ones that count.
+            // The planner has other names for the columns of functions: these are the ones that
+            // count.
             let column =
                 |output: &Output| TableAliasColumnDef { name: quoted(&output.name, Span::empty()), data_type: None };
             alias.columns = outputs.iter().map(column).collect();
@@ -293,14 +296,16 @@ impl Resolver<'_> {
     ) -> Result<Frame> {
         let name = fold(&alias.name);
         for other in taken.iter().filter(|other| other.name == name) {
-            // Tables of different schemas may share their name, as long as nothing has to tell them apart.
+            // Tables of different schemas may share their name, as long as nothing has to tell them
+            // apart.
             let both_tables = !aliased && !other.aliased && relation.is_some() && other.relation.is_some();
             if !both_tables || other.relation == relation {
                 let message = format!("table name \"{name}\" specified more than once");
                 return Err(NameError::new(SqlState::DUPLICATE_ALIAS, message).at(&alias.name));
             }
         }
-        // An alias of its own beside those of outer queries, too: a name that means theirs must not be caught here.
+        // An alias of its own beside those of outer queries, too: a name that means theirs must not
+        // be caught here.
         let outer = || self.levels.iter().flat_map(|level| &level.frame.sources);
         let free = |name: &str| taken.iter().chain(outer()).all(|other| *other.alias != *name);
         let plan_alias: Rc<str> = if free(&name) { name.as_str().into() } else { numbered(&name, free).into() };

@@ -41,7 +41,8 @@ pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
     })
 }
 
-/// Makes a function's name flat and exact: the planner has one list of functions, all in lower case and found without quotes.
+/// Makes a function's name flat and exact: the planner has one list of functions, all in lower case
+/// and found without quotes.
 pub(super) fn flatten(name: &mut ObjectName, database: &str) -> Result<String> {
     let mut idents = parts(name)?;
     let Some(last) = idents.pop() else {

@@ -1,4 +1,5 @@
-//! Joins. USING and NATURAL become ON, and the columns that they merge expressions, so that nothing is left to be guessed by name.
+//! Joins. USING and NATURAL become ON, and the columns that they merge expressions, so that nothing
+//! is left to be guessed by name.
 
 use std::rc::Rc;
 
@@ -92,7 +93,8 @@ fn common(left: &Frame, right: &Frame) -> Vec<Ident> {
     left.columns.iter().filter(in_right).map(|column| quoted(&column.name, Span::empty())).collect()
 }
 
-/// The condition that USING stands for, and the columns after it: merged ones, the others of the left, those of the right.
+/// The condition that USING stands for, and the columns after it: merged ones, the others of the
+/// left, those of the right.
 fn merge(names: &[Ident], left: Frame, right: Frame, kept: Kept) -> Result<(Option<Expr>, Frame)> {
     let mut condition: Option<Expr> = None;
     let mut merged: Vec<Rc<Column>> = Vec::with_capacity(names.len());

@@ -23,8 +23,9 @@ pub(super) enum Label {
     Subquery,
 }
 
-/// The label of an expression that has not been resolved yet: a column's or function's name, through casts, subscripts and the ELSE of
-/// a CASE; failing that, the type of the outermost cast or `case`.
+/// The label of an expression that has not been resolved yet: a column's or function's name,
+/// through casts, subscripts and the ELSE of a CASE; failing that, the type of the outermost cast
+/// or `case`.
 pub(super) fn label(expr: &Expr) -> Label {
     let mut inner = expr;
     let mut weak = None;

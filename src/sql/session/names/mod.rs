@@ -1,13 +1,15 @@
 //! Names in a statement: which relation, column and alias each identifier means.
 //!
-//! Names are PascalCase and nobody wants to quote them, so an unquoted identifier is the column of exactly that name if there is
-//! one, else the only one that differs in case alone; a quoted one is exact. The planner knows no such rule: it folds or it
-//! does not. [`resolve`] walks the parsed statement once, with scopes, and writes into it what every identifier means:
-//! tables as `"schema"."Name" AS "alias"`, columns as `"alias"."Column"`, `*` as its columns, USING as ON, output names of ORDER BY
-//! as positions. After it the planner sees quoted names only. The rules of scope are PostgreSQL's.
+//! Names are PascalCase and nobody wants to quote them, so an unquoted identifier is the column of
+//! exactly that name if there is one, else the only one that differs in case alone; a quoted one is
+//! exact. The planner knows no such rule: it folds or it does not. [`resolve`] walks the parsed
+//! statement once, with scopes, and writes into it what every identifier means: tables as
+//! `"schema"."Name" AS "alias"`, columns as `"alias"."Column"`, `*` as its columns, USING as ON,
+//! output names of ORDER BY as positions. After it the planner sees quoted names only. The rules of
+//! scope are PostgreSQL's.
 //!
-//! PostgreSQL allows several output columns of one name, the planner does not: the second gets an alias of its own, and
-//! [`Resolved::output`] tells what the client is to see.
+//! PostgreSQL allows several output columns of one name, the planner does not: the second gets an
+//! alias of its own, and [`Resolved::output`] tells what the client is to see.
 
 mod aliases;
 mod column;
@@ -41,11 +43,13 @@ pub(super) type Name<'a> = (&'a str, bool);
 
 /// What relations there are.
 pub(super) trait Relations {
-    /// The relation that a name means. Without a schema the search path applies, `pg_catalog` first. Names of tables in schema
-    /// `public` ignore case; elsewhere an unquoted name is folded to lower case and a quoted one exact.
+    /// The relation that a name means. Without a schema the search path applies, `pg_catalog`
+    /// first. Names of tables in schema `public` ignore case; elsewhere an unquoted name is folded
+    /// to lower case and a quoted one exact.
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup;
 
-    /// Columns of a function in FROM, by its folded name. `None`: one column, named after the function.
+    /// Columns of a function in FROM, by its folded name. `None`: one column, named after the
+    /// function.
     fn function_columns(&self, name: &str) -> Option<Vec<String>>;
 
     /// The name of the database, the only one that may qualify a schema.
@@ -97,8 +101,8 @@ pub struct Origin {
     pub column: String,
 }
 
-/// Writes into `statement` what its identifiers mean. A statement without relations in it stays as it is. After an error the
-/// statement is half rewritten and of no use.
+/// Writes into `statement` what its identifiers mean. A statement without relations in it stays as
+/// it is. After an error the statement is half rewritten and of no use.
 pub(super) fn resolve(statement: &mut Statement, relations: &dyn Relations) -> Result<Resolved, NameError> {
     let mut resolver = Resolver::new(relations);
     let output = resolver.statement(statement)?;

@@ -41,7 +41,8 @@ pub(super) enum As {
 }
 
 impl Resolver<'_> {
-    /// ORDER BY of a SELECT: an output name first, alone; inside expressions names are of the input.
+    /// ORDER BY of a SELECT: an output name first, alone; inside expressions names are of the
+    /// input.
     pub(super) fn order_by(&mut self, order_by: &mut OrderBy, items: &[Item], written: As) -> Result<()> {
         for term in terms(order_by)? {
             self.output_term(&mut term.expr, items, written, "ORDER BY")?;
@@ -212,7 +213,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether an expression leans so far to the left that what recurses, as comparing it does, could take too much stack.
+/// Whether an expression leans so far to the left that what recurses, as comparing it does, could
+/// take too much stack.
 pub(super) fn is_long(expr: &Expr) -> bool {
     let mut inner = expr;
     for _ in 0..LENGTH_MAX {

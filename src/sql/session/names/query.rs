@@ -84,7 +84,8 @@ impl Resolver<'_> {
         self.exprs(query.fetch.as_mut().and_then(|fetch| fetch.quantity.as_mut()))
     }
 
-    /// A tree of set operations, whose columns are those of its leftmost query. Chains lean to the left.
+    /// A tree of set operations, whose columns are those of its leftmost query. Chains lean to the
+    /// left.
     pub(super) fn set_expr(&mut self, body: &mut SetExpr) -> Result<Vec<Output>> {
         let mut rights = Vec::new();
         let mut leaf = body;
@@ -180,7 +181,8 @@ pub(super) fn same_width(op: SetOperator, left: usize, right: usize) -> Result<(
     Err(NameError::new(SqlState::SYNTAX_ERROR, message))
 }
 
-/// Parentheses around all of a query mean nothing: `(SELECT ... LIMIT 1) ORDER BY a` is `SELECT ... ORDER BY a LIMIT 1`.
+/// Parentheses around all of a query mean nothing: `(SELECT ... LIMIT 1) ORDER BY a` is `SELECT ...
+/// ORDER BY a LIMIT 1`.
 fn unwrap_parentheses(query: &mut Query) -> Result<()> {
     while let SetExpr::Query(inner) = query.body.as_mut() {
         let twice = |clause: &str| {

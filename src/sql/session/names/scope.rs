@@ -12,7 +12,8 @@ use super::error::{NameError, Result, SqlState};
 use super::{Lookup, Name, OutputColumn, Relations, Resolved};
 use crate::session::error::suggestion;
 
-/// Deepest nesting of queries and joins in parentheses. Each level takes some 30 KiB of stack in a build without optimisation.
+/// Deepest nesting of queries and joins in parentheses. Each level takes some 30 KiB of stack in a
+/// build without optimisation.
 const DEPTH_MAX: usize = 50;
 
 /// One item of a FROM clause.
@@ -29,7 +30,8 @@ pub(super) struct Source {
     pub columns: Vec<Rc<Column>>,
 }
 
-/// What a FROM clause offers: its items, and the columns that may be named alone, in the order of `*`.
+/// What a FROM clause offers: its items, and the columns that may be named alone, in the order of
+/// `*`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Frame {
     pub sources: Vec<Rc<Source>>,
@@ -71,7 +73,8 @@ pub(super) struct Resolver<'a> {
     pub relations: &'a dyn Relations,
     pub levels: Vec<Level>,
     pub ctes: Vec<Cte>,
-    /// Queries of WITH RECURSIVE that are not known yet, and how many were when each was announced: later ones hide it.
+    /// Queries of WITH RECURSIVE that are not known yet, and how many were when each was announced:
+    /// later ones hide it.
     pub ctes_to_come: Vec<(String, usize)>,
     pub plan_names: HashSet<String>,
     pub read: Vec<(String, String)>,

@@ -7,7 +7,8 @@ use super::error::{NameError, Result, SqlState};
 use super::scope::Resolver;
 
 impl Resolver<'_> {
-    /// Names everything in a statement; returns the output columns if it is a query or has RETURNING.
+    /// Names everything in a statement; returns the output columns if it is a query or has
+    /// RETURNING.
     pub(super) fn statement(&mut self, statement: &mut Statement) -> Result<Vec<Output>> {
         let mut inner = statement;
         // EXPLAIN and PREPARE wrap statements; what EXPLAIN puts out is not the query's.
@@ -57,7 +58,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The columns of a query that becomes a relation, where two of one name are too many. The first `named` get other names.
+/// The columns of a query that becomes a relation, where two of one name are too many. The first
+/// `named` get other names.
 fn columns_of_relation(outputs: Vec<Output>, named: usize) -> Result<Vec<Output>> {
     match outputs.iter().skip(named).find(|output| output.name != output.label) {
         None => Ok(outputs),

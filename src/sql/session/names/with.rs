@@ -95,7 +95,8 @@ impl Resolver<'_> {
         Ok(outputs)
     }
 
-    /// The planner drops ORDER BY and LIMIT of any UNION in WITH RECURSIVE: one that is not recursive goes one level down.
+    /// The planner drops ORDER BY and LIMIT of any UNION in WITH RECURSIVE: one that is not
+    /// recursive goes one level down.
     fn hide_union(&mut self, cte: &mut CteClause) {
         let alias = TableAlias {
             explicit: true,
@@ -122,7 +123,8 @@ fn renamed_cte(outputs: Vec<Output>, alias: &mut TableAlias) -> Result<Vec<Outpu
     renamed(outputs, &what, alias)
 }
 
-/// Gives outputs the names of an alias's column list, which may be shorter; the planner gets a full one.
+/// Gives outputs the names of an alias's column list, which may be shorter; the planner gets a full
+/// one.
 pub(super) fn renamed(outputs: Vec<Output>, what: &str, alias: &mut TableAlias) -> Result<Vec<Output>> {
     if alias.columns.is_empty() {
         return Ok(outputs);

@@ -6,7 +6,8 @@ use super::{Outcome, Session};
 use rowkey_base::{Error, Result, SqlState};
 
 impl Session {
-    /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped is thrown away here.
+    /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped
+    /// is thrown away here.
     pub(super) async fn fetch(&mut self, name: &str, direction: Direction, wants_rows: bool) -> Result<Outcome> {
         self.cursor(name)?;
         let mut portal = self.take_portal(name)?;
@@ -20,7 +21,8 @@ impl Session {
     }
 }
 
-/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many are wanted from there.
+/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many
+/// are wanted from there.
 async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
     let PortalState::Running(rows) = &mut portal.state else {
         return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")));

@@ -4,7 +4,8 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_text, type_by_name, type_by_sql_name};
 
-/// The type that a value declares for its parameter. A text declares none: it is read as what the context wants.
+/// The type that a value declares for its parameter. A text declares none: it is read as what the
+/// context wants.
 pub(super) fn declared(value: &Value) -> Result<Option<&'static PostgresType>> {
     let name = match value {
         Value::Binary(_) => "bytea",

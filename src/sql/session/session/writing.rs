@@ -20,7 +20,8 @@ use rowkey_storage::{Operation, TableHold, Terms};
 
 /// How often a statement reads again because somebody else was faster.
 const WRITE_ATTEMPTS_MAX: usize = 200;
-/// After so many attempts, others wait for the statement; for one that writes much, after the first.
+/// After so many attempts, others wait for the statement; for one that writes much, after the
+/// first.
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
 /// That is much.
 const LARGE_OPERATIONS: usize = 1000;
@@ -28,7 +29,8 @@ const LARGE_OPERATIONS: usize = 1000;
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
-    /// Commits what the block has defined and written. If that fails, the block is over and nothing of it stays.
+    /// Commits what the block has defined and written. If that fails, the block is over and nothing
+    /// of it stays.
     pub(super) async fn commit_writes(&mut self, hold: Option<&TableHold>) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
@@ -115,7 +117,8 @@ impl Session {
         }
     }
 
-    /// Runs a write of few keys with literals for its parameters; `None` if the statement has to be run as it was written.
+    /// Runs a write of few keys with literals for its parameters; `None` if the statement has to be
+    /// run as it was written.
     pub async fn run_key_write(&mut self, prepared: &Prepared, literals: &[Literal]) -> Result<Option<Outcome>> {
         match &prepared.statement.request {
             Request::Write(written) => self.write_by_key(prepared, written, writes::Values::Written(literals)).await,
@@ -129,7 +132,8 @@ impl Session {
         prepared.key_write.as_ref().is_some_and(|write| write.fits(&snapshot, &self.settings))
     }
 
-    /// Writes entities of given keys; `None` if the statement is not of that kind, or has to be run in another way.
+    /// Writes entities of given keys; `None` if the statement is not of that kind, or has to be run
+    /// in another way.
     pub(super) async fn write_by_key(
         &mut self,
         prepared: &Prepared,

@@ -45,7 +45,8 @@ pub struct Definition {
     pub description: &'static str,
 }
 
-/// What `server_version` says: the PostgreSQL release that this server behaves like, then what it is.
+/// What `server_version` says: the PostgreSQL release that this server behaves like, then what it
+/// is.
 pub(crate) const SERVER_VERSION: &str = concat!("15.8 (Rowkey ", env!("CARGO_PKG_VERSION"), ")");
 
 const fn own(name: &'static str, kind: Kind, default: &'static str, description: &'static str) -> Definition {

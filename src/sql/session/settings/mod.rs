@@ -201,7 +201,8 @@ impl Settings {
         self.read_back();
     }
 
-    /// Whether nothing was set since these were cloned from them. Changes that come to the same may count.
+    /// Whether nothing was set since these were cloned from them. Changes that come to the same may
+    /// count.
     pub fn is_unchanged_since(&self, earlier: &Self) -> bool {
         // The clone holds the maps, so what is set goes to others.
         Arc::ptr_eq(&self.current.session, &earlier.current.session)
@@ -227,7 +228,8 @@ impl Settings {
         self.get(name) == Some("on")
     }
 
-    /// Schemas in which an unqualified name is looked for. `"$user"` is left out: there are no schemas of users.
+    /// Schemas in which an unqualified name is looked for. `"$user"` is left out: there are no
+    /// schemas of users.
     pub fn search_path(&self) -> Vec<String> {
         value::schemas(self.get("search_path").unwrap_or_default())
             .into_iter()

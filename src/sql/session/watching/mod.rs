@@ -1,9 +1,10 @@
 //! Stopping work that computes: from inside.
 //!
-//! Dropping a stream ends its work only where it waits. Operators of the query engine compute for minutes without doing so: a
-//! nested loop join that finds nothing, a hash join whose keys are all the same, a build side of millions of rows. So a plan is
-//! [`watched`] before it runs: its streams ask between batches whether they are to go on, and give their thread away when they
-//! have had it long enough; the expressions of joins ask within a batch.
+//! Dropping a stream ends its work only where it waits. Operators of the query engine compute for
+//! minutes without doing so: a nested loop join that finds nothing, a hash join whose keys are all
+//! the same, a build side of millions of rows. So a plan is [`watched`] before it runs: its streams
+//! ask between batches whether they are to go on, and give their thread away when they have had it
+//! long enough; the expressions of joins ask within a batch.
 
 mod expression;
 mod operator;

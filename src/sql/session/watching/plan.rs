@@ -50,7 +50,8 @@ fn is_watched(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<BoundedWindowAggExec>()
 }
 
-/// A join whose expressions ask as well: pairs that its filter refuses never leave it, and it builds for long.
+/// A join whose expressions ask as well: pairs that its filter refuses never leave it, and it
+/// builds for long.
 fn with_watched_expressions(
     plan: &Arc<dyn ExecutionPlan>,
     watch: &Arc<StatementWatch>,

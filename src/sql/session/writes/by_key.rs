@@ -1,8 +1,11 @@
-//! Statements that write entities of given keys, run without the query engine: nothing has to be found for them.
+//! Statements that write entities of given keys, run without the query engine: nothing has to be
+//! found for them.
 //!
-//! `INSERT ... VALUES` of constants and parameters, `UPDATE ... SET` of such, or of such added to the column, and `DELETE`, both `WHERE "PartitionKey" = .. AND "RowKey" = ..`,
-//! are recognised when they are prepared ([`KeyWrite::of`]) and come to the same changes as by way of a query ([`KeyWrite::changes`]).
-//! Where a value needs a cast, or the table is not what it was, the caller takes the long way.
+//! `INSERT ... VALUES` of constants and parameters, `UPDATE ... SET` of such, or of such added to
+//! the column, and `DELETE`, both `WHERE "PartitionKey" = .. AND "RowKey" = ..`, are recognised
+//! when they are prepared ([`KeyWrite::of`]) and come to the same changes as by way of a query
+//! ([`KeyWrite::changes`]). Where a value needs a cast, or the table is not what it was, the caller
+//! takes the long way.
 
 use std::sync::{Arc, Weak};
 
@@ -92,7 +95,8 @@ impl KeyWrite {
                     }
                     Conflict::Update { .. } => return None,
                 };
-                // A key that comes twice is settled between the rows, which is told by the long way.
+                // A key that comes twice is settled between the rows, which is told by the long
+                // way.
                 if rows.len() > 1 && !matches!(or, Or::Fail) {
                     return None;
                 }
@@ -129,8 +133,9 @@ impl KeyWrite {
         settings.is_unchanged_since(&self.settings) || self.planning == PlanningSettings::of(settings)
     }
 
-    /// What is to be written, as a snapshot has it. With `commits` the statement is a transaction by itself: then the commit finds out
-    /// whether a key exists. `None` if the statement has to be run in another way.
+    /// What is to be written, as a snapshot has it. With `commits` the statement is a transaction
+    /// by itself: then the commit finds out whether a key exists. `None` if the statement has to be
+    /// run in another way.
     pub(crate) async fn changes(
         &self,
         files: &RunFiles,
@@ -150,7 +155,8 @@ impl KeyWrite {
         match &self.action {
             KeyAction::Insert { columns, rows, or } => {
                 let fit = |at: &usize, given: &Given| self.fits_column(given, &self.target.columns[*at], values);
-                // What does not fit in a row is told before what is there already for the one ahead of it.
+                // What does not fit in a row is told before what is there already for the one ahead
+                // of it.
                 if rows.len() > 1 && !commits {
                     let mut given = rows.iter().flat_map(|row| columns.iter().zip(row));
                     if !given.all(|(at, given)| fit(at, given)) {

@@ -33,7 +33,8 @@ impl Draft {
         Self { properties: Vec::with_capacity(columns), given: Vec::with_capacity(columns), ..Self::default() }
     }
 
-    /// Sets a column. NULL removes the property: from a column of one type only a value of that type.
+    /// Sets a column. NULL removes the property: from a column of one type only a value of that
+    /// type.
     pub(crate) fn assign(&mut self, column: &TargetColumn, value: Option<Value>) -> Result<()> {
         let property = match (&column.takes, value) {
             (Takes::PartitionKey, value) => {

@@ -61,7 +61,8 @@ impl Planner {
         })
     }
 
-    /// What a statement of given keys writes; `None` if it is another statement, or has to be run as one. Nothing is written yet.
+    /// What a statement of given keys writes; `None` if it is another statement, or has to be run
+    /// as one. Nothing is written yet.
     pub async fn key_changes(
         &self,
         snapshot: &Snapshot,
@@ -173,7 +174,8 @@ impl Planner {
         Ok(Explained { title: format!("{verb} on {table}"), verb, table, rows_given, plan })
     }
 
-    /// Makes operations durable and visible, all or none. What stops the statement does not stop this.
+    /// Makes operations durable and visible, all or none. What stops the statement does not stop
+    /// this.
     pub async fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>, signals: &Signals) -> Result<Written> {
         self.store().wait_for_room(operations, terms.hold).await?;
         let committing = signals.committing();

@@ -85,7 +85,8 @@ pub(crate) fn returns_timestamp(write: &Write) -> bool {
     write.returned().iter().any(|(alias, name)| *alias == write.alias && name == rowkey_storage::run::TIMESTAMP)
 }
 
-/// Rows of the query of UPDATE and DELETE: each key once, with what RETURNING wants of other relations.
+/// Rows of the query of UPDATE and DELETE: each key once, with what RETURNING wants of other
+/// relations.
 pub(super) struct Found {
     keys: HashSet<Key>,
     /// Where the columns of other relations begin.

@@ -37,7 +37,8 @@ pub enum Values<'a> {
 }
 
 impl Values<'_> {
-    /// That of a parameter, by its place, as a column takes it. `None` if it needs a cast, or does not fit; `Some(None)` is NULL.
+    /// That of a parameter, by its place, as a column takes it. `None` if it needs a cast, or does
+    /// not fit; `Some(None)` is NULL.
     pub fn get(
         &self,
         place: usize,
@@ -64,7 +65,8 @@ impl Given {
     }
 }
 
-/// The values of SET, where none changes the key. `inserted` are the columns of the row that may be named as `excluded`.
+/// The values of SET, where none changes the key. `inserted` are the columns of the row that may be
+/// named as `excluded`.
 pub(super) fn assigned(
     write: &Write,
     assignments: &[(usize, Expr)],
@@ -119,7 +121,8 @@ fn is_own(expr: &Expr, write: &Write, column: &TargetColumn) -> bool {
     }
 }
 
-/// A constant, a parameter, or the same column of the row that could not be inserted, which is at `proposed` if it was given.
+/// A constant, a parameter, or the same column of the row that could not be inserted, which is at
+/// `proposed` if it was given.
 fn term(expr: &Expr, column: &TargetColumn, proposed: Option<usize>, style: &TextStyle) -> Option<Given> {
     match expr {
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
@@ -132,8 +135,9 @@ fn term(expr: &Expr, column: &TargetColumn, proposed: Option<usize>, style: &Tex
     }
 }
 
-/// What an entity has in a column of one type, with something added to it or taken from it; `Some(None)` is NULL. `None` if the sum is
-/// no number of that type: what becomes of it then is not told here.
+/// What an entity has in a column of one type, with something added to it or taken from it;
+/// `Some(None)` is NULL. `None` if the sum is no number of that type: what becomes of it then is
+/// not told here.
 pub(super) fn sum(entity: &Entity, column: &TargetColumn, by: Option<Value>, negative: bool) -> Option<Option<Value>> {
     let Takes::Typed { property, edm, .. } = &column.takes else { return None };
     // A value of another type is NULL in this column.

@@ -1,11 +1,13 @@
 //! Statements that write entities: INSERT, UPDATE, DELETE, MERGE and COPY.
 //!
-//! A statement is taken apart ([`Write`]); what it has to read is planned as a SELECT over the snapshot of its transaction, with
-//! the transaction's own writes. From the rows come [`Change`]s, each with the version that was read. A statement by itself
-//! commits them at once; a transaction block keeps them ([`OwnChanges`]) and commits all of them together.
+//! A statement is taken apart ([`Write`]); what it has to read is planned as a SELECT over the
+//! snapshot of its transaction, with the transaction's own writes. From the rows come [`Change`]s,
+//! each with the version that was read. A statement by itself commits them at once; a transaction
+//! block keeps them ([`OwnChanges`]) and commits all of them together.
 //!
-//! Values are assigned as PostgreSQL assigns them. A property set to NULL is removed. A column beside a property for one of its
-//! types, `"Age:Int64"`, stores that type; the column of a property shown in several types stores the type of the value.
+//! Values are assigned as PostgreSQL assigns them. A property set to NULL is removed. A column
+//! beside a property for one of its types, `"Age:Int64"`, stores that type; the column of a
+//! property shown in several types stores the type of the value.
 
 mod by_key;
 mod changes;

@@ -18,7 +18,8 @@ pub(crate) struct OwnChanges {
     names: HashMap<u64, Arc<PropertyNames>>,
     /// By table: the version that the transaction saw before it first wrote the entity.
     seen: HashMap<u64, HashMap<Key, Option<DateTime>>>,
-    /// Tables that the transaction has emptied: what it writes to them afterwards depends on nothing.
+    /// Tables that the transaction has emptied: what it writes to them afterwards depends on
+    /// nothing.
     emptied: BTreeSet<u64>,
     /// Number of the last statement that wrote.
     statement: u64,
@@ -117,7 +118,8 @@ impl OwnChanges {
         let seen_before = self.seen.entry(id).or_default();
         for (row, (key, seen, is_deleted)) in rows.to_encoded().zip(written) {
             if !is_emptied {
-                // What was seen first is the version of the snapshot; later ones are the transaction's own.
+                // What was seen first is the version of the snapshot; later ones are the
+                // transaction's own.
                 seen_before.entry(key).or_insert(seen);
             }
             let hash = KeyHash::of(row.as_ref().key_bytes());

@@ -39,7 +39,8 @@ impl Types {
 }
 
 impl Write {
-    /// Types the parameters as the client declares them, else as the columns they are assigned to, else by their context, else as text.
+    /// Types the parameters as the client declares them, else as the columns they are assigned to,
+    /// else by their context, else as text.
     pub(in crate::session) async fn known(
         &self,
         planner: &StatementPlanner,
@@ -79,7 +80,8 @@ impl Write {
             Action::Update { assignments, .. } => {
                 for (at, expr) in assignments {
                     let column = &self.target.columns[*at];
-                    // A parameter of a type that the client declares is no text that could be read as the column's.
+                    // A parameter of a type that the client declares is no text that could be read
+                    // as the column's.
                     if let Cell::Parameter(number) = Cell::read(expr, column, style)?
                         && let Some(Some(ty)) = types.known.get(number - 1)
                         && column.taken(ty).is_none()

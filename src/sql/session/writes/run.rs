@@ -46,7 +46,8 @@ pub(super) struct Running<'a> {
     pub style: &'a TextStyle,
     pub zone: &'a Zone,
     pub now: DateTime,
-    /// Whether the statement is a transaction by itself: then the commit finds out whether a key exists.
+    /// Whether the statement is a transaction by itself: then the commit finds out whether a key
+    /// exists.
     pub is_transaction: bool,
     /// Memory that its transaction holds already, in bytes.
     pub held_bytes: u64,

@@ -1,7 +1,8 @@
 //! Queries made from the parts of statements that write.
 //!
-//! The query engine never plans INSERT, UPDATE, DELETE or MERGE: it loses their filters in some shapes. What they read is made a
-//! SELECT here, and planned like any other; what they write is done with its rows.
+//! The query engine never plans INSERT, UPDATE, DELETE or MERGE: it loses their filters in some
+//! shapes. What they read is made a SELECT here, and planned like any other; what they write is
+//! done with its rows.
 
 use std::ops::ControlFlow;
 
@@ -112,7 +113,8 @@ pub(crate) fn and(left: Expr, right: Expr) -> Expr {
     Expr::BinaryOp { left: nested(left), op: ast::BinaryOperator::And, right: nested(right) }
 }
 
-/// An expression as it is assigned to a column: a text or parameter of no type yet is read as the column's.
+/// An expression as it is assigned to a column: a text or parameter of no type yet is read as the
+/// column's.
 pub(crate) fn assigned(expr: &Expr, column: &TargetColumn) -> Expr {
     if is_default(expr) {
         return null();

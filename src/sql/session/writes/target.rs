@@ -118,8 +118,8 @@ impl Target {
         })
     }
 
-    /// What INSERT and COPY mean without a list of columns: keys and properties, each once. Not Timestamp, which the server sets, nor
-    /// the columns beside a property for each of its types.
+    /// What INSERT and COPY mean without a list of columns: keys and properties, each once. Not
+    /// Timestamp, which the server sets, nor the columns beside a property for each of its types.
     pub fn implied(&self) -> Vec<usize> {
         let implied = |column: &TargetColumn| match &column.takes {
             Takes::PartitionKey | Takes::RowKey | Takes::Shown { .. } => true,
@@ -153,8 +153,8 @@ impl TargetColumn {
         }
     }
 
-    /// The type of property that a value of an SQL type becomes here, and the Arrow type that it is read in. None: there is no such
-    /// assignment.
+    /// The type of property that a value of an SQL type becomes here, and the Arrow type that it is
+    /// read in. None: there is no such assignment.
     pub fn taken(&self, from: &PostgresType) -> Option<(EdmType, DataType)> {
         let edm = match &self.takes {
             Takes::PartitionKey | Takes::RowKey => EdmType::String,
@@ -181,7 +181,8 @@ fn natural(from: &PostgresType) -> EdmType {
     }
 }
 
-/// Whether PostgreSQL has a cast in assignments (`pg_cast.castcontext` a or i; to text there always is one).
+/// Whether PostgreSQL has a cast in assignments (`pg_cast.castcontext` a or i; to text there always
+/// is one).
 fn assignable(from: &PostgresType, to: EdmType) -> bool {
     let is_number = || matches!(from.oid, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::FLOAT4 | oid::FLOAT8);
     match to {

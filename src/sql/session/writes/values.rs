@@ -24,7 +24,8 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    /// Reads an expression that is to be assigned to a column. A literal whose type is not known takes the column's.
+    /// Reads an expression that is to be assigned to a column. A literal whose type is not known
+    /// takes the column's.
     pub(super) fn read(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Result<Self> {
         let computed = || Ok(Cell::Expression(Box::new(expr.clone())));
         match expr {
@@ -67,7 +68,8 @@ impl Cell {
     }
 }
 
-/// Refuses a constant that a column does not take, before anything is read: whether there are rows for it or not.
+/// Refuses a constant that a column does not take, before anything is read: whether there are rows
+/// for it or not.
 pub(super) fn refuse_misfit(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Result<()> {
     let Cell::Expression(expr) = Cell::read(expr, column, style)? else { return Ok(()) };
     let (digits, negative) = match expr.as_ref() {
@@ -104,7 +106,8 @@ fn number(expr: &Expr) -> Option<&str> {
 /// Places that an exponent may move the point by.
 const EXPONENT_MAX: u32 = 1000;
 
-/// A number as a numeric is shown: all of its digits, without an exponent. `None` where it is left to be computed.
+/// A number as a numeric is shown: all of its digits, without an exponent. `None` where it is left
+/// to be computed.
 fn written_out(digits: &str, negative: bool) -> Option<String> {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let exponent: i32 = exponent.parse().ok()?;
@@ -130,7 +133,8 @@ pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
-/// Whether an expression is a text or a parameter of no type yet, which takes the type of what it is assigned to.
+/// Whether an expression is a text or a parameter of no type yet, which takes the type of what it
+/// is assigned to.
 pub(super) fn is_untyped(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_untyped(inner),
@@ -237,7 +241,8 @@ pub(super) fn parameter_value(
     AssignedColumn::of(column, &field, &array, zone)?.value(0)
 }
 
-/// The value of a parameter for a column, where it takes no more than a number's being widened; `Some(None)` is NULL.
+/// The value of a parameter for a column, where it takes no more than a number's being widened;
+/// `Some(None)` is NULL.
 pub(super) fn same_value(value: &SqlValue, ty: &'static PostgresType, column: &TargetColumn) -> Option<Option<Value>> {
     if *value == SqlValue::Null {
         return Some(None);
@@ -270,7 +275,8 @@ impl AssignedColumn {
         Ok(Self { edm, array: cast_array(array, &wanted, zone).map_err(from_datafusion)? })
     }
 
-    /// What a column makes of values of a type. Refuses types that PostgreSQL does not cast in an assignment.
+    /// What a column makes of values of a type. Refuses types that PostgreSQL does not cast in an
+    /// assignment.
     pub(super) fn taken(column: &TargetColumn, field: &Field) -> Result<(EdmType, DataType)> {
         let from = type_of(field).ok_or_else(|| {
             let message =

@@ -239,7 +239,8 @@ impl Write {
         Ok(Self { others, ..Self::new(target, (schema, table), alias, action) })
     }
 
-    /// The names that expressions of RETURNING know: the table's rows and everything in FROM or USING.
+    /// The names that expressions of RETURNING know: the table's rows and everything in FROM or
+    /// USING.
     pub fn aliases(&self) -> Vec<String> {
         let mut all = aliases(&self.others);
         all.push(self.alias.clone());
@@ -318,7 +319,8 @@ impl Write {
         of_others.map(|(alias, name)| item(column(&alias, &name), &memory_name(&alias, &name))).collect()
     }
 
-    /// Which clause applies to a row of a MERGE, and the values of every clause where it is the one.
+    /// Which clause applies to a row of a MERGE, and the values of every clause where it is the
+    /// one.
     fn merged(&self, clauses: &[Clause]) -> (Expr, Vec<SelectItem>) {
         let is_there = |matched: bool| {
             let key = Box::new(column(&self.alias, "PartitionKey"));

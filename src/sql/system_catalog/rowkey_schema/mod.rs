@@ -1,8 +1,9 @@
 //! Schema `rowkey`: what is stored, and how it lies, as tables.
 //!
-//! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties`, `rowkey.settings` and
-//! `rowkey.maintenance`. Their rows are made while a query reads them, from the manifest of its snapshot; only properties without a
-//! column of their own are looked up in files, and keys where recent writes are counted.
+//! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties`,
+//! `rowkey.settings` and `rowkey.maintenance`. Their rows are made while a query reads them, from
+//! the manifest of its snapshot; only properties without a column of their own are looked up in
+//! files, and keys where recent writes are counted.
 
 mod bounds;
 mod cells;
@@ -50,7 +51,8 @@ pub(super) struct Source {
 }
 
 impl RowkeySchema {
-    /// `rowkey.settings` says where and what the data is; [`RowkeySchema::with_settings`] adds what a session knows.
+    /// `rowkey.settings` says where and what the data is; [`RowkeySchema::with_settings`] adds what
+    /// a session knows.
     pub(crate) fn new(
         snapshot: Snapshot,
         account: AccountName,
@@ -73,8 +75,8 @@ impl RowkeySchema {
         Arc::new(self.clone())
     }
 
-    /// Names of the columns of a relation of this schema, in their order; `None` if there is no such relation. Names are lower
-    /// case here.
+    /// Names of the columns of a relation of this schema, in their order; `None` if there is no
+    /// such relation. Names are lower case here.
     #[allow(dead_code, reason = "for resolving names before anything is planned")]
     pub(crate) fn relation_columns(relation: &str) -> Option<Vec<String>> {
         let columns = Relation::named(relation)?.columns();
@@ -109,7 +111,8 @@ impl Source {
         })
     }
 
-    /// The account's tables, in the order of their creation; with a name, only the one of exactly that name.
+    /// The account's tables, in the order of their creation; with a name, only the one of exactly
+    /// that name.
     fn tables(&self, only: Option<&str>) -> Vec<Arc<rowkey_storage::Table>> {
         let wanted = |table: &&Arc<rowkey_storage::Table>| {
             table.account == self.account.as_str() && only.is_none_or(|only| table.name == only)
@@ -127,7 +130,8 @@ pub(super) struct DeltaSize {
     pub generations: u64,
 }
 
-/// Every relation with its columns, as name, name of the type and whether it is NOT NULL: the catalog lists them.
+/// Every relation with its columns, as name, name of the type and whether it is NOT NULL: the
+/// catalog lists them.
 pub(super) fn relations() -> impl Iterator<Item = (&'static str, Vec<(&'static str, &'static str, bool)>)> {
     Relation::ALL.into_iter().map(|relation| {
         let columns = relation.columns().iter();

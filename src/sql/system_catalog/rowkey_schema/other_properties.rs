@@ -1,4 +1,5 @@
-//! The properties without a column of their own: their names are in no manifest, so the `(other)` columns are read.
+//! The properties without a column of their own: their names are in no manifest, so the `(other)`
+//! columns are read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -12,7 +12,8 @@ pub(super) static COLUMNS: [Column; 16] = [
     Column::new(TABLE_NAME, Kind::Text),
     // Counts from 1.
     Column::new("ordinal", Kind::Int8),
-    // The first key it may hold. Without a PartitionKey it is unbounded; without a RowKey it begins with the partition.
+    // The first key it may hold. Without a PartitionKey it is unbounded; without a RowKey it begins
+    // with the partition.
     Column::nullable("lower_partition_key", Kind::Text),
     Column::nullable("lower_row_key", Kind::Text),
     // The first key behind it, in the same way.

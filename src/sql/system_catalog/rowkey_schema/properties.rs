@@ -27,7 +27,8 @@ pub(super) static COLUMNS: [Column; 9] = [
     // In canonical text, cut to 64 bytes; NaN and Binary values have no place in them.
     Column::nullable("min", Kind::Text),
     Column::nullable("max", Kind::Text),
-    // False where masked rows, recent writes or cut texts make the count and the bounds no more than that.
+    // False where masked rows, recent writes or cut texts make the count and the bounds no more
+    // than that.
     Column::new("exact", Kind::Boolean),
 ];
 

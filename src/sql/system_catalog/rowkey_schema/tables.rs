@@ -15,7 +15,8 @@ pub(super) static COLUMNS: [Column; 17] = [
     Column::new(TABLE_NAME, Kind::Text),
     // Live ones, exactly.
     Column::new("entities", Kind::Int8),
-    // Different PartitionKeys; NULL where masked rows, overlapping files or recent writes leave that open.
+    // Different PartitionKeys; NULL where masked rows, overlapping files or recent writes leave
+    // that open.
     Column::nullable("partitions", Kind::Int8),
     Column::new("range_partitions", Kind::Int8),
     Column::new("files", Kind::Int8),
@@ -31,7 +32,8 @@ pub(super) static COLUMNS: [Column; 17] = [
     // The number that the table's oid is made of.
     Column::new("id", Kind::Int8),
     Column::nullable("comment", Kind::Text),
-    // Recent writes that are not in files yet, older ones of the same key included, and their memory.
+    // Recent writes that are not in files yet, older ones of the same key included, and their
+    // memory.
     Column::new("delta_versions", Kind::Int8),
     Column::new("delta_bytes", Kind::Int8),
     // Stretches that they lie in; the last of them takes writes.

@@ -22,7 +22,8 @@ pub(crate) struct Shown {
     pub function: Function,
 }
 
-/// The functions that there are: those that types, operators, casts and access methods name, and those that a statement may call.
+/// The functions that there are: those that types, operators, casts and access methods name, and
+/// those that a statement may call.
 #[derive(Debug)]
 pub(crate) struct Functions {
     by_oid: BTreeMap<u32, Shown>,
@@ -44,7 +45,8 @@ impl Functions {
                 by_oid.insert(function.oid, Shown { name: function.name.into(), function: function.clone() });
             }
         }
-        // In one order on all servers, so that those that want the same oid always get the same ones.
+        // In one order on all servers, so that those that want the same oid always get the same
+        // ones.
         let mut callable = contents.facts.functions();
         callable.sort_by_key(signature);
         callable.dedup();

@@ -1,4 +1,5 @@
-//! Statistics. Rows and what they need are known; accesses are not counted, which PostgreSQL shows as zeros as well.
+//! Statistics. Rows and what they need are known; accesses are not counted, which PostgreSQL shows
+//! as zeros as well.
 
 use std::sync::Arc;
 

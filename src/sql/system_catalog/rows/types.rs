@@ -103,7 +103,8 @@ impl Type {
         self.domain.map_or(self.like.collation, |domain| domain.collation)
     }
 
-    /// As `format_type` writes it, without its schema; none for those that go by their own name, which may need quotes.
+    /// As `format_type` writes it, without its schema; none for those that go by their own name,
+    /// which may need quotes.
     pub(crate) fn sql_name(&self) -> Option<&'static str> {
         (self.oid == self.like.oid).then_some(self.like.sql_name)
     }
@@ -154,7 +155,8 @@ pub(super) fn pg_type(contents: &Arc<Contents>) -> Rows {
     })
 }
 
-/// Range types: itself, what it ranges over, its multirange, the operator class, the canonical form and the difference.
+/// Range types: itself, what it ranges over, its multirange, the operator class, the canonical form
+/// and the difference.
 const RANGES: [(u32, u32, u32, u32, &str, &str); 6] = [
     (3904, 23, 4451, 1978, "int4range_canonical", "int4range_subdiff"),
     (3906, 1700, 4532, 3125, "", "numrange_subdiff"),

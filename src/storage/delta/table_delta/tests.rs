@@ -110,7 +110,8 @@ fn a_generation_of_a_transaction_goes_back_to_a_savepoint() {
     assert!(delta.up_to(0).is_empty());
 }
 
-/// Everything that was written: by sequence number the RowKey, and whether it was written or deleted.
+/// Everything that was written: by sequence number the RowKey, and whether it was written or
+/// deleted.
 type Written = Vec<(u64, String, bool)>;
 
 /// What is to be seen: of each key the last write up to a sequence number.

@@ -1,4 +1,5 @@
-//! Damage to what lies in the files: refused with file and offset, or reported as a torn tail; never passed over.
+//! Damage to what lies in the files: refused with file and offset, or reported as a torn tail;
+//! never passed over.
 
 use super::*;
 
@@ -40,7 +41,8 @@ fn written(ended: Ended) -> (BTreeMap<String, Vec<u8>>, Vec<Bytes>) {
     (files, payloads)
 }
 
-/// Opens damaged files: all records, some with a torn tail, or a refusal that names the damaged file and changes nothing.
+/// Opens damaged files: all records, some with a torn tail, or a refusal that names the damaged
+/// file and changes nothing.
 fn open_damaged(files: BTreeMap<String, Vec<u8>>, damaged: &str, what: &str) -> Option<(Vec<Bytes>, TornTail)> {
     let store = memory(files.clone());
     match open(store.clone(), 0) {

@@ -1,4 +1,5 @@
-//! A fault at every write, sync, rename and removal of a workload, and again at those of the recovery after it.
+//! A fault at every write, sync, rename and removal of a workload, and again at those of the
+//! recovery after it.
 
 use super::*;
 
@@ -7,13 +8,15 @@ const ROUNDS: u64 = 8;
 /// What the callers of the log know when the workload ends, by a fault or not.
 #[derive(Debug, Default)]
 struct Known {
-    /// Payloads handed to the log, in order, up to the first that was refused without being written.
+    /// Payloads handed to the log, in order, up to the first that was refused without being
+    /// written.
     attempted: Vec<Bytes>,
     /// How many of them were acknowledged.
     acknowledged: usize,
 }
 
-/// Rounds of a single record and a group, a checkpoint every third round. The same operations each time.
+/// Rounds of a single record and a group, a checkpoint every third round. The same operations each
+/// time.
 fn workload(store: Arc<FaultStore>) -> Known {
     workload_with(store, SEGMENTS)
 }

@@ -19,7 +19,8 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
         led += usize::from(appended.is_led());
         written.push(payload(round));
         match round % 8 {
-            // Waited for, dropped, and behind another one that was dropped or is written by nobody yet.
+            // Waited for, dropped, and behind another one that was dropped or is written by nobody
+            // yet.
             0..=5 => drop(appended.wait().expect("durable")),
             6 => drop(appended),
             _ => {

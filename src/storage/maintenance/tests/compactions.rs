@@ -5,8 +5,8 @@ use crate::maintenance::plan::next_rewrite;
 use crate::{Error, RangeStart};
 use rowkey_model::rows::{PropertyNames, Rows};
 
-/// A range partition has no more files than this after a compaction: sizes grow threefold from the fourth on, up to one and a half
-/// full files, from a 512th of one.
+/// A range partition has no more files than this after a compaction: sizes grow threefold from the
+/// fourth on, up to one and a half full files, from a 512th of one.
 const FILES_MAX: usize = 8;
 
 /// Nothing is left to do, and what is left is in shape.

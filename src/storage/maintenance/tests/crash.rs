@@ -36,7 +36,8 @@ fn steps() -> Vec<Step> {
     steps
 }
 
-/// What the caller knows at the end: the state of which all is acknowledged, and the one that may be in its place.
+/// What the caller knows at the end: the state of which all is acknowledged, and the one that may
+/// be in its place.
 #[derive(Default)]
 struct Known {
     certain: Model,

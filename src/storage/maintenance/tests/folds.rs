@@ -193,7 +193,8 @@ fn keys_that_lie_close_to_one_looked_for_in_vain_are_found_or_not_as_if_it_had_n
         let (files, mut store) = with_table();
         let mut model = Model::new();
         let partitions = ["a", "b", "c", "d"];
-        // Files that overlap, with rows masked in them; after a compaction several range partitions as well.
+        // Files that overlap, with rows masked in them; after a compaction several range partitions
+        // as well.
         for round in 0..8 {
             let some: std::collections::BTreeSet<Key> =
                 (0..40).map(|_| key(partitions[dice.below(4)], dice.below(300))).collect();

@@ -3,7 +3,8 @@
 use super::*;
 use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 
-/// States in the order in which they were acknowledged, and the place of the last that was made durable.
+/// States in the order in which they were acknowledged, and the place of the last that was made
+/// durable.
 struct Known {
     states: Vec<Model>,
     durable: usize,

@@ -72,7 +72,8 @@ pub(super) struct Apply<'a> {
     pub copied: &'a mut usize,
 }
 
-/// The rows of a sub-query, for all values of its domain; without one it asks nothing of its surroundings.
+/// The rows of a sub-query, for all values of its domain; without one it asks nothing of its
+/// surroundings.
 pub(super) struct Answers {
     pub plan: LogicalPlan,
     pub domain: Option<Domain>,
@@ -195,7 +196,8 @@ impl Apply<'_> {
         .data()
     }
 
-    /// Joins the answers of a sub-query to the rows that ask; what to read in its place. `None` where it may stay.
+    /// Joins the answers of a sub-query to the rows that ask; what to read in its place. `None`
+    /// where it may stay.
     fn answer(&mut self, expr: &Expr, input: &LogicalPlan, joined: &mut LogicalPlan) -> Result<Option<Expr>> {
         match expr {
             Expr::ScalarSubquery(subquery) => self.scalar(subquery, input, joined),
@@ -223,7 +225,8 @@ impl Apply<'_> {
         Ok(Answers { plan, domain: Some(domain) })
     }
 
-    /// One row for each value of the keys, or none: its other columns are joined to the rows that ask.
+    /// One row for each value of the keys, or none: its other columns are joined to the rows that
+    /// ask.
     pub(super) fn join_answers(
         &self,
         joined: &mut LogicalPlan,

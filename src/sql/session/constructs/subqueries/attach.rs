@@ -20,7 +20,8 @@ use super::opaque::opaque;
 use super::outer_references::{outer_columns, substitute, substitute_in};
 
 impl Apply<'_> {
-    /// The plan with the domain's columns among its own: for each value of the domain the rows that the plan has for it.
+    /// The plan with the domain's columns among its own: for each value of the domain the rows that
+    /// the plan has for it.
     pub(super) fn attach(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<LogicalPlan> {
         if !asks(plan, domain)? {
             if matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. })) {
@@ -126,7 +127,8 @@ impl Apply<'_> {
         LogicalPlanBuilder::from(input).window(exprs)?.build()
     }
 
-    /// Groups by the domain as well. Without groups of its own an aggregate answers for every value, seen or not.
+    /// Groups by the domain as well. Without groups of its own an aggregate answers for every
+    /// value, seen or not.
     fn aggregate(&mut self, aggregate: &Aggregate, domain: &Domain, inputs: &DFSchema) -> Result<LogicalPlan> {
         if aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_))) {
             return not_impl_err!("GROUPING SETS in a subquery that refers to a query around it are not supported");

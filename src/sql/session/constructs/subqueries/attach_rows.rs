@@ -24,7 +24,8 @@ impl Apply<'_> {
                 "LIMIT of an expression in a subquery that refers to a query around it is not supported"
             );
         };
-        // The order may be by columns that a projection over it leaves out: the rows are counted below that.
+        // The order may be by columns that a projection over it leaves out: the rows are counted
+        // below that.
         if let Some(sunk) = sunk(limit, &limit.input)? {
             return self.attach(&sunk, domain);
         }
@@ -50,7 +51,8 @@ impl Apply<'_> {
     }
 }
 
-/// The limit below the projections and aliases that it stands on, which leave rows and their order alone.
+/// The limit below the projections and aliases that it stands on, which leave rows and their order
+/// alone.
 pub(crate) fn sunk(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let below = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
         let limited = || LogicalPlan::Limit(Limit { input: Arc::clone(input), ..limit.clone() });

@@ -8,8 +8,9 @@ use super::apply::Apply;
 use super::outer_references::{Substitution, subquery_of};
 use rowkey_base::{Error, SqlState};
 
-/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan of the rows that ask, and what
-/// asks in that plan is copied with it: sub-queries that ask each other in a row double the plan, or more, at each step.
+/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan
+/// of the rows that ask, and what asks in that plan is copied with it: sub-queries that ask each
+/// other in a row double the plan, or more, at each step.
 const COPIED_MAX: usize = 2000;
 
 /// A plan of columns, and which outer column each is.
@@ -81,7 +82,8 @@ impl Apply<'_> {
     }
 }
 
-/// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further than to `most`.
+/// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further
+/// than to `most`.
 fn nodes(plan: &LogicalPlan, most: usize) -> Result<usize> {
     let mut count = 0;
     plan.apply(|node| {

@@ -14,7 +14,8 @@ use super::trust;
 impl Apply<'_> {
     pub(super) fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
         let asked = outer_columns(&join.right, join.left.schema())?;
-        // What it asks of queries further out is a column of the left side by the time that they are answered.
+        // What it asks of queries further out is a column of the left side by the time that they
+        // are answered.
         let stays = match lateral_of(&join.right) {
             Some(lateral) => is_bare(&join.right) && trust::lateral(&lateral.subquery)?,
             // Only sub-queries in it ask.
@@ -86,8 +87,8 @@ enum Rows {
     Any,
 }
 
-/// For plans in which each row that asks is answered without regard to the others that ask the same: no aggregates, no order, no
-/// two sides that ask.
+/// For plans in which each row that asks is answered without regard to the others that ask the
+/// same: no aggregates, no order, no two sides that ask.
 fn rows_of(plan: &LogicalPlan) -> Result<Option<Rows>> {
     if !refers_outside(plan)? {
         let one = matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. }));

@@ -15,7 +15,8 @@ use super::domain::Domain;
 use rowkey_postgres::functions::comparison_key;
 
 impl Apply<'_> {
-    /// `x IN (SELECT y ...)`: true where x is among the ys; else false if there are none; else unknown if x is NULL or a y is.
+    /// `x IN (SELECT y ...)`: true where x is among the ys; else false if there are none; else
+    /// unknown if x is NULL or a y is.
     pub(super) fn member(
         &mut self,
         within: &InSubquery,
@@ -110,7 +111,8 @@ impl Apply<'_> {
         Ok(name)
     }
 
-    /// Joins to the rows that ask how many rows the sub-query has for them, how many of them are not NULL, and their extremes.
+    /// Joins to the rows that ask how many rows the sub-query has for them, how many of them are
+    /// not NULL, and their extremes.
     fn counted(
         &mut self,
         plan: &LogicalPlan,

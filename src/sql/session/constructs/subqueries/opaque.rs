@@ -13,8 +13,9 @@ static OPAQUE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     Arc::new(ScalarUDF::new_from_impl(Opaque { signature: Signature::any(1, Volatility::Immutable) }))
 });
 
-/// The same value. Windows parted by it keep their order: where a column that they are parted by is known to equal one that they are
-/// ordered by, the engine sorts by one of them and misses the other.
+/// The same value. Windows parted by it keep their order: where a column that they are parted by is
+/// known to equal one that they are ordered by, the engine sorts by one of them and misses the
+/// other.
 pub(super) fn opaque(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&OPAQUE), vec![expr]))
 }

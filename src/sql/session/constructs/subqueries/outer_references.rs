@@ -66,8 +66,8 @@ fn collect(plan: &LogicalPlan, wanted: &dyn Fn(&Column) -> bool, found: &mut Vec
 /// An outer column and the one that takes its place.
 pub(super) type Substitution = (Column, Column);
 
-/// Puts columns in the place of references to outer ones. In sub-queries of the expression they are outer references still, to
-/// the new columns.
+/// Puts columns in the place of references to outer ones. In sub-queries of the expression they are
+/// outer references still, to the new columns.
 pub(super) fn substitute(expr: Expr, substitutions: &[Substitution], inputs: &DFSchema) -> Result<Expr> {
     let new = |column: &Column| substitutions.iter().find(|(old, _)| old == column).map(|(_, new)| new.clone());
     expr.transform_up(|expr| match expr {
@@ -105,7 +105,8 @@ pub(super) fn substitute_in(subquery: Subquery, substitutions: &[Substitution], 
     })
 }
 
-/// Changes the outer references of a sub-query, however deep, but for those to `hidden` columns, which something nearer has.
+/// Changes the outer references of a sub-query, however deep, but for those to `hidden` columns,
+/// which something nearer has.
 pub(super) fn map_outer_in(
     subquery: Subquery,
     hidden: &dyn Fn(&Column) -> bool,

@@ -1,7 +1,8 @@
 //! Types of outer columns in sub-queries.
 //!
-//! A reference to an outer column carries the type that the column had when the statement was planned. Settling types changes that
-//! of literals and of what is computed from them, and it settles sub-queries before what they refer to.
+//! A reference to an outer column carries the type that the column had when the statement was
+//! planned. Settling types changes that of literals and of what is computed from them, and it
+//! settles sub-queries before what they refer to.
 
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ impl AnalyzerRule for SettleOuterTypes {
 }
 
 impl SettleOuterTypes {
-    /// From the outside in: what a sub-query refers to has its type before the sub-query is looked at.
+    /// From the outside in: what a sub-query refers to has its type before the sub-query is looked
+    /// at.
     fn settle(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = match plan {
             LogicalPlan::Join(mut join) => {

@@ -1,4 +1,5 @@
-//! Sub-queries in expressions of nodes that cannot be joined to: they become columns of a projection below.
+//! Sub-queries in expressions of nodes that cannot be joined to: they become columns of a
+//! projection below.
 
 use std::sync::Arc;
 
@@ -69,7 +70,8 @@ impl Apply<'_> {
         })
     }
 
-    /// Conditions of joins: those of an inner join go above it, those of an outer one to the side that they are about.
+    /// Conditions of joins: those of an inner join go above it, those of an outer one to the side
+    /// that they are about.
     pub(super) fn conditions(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
         let mut any = false;
         for (left, right) in &join.on {

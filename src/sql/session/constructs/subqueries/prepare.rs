@@ -14,7 +14,8 @@ use datafusion::optimizer::AnalyzerRule;
 use super::apply::has_subqueries;
 use super::outer_references::{outer_columns, subquery_of};
 
-/// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's columns are refused.
+/// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's
+/// columns are refused.
 #[derive(Debug)]
 pub(crate) struct PrepareSubqueries;
 
@@ -74,7 +75,8 @@ fn prepared(expr: Expr) -> Result<Transformed<Expr>> {
     })
 }
 
-/// ORDER BY stands on the select list: columns that only its sub-queries ask for are handed through, and left out above.
+/// ORDER BY stands on the select list: columns that only its sub-queries ask for are handed
+/// through, and left out above.
 fn with_outer_columns(sort: &Sort) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Projection(projection) = sort.input.as_ref() else { return Ok(None) };
     let mut missing: Vec<Column> = Vec::new();

@@ -7,7 +7,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
 use super::outer_references::{holds_subquery, refers_outside};
 
-/// A condition that must hold as a whole, not as a part of another one: there unknown is as good as false.
+/// A condition that must hold as a whole, not as a part of another one: there unknown is as good as
+/// false.
 pub(super) fn condition(expr: &Expr) -> Result<bool> {
     match expr {
         Expr::Exists(Exists { subquery, .. }) => pulled_up(&subquery.subquery, Over::Rows),
@@ -38,8 +39,8 @@ enum Over {
     Aggregate,
 }
 
-/// Whether the optimizer can pull what refers outside up into a join: conditions of filters, and under an aggregate only those that
-/// equate a column with something outside.
+/// Whether the optimizer can pull what refers outside up into a join: conditions of filters, and
+/// under an aggregate only those that equate a column with something outside.
 fn pulled_up(plan: &LogicalPlan, over: Over) -> Result<bool> {
     if !refers_outside(plan)? {
         return Ok(true);

@@ -20,7 +20,8 @@ const TYPES_MAX: usize = 100;
 /// Columns in front of the properties.
 const KEY_COLUMNS: usize = 3;
 
-/// A view for every type of entities in a table, the most frequent first; none where nothing tells types apart.
+/// A view for every type of entities in a table, the most frequent first; none where nothing tells
+/// types apart.
 pub(super) async fn discover(table: &str, planner: &StatementPlanner) -> Result<Vec<Proposal>> {
     let table = table_named(planner.catalog(), planner.account(), table)?;
     for rule in TypeRule::candidates(&table) {
@@ -67,7 +68,8 @@ async fn types(table: &Table, rule: &TypeRule, planner: &StatementPlanner) -> Re
     Ok(types)
 }
 
-/// Few types with several entities each; a property that may be something else has to be everywhere.
+/// Few types with several entities each; a property that may be something else has to be
+/// everywhere.
 fn fits(table: &Table, rule: &TypeRule, types: &[Type]) -> bool {
     let entities: u64 = types.iter().map(|(_, count)| count).sum();
     let everywhere = match rule {

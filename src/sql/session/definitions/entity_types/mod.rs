@@ -1,6 +1,7 @@
 //! Tables that hold entities of several types: which types there are, and a view for each.
 //!
-//! `entity_types('Table')` proposes the views, as rows; `CALL create_entity_views('Table')` makes them.
+//! `entity_types('Table')` proposes the views, as rows; `CALL create_entity_views('Table')` makes
+//! them.
 
 mod call;
 mod discover;

@@ -29,7 +29,8 @@ pub(super) struct Proposal {
 }
 
 impl Proposal {
-    /// `found` is the type as the rule's expression gives it; `taken` are the names of views proposed before, in lower case.
+    /// `found` is the type as the rule's expression gives it; `taken` are the names of views
+    /// proposed before, in lower case.
     pub(super) fn new(
         table: &Table,
         rule: &TypeRule,
@@ -60,7 +61,8 @@ impl Proposal {
     }
 }
 
-/// A name for the view that no table and no other proposal has, and the columns of the view that has it now.
+/// A name for the view that no table and no other proposal has, and the columns of the view that
+/// has it now.
 fn view_name(
     table: &str,
     entity_type: &str,

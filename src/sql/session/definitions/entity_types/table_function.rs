@@ -1,4 +1,5 @@
-//! `entity_types('Table')`: the types of entities in a table and the views proposed for them, as rows.
+//! `entity_types('Table')`: the types of entities in a table and the views proposed for them, as
+//! rows.
 
 use std::fmt;
 use std::sync::Arc;

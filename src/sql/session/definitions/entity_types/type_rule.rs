@@ -3,9 +3,11 @@
 use rowkey_model::EdmType;
 use rowkey_storage::Table;
 
-/// Properties that hold nothing else than the type of an entity, in lower case and in the order they are tried.
+/// Properties that hold nothing else than the type of an entity, in lower case and in the order
+/// they are tried.
 const TYPE_PROPERTIES: [&str; 6] = ["entitytype", "entity_type", "discriminator", "entitykind", "entityname", "_type"];
-/// Properties that hold it in some tables, and something else in others: they count only if every entity has one.
+/// Properties that hold it in some tables, and something else in others: they count only if every
+/// entity has one.
 const MAYBE_TYPE_PROPERTIES: [&str; 5] = ["type", "kind", "objecttype", "recordtype", "documenttype"];
 
 /// A prefix of RowKeys: letters, and the separator behind them.

@@ -1,7 +1,9 @@
 //! Statements beside what they mean, in text files. A paragraph is a statement, then either
 //!
-//! - `= ` the statement as rewritten, and `: ` the labels of its output, each with `< ` the base column behind it, or
-//! - `! ` the SQLSTATE, the message, perhaps ` | ` and a hint, and ` @ ` line and column (`-` for none).
+//! - `= ` the statement as rewritten, and `: ` the labels of its output, each with `< ` the base
+//!   column behind it, or
+//! - `! ` the SQLSTATE, the message, perhaps ` | ` and a hint, and ` @ ` line and column (`-` for
+//!   none).
 
 use std::fmt::Write;
 
