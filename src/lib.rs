@@ -109,12 +109,12 @@
 //!
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
-//! | `embedded`, `wire`, `command` | the doors: embedded API, Postgres wire protocol, command line | no |
-//! | `sql` | sessions, planning, EXPLAIN, DML, DDL, COPY, system catalog, provider, access paths, the entity service (`engine`) | yes |
+//! | `embedded`, `wire`, `command` | embedded API, Postgres wire protocol, command line | no |
+//! | `sql` | sessions, planning, provider, access paths, system catalog, `engine` | yes |
 //! | `postgres` | PostgreSQL's types and functions; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports | no |
 //! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |
-//! | `model` | entities, keys, property types and limits; `files`, which touches the disk; `rows` on their way into a table | no |
+//! | `model` | entities, keys, types, limits; `files` on disk; `rows` to be stored | no |
 //! | `base` | time, the calendar, what a rule rejects | no |
 //!
 //! # Glossary

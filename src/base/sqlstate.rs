@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Corrupt,
     /// Reopen to find out: a write may or may not have happened.
     OutcomeUnknown,
-    /// Ask somebody who may.
+    /// Obtain the privilege, or name something that is permitted.
     NotAllowed,
     /// Ask in another way: this version does not do that.
     Unsupported,

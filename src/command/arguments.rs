@@ -50,8 +50,7 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// The address to listen on; only addresses of this machine, since nobody is asked for a
-    /// password
+    /// The address to listen on; a loopback address, since there is no authentication
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
     pub(super) pg: String,
 
@@ -318,8 +317,8 @@ impl DataArguments {
         self.location_within(env::var_os(DATA_VARIABLE))
     }
 
-    /// The location for sample data: as given, else memory. The environment does not count: whoever
-    /// set it for their own data does not want samples among them.
+    /// The location for sample data: `--data`, else memory. The environment variable names a folder
+    /// of real data, which samples must not mix with.
     pub(super) fn location_of_sample(&self) -> String {
         self.data.clone().unwrap_or_else(|| DATA_MEMORY.to_owned())
     }

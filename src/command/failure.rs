@@ -137,8 +137,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Writes a line to standard error, in which values from input cannot change the terminal. When it
-/// is closed there is nobody left to tell.
+/// Writes a line to standard error, in which values from input cannot change the terminal. A
+/// closed one is ignored.
 pub(super) fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
 }

@@ -42,8 +42,11 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     if statements.is_empty() && !is_tour && !is_prompt {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
-    if !arguments.sample && !makes_table_first(&text) {
-        super::expect_folder(&location)?;
+    if !arguments.sample
+        && let Err(missing) = super::expect_folder(&location)
+        && !makes_table_first(&statements)
+    {
+        return Err(missing);
     }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
@@ -84,10 +87,13 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
 
 /// Whether the first statement but SET, BEGIN and the like makes a table: then a folder that is not
 /// there is made.
-fn makes_table_first(text: &str) -> bool {
-    let statements = parse_all(text).unwrap_or_default();
-    let first = statements.iter().find(|statement| !matches!(statement.request, Request::Command(_)));
-    first.is_some_and(|statement| statement.request.makes_table())
+fn makes_table_first(statements: &[String]) -> bool {
+    let mut requests = statements.iter().map(|text| match parse_all(text) {
+        Ok(mut parsed) => parsed.pop().map(|statement| statement.request),
+        Err(_) => None,
+    });
+    let first = requests.find(|request| !matches!(request, Some(Request::Command(_))));
+    first.flatten().is_some_and(|request| request.makes_table())
 }
 
 /// Adds the sample tables.
@@ -101,12 +107,7 @@ pub(super) async fn fill_sample(database: &Arc<Engine>) -> Result<(), Failure> {
 
 /// Runs the statements in order and prints each result before the next statement runs. The first
 /// error ends it.
-async fn execute(
-    database: &Arc<Engine>,
-    statements: &[String],
-    form: Form,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+async fn execute(database: &Engine, statements: &[String], form: Form, out: &mut dyn Write) -> Result<(), Failure> {
     let mut tables = 0;
     let mut session = database.own_session()?;
     for statement in statements {

@@ -9,7 +9,6 @@ use super::output::{self, Column, TableWriter, decoded};
 use super::text::{counted, visible, width, wrapped};
 use crate::sample;
 use rowkey_sql::engine::Engine;
-use std::sync::Arc;
 
 /// The width of the page, in terminal columns.
 const PAGE_COLUMNS: usize = 100;
@@ -24,7 +23,7 @@ const COUNTS: &str = "range partitions";
 
 /// Asks the questions and shows, for each, the answer and how it was found; then all of them side
 /// by side.
-pub(super) async fn run(database: &Arc<Engine>, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) async fn run(database: &Engine, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "One question, asked in {} ways", sample::QUESTIONS.len())?;
     writeln!(out, "The answer is the same each time. What is read for it depends on the keys that are named.")?;
     for (at, (label, sql)) in sample::QUESTIONS.iter().enumerate() {
@@ -61,7 +60,7 @@ fn write_heading(title: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The first rows of the answer, indented.
-async fn show_answer(database: &Arc<Engine>, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
+async fn show_answer(database: &Engine, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let mut answer = database.sql(sql, &[]).await?;
     let mut table = TableWriter::new(&answer.schema());
     let mut text = Vec::new();
@@ -84,7 +83,7 @@ async fn show_answer(database: &Arc<Engine>, sql: &str, out: &mut dyn Write) -> 
 }
 
 /// What EXPLAIN says about access paths, out of the whole plan.
-async fn show_plan(database: &Arc<Engine>, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
+async fn show_plan(database: &Engine, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let plan = all_text(database, &format!("EXPLAIN {sql}")).await?;
     let lines: Vec<&str> = plan.iter().flat_map(|row| row.iter()).flat_map(|cell| cell.lines()).collect();
     for line in access_lines(&lines) {
@@ -115,7 +114,7 @@ fn access_lines<'a>(plan: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// What `access_paths` returns for each question, as a column of its own.
-async fn show_side_by_side(database: &Arc<Engine>, out: &mut dyn Write) -> Result<(), Failure> {
+async fn show_side_by_side(database: &Engine, out: &mut dyn Write) -> Result<(), Failure> {
     let mut names = Vec::new();
     let mut columns = Vec::new();
     for (label, sql) in sample::QUESTIONS {
@@ -173,7 +172,7 @@ fn push_cell(text: &str, columns: usize, line: &mut String) {
 }
 
 /// All values of a small result as text, row by row.
-async fn all_text(database: &Arc<Engine>, sql: &str) -> Result<Vec<Vec<String>>, Failure> {
+async fn all_text(database: &Engine, sql: &str) -> Result<Vec<Vec<String>>, Failure> {
     Ok(text_of(&database.sql(sql, &[]).await?.collect().await?)?)
 }
 

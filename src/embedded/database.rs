@@ -97,7 +97,8 @@ impl Database {
     /// # async fn export(db: Database) -> rowkey::Result<()> {
     /// let options = ExportOptions::new(ExportFormat::Parquet);
     /// let sales = Selection::Where("PartitionKey = 'Sales'".to_owned());
-    /// let report = db.export("Employees", &sales, &options, Destination::Path("sales.parquet".into())).await?;
+    /// let file = Destination::Path("sales.parquet".into());
+    /// let report = db.export("Employees", &sales, &options, file).await?;
     /// println!("{} entities, {} bytes", report.entities, report.bytes);
     /// # Ok(())
     /// # }

@@ -63,7 +63,7 @@ pub(super) struct Shared {
 }
 
 impl Server {
-    /// Listens. Only addresses of this machine are taken, since nobody is asked for a password.
+    /// Listens. Only addresses of this machine are taken, since there is no authentication.
     pub async fn bind(database: Arc<Engine>, options: &ServerOptions, compute: Handle) -> Result<Self> {
         let address = options.address;
         if !address.ip().is_loopback() {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How long an export that was told to end may take for it. One that waits for a pipe which nobody
-/// reads would never see it.
+/// Grace period of an interrupted export. One that is blocked on a full pipe never sees the signal.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What shells add to the number of the signal that ended a program.
 const EXIT_SIGNAL: u8 = 128;

@@ -71,7 +71,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
 }
 
 async fn export(
-    database: &Arc<Engine>,
+    database: &Engine,
     arguments: &ExportArguments,
     selection: &Selection,
     options: &ExportOptions,

@@ -1,3 +1,5 @@
+use rowkey_base::testing::Dice;
+
 use super::*;
 use crate::{Key, KeyRef};
 
@@ -22,20 +24,16 @@ const TEXTS: [&str; 14] = [
 
 const SEEDS: std::ops::Range<u64> = 1..400;
 
-/// Splitmix64: repeatable random choices.
-struct Dice(u64);
+/// Choices of keys and of sets of them.
+struct KeyDice(Dice);
 
-impl Dice {
+impl KeyDice {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+        self.0.below(bound)
     }
 
     fn text(&mut self) -> &'static str {
-        TEXTS[self.below(TEXTS.len())]
+        self.0.pick(&TEXTS)
     }
 
     fn key(&mut self) -> KeyRef<'static> {
@@ -151,7 +149,7 @@ fn points_and_prefixes_hold_what_they_say() {
 #[test]
 fn interval_sets_obey_the_algebra_of_sets() {
     for seed in SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = KeyDice(Dice(seed));
         let (a, b, c) = (dice.interval_set(), dice.interval_set(), dice.interval_set());
         for text in TEXTS {
             let (in_a, in_b) = (a.contains(text), b.contains(text));
@@ -174,7 +172,7 @@ fn interval_sets_obey_the_algebra_of_sets() {
 #[test]
 fn key_cuts_divide_keys_as_they_compare() {
     for seed in SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = KeyDice(Dice(seed));
         let (a, b) = (dice.key_cut(), dice.key_cut());
         let mut between = false;
         for key in all_keys() {
@@ -190,7 +188,7 @@ fn key_cuts_divide_keys_as_they_compare() {
 #[test]
 fn ranges_hold_what_they_say() {
     for seed in SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = KeyDice(Dice(seed));
         let only = dice.key();
         let Some(rows) = Interval::new(dice.cut(), dice.cut()) else { continue };
         for key in all_keys() {
@@ -240,7 +238,7 @@ fn empty_keys_are_keys_and_not_bounds() {
 #[test]
 fn key_sets_obey_the_algebra_of_sets() {
     for seed in SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = KeyDice(Dice(seed));
         let (a, b, c) = (dice.key_set(), dice.key_set(), dice.key_set());
         for key in all_keys() {
             let (in_a, in_b) = (a.contains(key), b.contains(key));
@@ -263,7 +261,7 @@ fn key_sets_obey_the_algebra_of_sets() {
 #[test]
 fn spans_of_keys_are_compared_with_the_set() {
     for seed in SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = KeyDice(Dice(seed));
         let set = dice.key_set();
         let (first, last) = (dice.key(), dice.key());
         if last < first {

@@ -197,3 +197,30 @@ pub(crate) fn suggestion<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a s
     let nearest = candidates.iter().min_by_key(distance)?;
     (distance(&nearest) * 3 <= folded.chars().count().max(3)).then_some(*nearest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_filters_are_read_from_their_debug_form() {
+        let told = |debug: &str| {
+            let error =
+                from_datafusion(DataFusionError::Execution(format!("Error evaluating filter predicate: {debug}")));
+            (error.sqlstate(), error.to_string())
+        };
+        let external = |error: &dyn std::fmt::Debug| told(&format!("External({error:?})"));
+        let message = "invalid input syntax for type integer: \"a\"";
+        let state = SqlState::INVALID_TEXT_REPRESENTATION;
+        let expected = (state, message.to_owned());
+        assert_eq!(external(&functions::Error::new(state, message)), expected);
+        assert_eq!(external(&FunctionError::new(state, message)), expected);
+        assert_eq!(external(&types::Error { sqlstate: state, message: message.to_owned() }), expected);
+        let stopped = Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
+        assert_eq!(external(&stopped), (SqlState::QUERY_CANCELED, stopped.to_string()));
+        let hinted = Error::new(state, message).with_hint("a hint");
+        assert_eq!(external(&hinted), expected);
+        let own = "Execution(\"a \\\"quoted\\\" text\")";
+        assert_eq!(told(own), (SqlState::INVALID_STATEMENT, "a \"quoted\" text".to_owned()));
+    }
+}

@@ -1,6 +1,5 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
-use crate::session::error::from_datafusion;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,6 +26,8 @@ use rowkey_postgres::functions::typed_constant;
 use rowkey_postgres::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
 };
+
+use crate::session::error::from_datafusion;
 
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub(super) async fn plan(

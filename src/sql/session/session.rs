@@ -1,6 +1,5 @@
 //! One caller's session: statements in, rows out, and what lasts from one statement to the next.
 
-use crate::session::error::from_datafusion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +22,7 @@ use super::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use super::statement::{Request, Statement, parse};
 use super::transaction::{Transaction, TransactionStatus};
 use super::writes;
+use crate::session::error::from_datafusion;
 use crate::system_catalog::CursorRow;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;

@@ -28,5 +28,5 @@ pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use recount::Recount;
 pub use run_file::{ColumnSummary, RunFile};
-pub use to_rows::EntityColumns;
+pub(crate) use to_rows::EntityColumns;
 pub use writer::{WriteOptions, batch_of, column_ranks, write_run};

@@ -86,11 +86,6 @@ impl<'a> EntityColumns<'a> {
         self.partitions.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     pub fn key(&self, i: usize) -> KeyRef<'a> {
         KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) }
     }

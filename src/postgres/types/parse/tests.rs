@@ -1,3 +1,5 @@
+use rowkey_base::testing::Dice;
+
 use bytes::BytesMut;
 
 use crate::types::*;
@@ -52,15 +54,12 @@ fn values_recorded_from_postgres() {
     assert!(compared > 700, "{compared}");
 }
 
-/// xorshift: the sequence follows from the seed, which every failure prints.
-struct Random(u64);
+/// Choices of values; every failure prints the seed.
+struct Random(Dice);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.0.next_u64()
     }
 
     fn below(&mut self, end: u64) -> u64 {
@@ -139,7 +138,7 @@ fn text_and_binary_read_back() {
         "_interval",
     ];
     for seed in 1..=300_u64 {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random(Dice(seed));
         for name in names {
             let ty = type_by_name(name).unwrap();
             let value = random.value(ty);
@@ -164,7 +163,7 @@ fn text_and_binary_read_back() {
 #[test]
 fn any_bytes_are_refused_or_read() {
     for seed in 1..=3000_u64 {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random(Dice(seed));
         for ty in TYPES {
             let mut bytes: Vec<u8> = (0..random.below(24)).map(|_| random.next() as u8 >> random.below(8)).collect();
             if ty.element().is_some() && bytes.len() > 12 {

@@ -1,6 +1,5 @@
 //! Views where they are read: their text is planned, and gives the columns they were made with.
 
-use crate::session::error::from_datafusion;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +13,7 @@ use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast;
 
+use crate::session::error::from_datafusion;
 use crate::session::snapshot_catalog::SnapshotCatalog;
 use crate::session::statement::{Request, Statement, parse};
 use crate::session::statement_planner::{PlannedQuery, StatementPlanner};

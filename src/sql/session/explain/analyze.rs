@@ -1,12 +1,12 @@
 //! Running a plan for its counters.
 
-use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
+use crate::session::error::from_datafusion;
 use crate::session::watching::{Signals, StatementWatch, WatchedRows, watched};
 use rowkey_base::Result;
 

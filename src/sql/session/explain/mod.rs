@@ -6,7 +6,6 @@ mod json;
 mod read;
 mod text;
 
-use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, StringViewArray};
@@ -19,6 +18,7 @@ use futures::stream;
 use super::statement::ExplainFormat;
 use super::watching::Signals;
 use super::writes::Explained;
+use crate::session::error::from_datafusion;
 use rowkey_base::Result;
 
 pub(super) use access_paths::AccessPaths;

@@ -1,6 +1,5 @@
 //! What each scan of a plan reads.
 
-use crate::session::error::from_datafusion;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
+use crate::session::error::from_datafusion;
 use rowkey_base::Result;
 use rowkey_storage::run::{OpenRun, RunFile};
 

@@ -8,7 +8,6 @@
 
 mod recognize;
 
-use crate::session::error::from_datafusion;
 use std::sync::{Arc, Weak};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -18,6 +17,7 @@ use datafusion::common::DataFusionError;
 
 use super::prepared::Column;
 use crate::provider::EntityRows;
+use crate::session::error::from_datafusion;
 use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::types::SqlValue;

@@ -1,6 +1,5 @@
 //! Statements that write, from their text to the log.
 
-use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
@@ -14,6 +13,7 @@ use super::given::Values;
 use super::run::{Done, Returned, Running, duplicate_key};
 use super::write::{Action, Source, Write};
 use crate::session::answer::Answer;
+use crate::session::error::from_datafusion;
 use crate::session::parameters;
 use crate::session::planning::{Planner, View, same_columns};
 use crate::session::prepared::Prepared;

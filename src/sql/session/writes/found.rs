@@ -1,6 +1,5 @@
 //! Queries over rows that a statement has in memory, and the rows that a query finds for it.
 
-use crate::session::error::from_datafusion;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use super::rows::{MemoryColumn, column_of, memory_table};
 use super::run::Returned;
 use super::syntax::{self, MEMORY_ROWS, assigned, column, columns_named, from_memory, item, memory_name};
 use super::write::Write;
+use crate::session::error::from_datafusion;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key};
 

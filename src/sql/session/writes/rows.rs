@@ -1,6 +1,5 @@
 //! Entities as rows of a table, for queries over what a statement has written.
 
-use crate::session::error::from_datafusion;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -12,6 +11,7 @@ use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
 
 use super::target::{Takes, TargetColumn};
+use crate::session::error::from_datafusion;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Value};
 

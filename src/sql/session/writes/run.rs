@@ -1,6 +1,5 @@
 //! Running a statement that writes, up to what is to be written.
 
-use crate::session::error::from_datafusion;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use super::values::{AssignedColumn, Cell, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
+use crate::session::error::from_datafusion;
 use crate::session::statement::Statement;
 use crate::session::statement_planner::StatementPlanner;
 use crate::session::watching::Signals;

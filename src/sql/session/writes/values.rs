@@ -1,11 +1,11 @@
 //! Values that are assigned: from literals, parameters and columns of a query.
 
-use crate::session::error::from_datafusion;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
 
 use super::target::{Takes, TargetColumn, mismatch};
+use crate::session::error::from_datafusion;
 use crate::session::literals::Literal;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};

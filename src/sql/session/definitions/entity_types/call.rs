@@ -1,6 +1,5 @@
 //! `CALL create_entity_views('Table')`: makes the views that `entity_types` proposes.
 
-use crate::session::error::from_datafusion;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
 };
@@ -12,6 +11,7 @@ use super::proposal;
 use crate::session::definitions::Definition;
 use crate::session::definitions::create_view::create_view;
 use crate::session::definitions::relation_name::identifiers;
+use crate::session::error::from_datafusion;
 use crate::session::statement_planner::StatementPlanner;
 use crate::system_catalog::ROWKEY_SCHEMA;
 use rowkey_base::{Error, Result, SqlState};
