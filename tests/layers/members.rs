@@ -28,6 +28,9 @@ const HOMES: [(&str, &[&str]); 9] = [
     ("flate2", &["formats"]),
 ];
 
+/// The member without code, on which only tests depend: it unifies the features of dependencies.
+pub(crate) const FEATURES: &str = "features";
+
 /// What a member depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
