@@ -112,7 +112,7 @@ async fn execute(database: &Engine, statements: &[String], form: Form, out: &mut
     let mut session = database.own_session()?;
     for statement in statements {
         let timeout = session.settings().limits().statement_timeout;
-        let mut guard = StatementGuard::new(session.registration(), timeout);
+        let mut guard = StatementGuard::new(session.registration().signals(), timeout);
         let answer = guard.run(session.sql(statement, &[])).await?;
         for notice in session.take_notices() {
             eprintln!("note: {notice}");

@@ -274,6 +274,6 @@ impl Connection {
 
     /// Watches over one statement.
     pub(super) fn guard(&self) -> StatementGuard {
-        StatementGuard::new(self.session.registration(), self.session.settings().limits().statement_timeout)
+        StatementGuard::new(self.session.registration().signals(), self.session.settings().limits().statement_timeout)
     }
 }

@@ -125,7 +125,7 @@ impl Runner {
         let task = {
             let _within = self.threads.enter();
             let timeout = session.settings().limits().statement_timeout;
-            let mut guard = StatementGuard::new(session.registration(), timeout);
+            let mut guard = StatementGuard::new(session.registration().signals(), timeout);
             let text = text.to_owned();
             self.threads.spawn(async move {
                 session.active(&text);

@@ -27,7 +27,7 @@ impl Engine {
         found.map(|table| table.id).ok_or_else(|| {
             let names = self.table_names();
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            crate::session::error::no_such_table(name, &candidates)
+            rowkey_postgres::error::no_such_table(name, &candidates)
         })
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::session::suggestion;
 use rowkey_formats::{PropertyTypes, Warning, WarningKind};
 use rowkey_model::rows::PropertyNames;
+use rowkey_postgres::suggestion::suggestion;
 
 /// What warnings call the place where types are named.
 const INPUT: &str = "types";

@@ -200,7 +200,10 @@ impl Backward {
                 let Some(file) = self.files.pop() else { return Ok(None) };
                 let Some(RunHandle(run)) = file.extension::<RunHandle>() else { continue };
                 let files = Arc::clone(&self.scan.scan().files);
-                let open = files.open(run).await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+                let open = files
+                    .open(run)
+                    .await
+                    .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
                 let ranges = self.wanted(&open);
                 self.open = Some((file, open, ranges));
                 continue;

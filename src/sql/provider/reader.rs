@@ -68,7 +68,7 @@ impl RunReader {
             Some(open) => open,
             None => {
                 let open = self.files.open(&self.run).await;
-                open.map_err(|error| ParquetError::External(Box::new(error)))?.reader()
+                open.map_err(|error| ParquetError::External(Box::new(rowkey_base::Error::from(error))))?.reader()
             }
         };
         Ok(self.open.insert(open))
@@ -78,13 +78,24 @@ impl RunReader {
 impl AsyncFileReader for RunReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
         self.metrics.bytes_scanned.add((range.end - range.start) as usize);
-        async move { self.open().await?.get_bytes(range).await }.boxed()
+        async move { self.open().await?.get_bytes(range).await.map_err(public) }.boxed()
     }
 
     fn get_metadata<'a>(
         &'a mut self,
         options: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, parquet::errors::Result<Arc<ParquetMetaData>>> {
-        async move { self.open().await?.get_metadata(options).await }.boxed()
+        async move { self.open().await?.get_metadata(options).await.map_err(public) }.boxed()
+    }
+}
+
+/// An error of storage as the public one: DataFusion hands on what is inside without looking.
+fn public(error: ParquetError) -> ParquetError {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<rowkey_storage::Error>() {
+            Ok(error) => ParquetError::External(Box::new(rowkey_base::Error::from(*error))),
+            Err(inner) => ParquetError::External(inner),
+        },
+        error => error,
     }
 }

@@ -54,8 +54,9 @@ pub(super) fn recent_batches(
     let mut found = Vec::new();
     let mut shown: Option<Shown> = None;
     for (place, (layer, _)) in layers.iter().enumerate() {
-        let (stored, not_hidden) =
-            layers.batch(place, &scan.table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let (stored, not_hidden) = layers
+            .batch(place, &scan.table)
+            .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
         let wanted = wanted(layer, &stored.places, not_hidden, &scan.access.keys, direction);
         let part = part.range(wanted.len());
         if part.is_empty() {
@@ -99,8 +100,9 @@ pub(super) fn recent_rows(scan: &Scan) -> Result<u64> {
     let Some(layers) = &scan.layers else { return Ok(0) };
     let mut rows = 0;
     for (place, (layer, _)) in layers.iter().enumerate() {
-        let (stored, shown) =
-            layers.batch(place, &scan.table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let (stored, shown) = layers
+            .batch(place, &scan.table)
+            .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
         rows += wanted(layer, &stored.places, shown, &scan.access.keys, Direction::Forward).len() as u64;
     }
     Ok(rows)

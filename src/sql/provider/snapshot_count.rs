@@ -54,7 +54,8 @@ impl TableProvider for SnapshotCount {
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let entities = self.snapshot.live_rows(&self.files).await;
-        let entities = entities.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let entities =
+            entities.map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![entities as i64]));
         let batch = RecordBatch::try_new(self.schema(), vec![column])?;
         Ok(MemorySourceConfig::try_new_exec(&[vec![batch]], self.schema(), projection.cloned())?)

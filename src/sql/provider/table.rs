@@ -242,7 +242,7 @@ fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
 }
 
 fn external(error: rowkey_storage::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
+    DataFusionError::External(Box::new(rowkey_base::Error::from(error)))
 }
 
 /// Whether a filter compares several columns at once, which the Parquet reader does not prune by.

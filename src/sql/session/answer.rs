@@ -71,7 +71,7 @@ impl Answer {
 
     /// The next rows; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
-        Some(self.batches.next().await?.map_err(crate::session::error::from_datafusion))
+        Some(self.batches.next().await?.map_err(rowkey_postgres::error::from_datafusion))
     }
 
     /// All rows at once: for answers that fit in memory.

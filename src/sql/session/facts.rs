@@ -7,12 +7,13 @@ use arrow::datatypes::{DataType, Field};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::TypeSignature;
 
-use super::constructs::SessionControl;
 use super::prepared::Prepared;
-use super::registry::{Interrupt, Registry};
-use super::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
+use super::registry::Registry;
+use crate::system_catalog::SessionControl;
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
+use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::functions::system::{FunctionError, SqlState};
+use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use rowkey_postgres::types::type_of;
 
 /// A session as one statement sees it.
@@ -82,8 +83,8 @@ impl SessionControl for Facts {
         let mut settings = self.current();
         settings.set(name, Some(value), false).map_err(|error| {
             let kind = match error.sqlstate() {
-                super::error::SqlState::UNDEFINED_OBJECT => SqlState::UNDEFINED_OBJECT,
-                super::error::SqlState::CANT_CHANGE_RUNTIME_PARAM => SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                rowkey_base::SqlState::UNDEFINED_OBJECT => SqlState::UNDEFINED_OBJECT,
+                rowkey_base::SqlState::CANT_CHANGE_RUNTIME_PARAM => SqlState::CANT_CHANGE_RUNTIME_PARAM,
                 _ => SqlState::INVALID_PARAMETER_VALUE,
             };
             FunctionError::new(kind, error.to_string())
@@ -197,7 +198,7 @@ fn setting_row(definition: &'static Definition, settings: &Settings) -> SettingR
     let setting = settings.get(definition.name).unwrap_or_default();
     SettingRow {
         name: definition.name.to_owned(),
-        setting: super::settings::plain(definition, setting),
+        setting: rowkey_postgres::settings::plain(definition, setting),
         unit: (!unit.is_empty()).then(|| unit.to_owned()),
         category: "Client Connection Defaults".to_owned(),
         short_desc: definition.description.to_owned(),

@@ -7,7 +7,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::prepared::{Planned, PlanningSettings, Prepared};
-use super::statement::Request;
+use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 

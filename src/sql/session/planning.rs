@@ -20,34 +20,35 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
 
 use super::answer::Answer;
-use super::constructs::{self, CatalogContext};
 use super::definitions::{self, Definition, ViewExpansion};
-use super::engine_faults;
-use super::error::from_datafusion;
 use super::facts::{Changes, Facts, FunctionNames};
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
 use super::literals::Forms;
-use super::locate::located;
 use super::memory::memory_bytes_available;
-use super::parameters;
 use super::plan_cache::PlanCache;
 use super::prepared::{Column, Planned, PlanningSettings, Prepared};
 use super::registry::Registry;
-use super::settings::Settings;
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
-use super::statement::Statement;
 use super::statement_planner::StatementPlanner;
 use super::statement_state::BaseState;
-use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
+use crate::system_catalog::CatalogContext;
 use crate::system_catalog::{CursorRow, SystemCatalog};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
+use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::desugar;
+use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::StatementContext;
+use rowkey_postgres::parameters;
+use rowkey_postgres::settings::Settings;
+use rowkey_postgres::syntax::Statement;
+use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
+use rowkey_postgres::workarounds;
 use rowkey_storage::{Catalog, Edit, Snapshot, Store, TableHold};
 
 /// Memory for queries where the machine does not tell how much it has.
@@ -134,10 +135,10 @@ impl Planner {
             .with_physical_optimizer_rules(physical)
             .with_optimizer_rules(logical)
             .build();
-        state = constructs::install(
+        state = desugar::install(
             functions::register(state, store.clock(), functions::ObjectNames::default()).map_err(from_datafusion)?,
         );
-        state = engine_faults::avoid(state);
+        state = workarounds::avoid(state);
         functions::system::register(&mut state).map_err(from_datafusion)?;
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;

@@ -6,10 +6,10 @@ use arrow::array::RecordBatch;
 
 use super::answer::Answer;
 use super::prepared::{Column, Prepared};
-use super::statement::Statement;
 use crate::system_catalog::CursorRow;
 use rowkey_base::Result;
 use rowkey_model::DateTime;
+use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::SqlValue;
 
 /// A bound statement. Cursors of DECLARE are portals too, and share their names.

@@ -6,9 +6,9 @@ use arrow::datatypes::FieldRef;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::key_read::KeyRead;
-use super::settings::Settings;
-use super::statement::{Request, Statement};
 use super::writes::KeyWrite;
+use rowkey_postgres::settings::Settings;
+use rowkey_postgres::syntax::{Request, Statement};
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 

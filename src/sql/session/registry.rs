@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::watching::Signals;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
+use rowkey_postgres::cancellation::{Interrupt, Signals};
 
 /// A session as others see it.
 #[derive(Debug, Clone)]
@@ -58,17 +58,6 @@ struct Entry {
     secret: i32,
     signals: Arc<Signals>,
     activity: Activity,
-}
-
-/// What a running statement is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Interrupt {
-    #[default]
-    None,
-    /// Stop the statement.
-    Cancel,
-    /// Stop the statement and end the session.
-    Terminate,
 }
 
 /// A session's own place; it is given up when this is dropped.

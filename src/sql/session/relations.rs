@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::definitions::ENTITY_TYPES;
-use super::names::{Lookup, Relation, Relations};
-use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC};
+use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
+use super::snapshot_catalog::PUBLIC;
 use crate::provider::TableColumns;
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions::system::table_function_columns;
+use rowkey_postgres::names::{Lookup, Relation, Relations};
 use rowkey_storage::{Snapshot, Table};
 
 /// Looked through first, unless the search path names it elsewhere.
@@ -118,7 +118,7 @@ impl Relations for SnapshotRelations {
         match name {
             ACCESS_PATHS => Some(super::explain::access_paths_columns()),
             ENTITY_TYPES => Some(super::definitions::entity_types_columns()),
-            name => table_function_columns(name).or_else(|| super::constructs::function_columns(name)),
+            name => table_function_columns(name).or_else(|| rowkey_postgres::desugar::function_columns(name)),
         }
     }
 
@@ -133,6 +133,6 @@ impl SnapshotRelations {
         let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.as_str());
         let views = catalog.views().filter(|view| view.account == account).map(|view| view.name.as_str());
         let names: Vec<&str> = tables.chain(views).collect();
-        super::error::suggestion(name, &names).map(str::to_owned)
+        rowkey_postgres::suggestion::suggestion(name, &names).map(str::to_owned)
     }
 }

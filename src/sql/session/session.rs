@@ -9,7 +9,6 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
 use super::answer::Answer;
-use super::commands::{Command, Discard};
 use super::copy::{CopyIn, CopyOut, FileAccess};
 use super::definitions::Definition;
 use super::explain;
@@ -18,14 +17,15 @@ use super::planning::{Planner, View};
 use super::portal::{Cursor, Portal, PortalState, Rows};
 use super::prepared::{Column, Prepared};
 use super::registry::Registration;
-use super::settings::{DEFINITIONS, Settings, is_transaction_mode};
-use super::statement::{Request, Statement, parse};
 use super::transaction::{Transaction, TransactionStatus};
 use super::writes;
-use crate::session::error::from_datafusion;
 use crate::system_catalog::CursorRow;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
+use rowkey_postgres::syntax::{Command, Discard};
+use rowkey_postgres::syntax::{Request, Statement, parse};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
@@ -281,7 +281,7 @@ impl Session {
             }
             Request::Explain { statement: query, .. } => {
                 let view = self.view();
-                let planned = match writes::verb(query) {
+                let planned = match rowkey_postgres::syntax::verb(query) {
                     Some(_) => Box::pin(self.planner.prepare_write(&view, &statement, query, types)).await?,
                     None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
                 };
@@ -303,7 +303,8 @@ impl Session {
             }
             Request::Command(command) => Ok(without_plan(match command {
                 Command::Show(name) => {
-                    let label = super::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
+                    let label =
+                        rowkey_postgres::settings::definition(name).map_or(name.as_str(), |definition| definition.name);
                     Some(text_columns(&[label]))
                 }
                 Command::ShowAll => Some(text_columns(&["name", "setting", "description"])),
@@ -409,7 +410,7 @@ impl Session {
                 if let Some(file) = super::copy::file_written(copy) {
                     return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
                 }
-                if super::copy::sends(copy) {
+                if rowkey_postgres::syntax::sends(copy) {
                     let view = self.view();
                     let copied = Box::pin(self.planner.copy_out(&view, prepared, copy)).await?;
                     return Ok(Outcome::CopyOut(Box::new(copied)));
@@ -419,7 +420,9 @@ impl Session {
                 let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
                 Ok(Outcome::CopyIn(Box::new(self.planner.copy_in(&view, prepared, copy, held)?)))
             }
-            Request::Explain { statement: query, verbose, format, .. } if writes::verb(query).is_some() => {
+            Request::Explain { statement: query, verbose, format, .. }
+                if rowkey_postgres::syntax::verb(query).is_some() =>
+            {
                 self.transaction.refuse_if_failed()?;
                 let view = self.view();
                 let explained = Box::pin(self.planner.explain_write(&view, prepared, query, parameters)).await?;

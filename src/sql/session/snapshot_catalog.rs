@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 
-use super::definitions::{ENTITY_TYPES, ViewExpansion};
-use super::writes::MEMORY_ROWS;
+use super::definitions::ViewExpansion;
+use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use crate::provider::{EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
@@ -15,10 +15,11 @@ use rowkey_postgres::functions;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Snapshot, Store};
 
-/// The table function that EXPLAINs in rows.
-pub(super) const ACCESS_PATHS: &str = "access_paths";
 /// The schema that tables lie in.
 pub(super) const PUBLIC: &str = "public";
+
+/// The relation of rows that a statement has in memory. No table or view has such a name.
+pub(super) const MEMORY_ROWS: &str = "(rows)";
 
 /// An account's tables and views in one snapshot, in schema `public` of the database named as the
 /// account. Every statement has one of its own, so all tables of a statement are of one moment.
@@ -100,7 +101,7 @@ impl SchemaProvider for SnapshotCatalog {
             }
             let names = self.table_names();
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            return Err(DataFusionError::External(Box::new(crate::session::error::no_such_table(name, &candidates))));
+            return Err(DataFusionError::External(Box::new(rowkey_postgres::error::no_such_table(name, &candidates))));
         };
         Ok(Some(Arc::new(EntityTable::new(self.snapshot.table_snapshot(table), Arc::clone(&self.files), self.scan))))
     }

@@ -16,21 +16,22 @@ use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 
 use super::answer::Answer;
-use super::constructs;
-use super::definitions::{ENTITY_TYPES, EntityTypes};
-use super::engine_words::at_function;
-use super::error::from_datafusion;
+use super::definitions::EntityTypes;
 use super::explain::AccessPaths;
-use super::names;
-use super::parameters;
+use super::own_functions::{self, ACCESS_PATHS, ENTITY_TYPES};
 use super::prepared::Column;
 use super::relations::SnapshotRelations;
-use super::snapshot_catalog::{ACCESS_PATHS, PUBLIC, SnapshotCatalog};
-use super::statement::{Request, Statement, parse};
+use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
 use super::statement_state::{LentState, StatementSettings};
-use super::watching::{Signals, StatementWatch, WatchedRows, watched};
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::desugar;
+use rowkey_postgres::error::at_function;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::names;
+use rowkey_postgres::parameters;
+use rowkey_postgres::syntax::{Request, Statement, parse};
 
 /// A statement being planned: the functions and rules of all statements, with the tables of one
 /// snapshot.
@@ -194,7 +195,8 @@ impl StatementPlanner {
 
     /// Writes into a statement what its names mean.
     pub(super) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
-        names::resolve(resolved, &self.relations).map_err(|error| super::error::from_names(error, &statement.source))
+        own_functions::unqualify(resolved);
+        names::resolve(resolved, &self.relations).map_err(|error| error.located(&statement.source))
     }
 
     /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they
@@ -207,7 +209,7 @@ impl StatementPlanner {
         output: Vec<names::OutputColumn>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
-        constructs::rewrite_syntax(&mut query).map_err(from_datafusion)?;
+        desugar::rewrite_syntax(&mut query).map_err(from_datafusion)?;
         functions::rewrite_syntax(&mut query);
         let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))
             .map_err(from_datafusion)?;

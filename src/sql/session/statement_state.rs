@@ -14,8 +14,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::prelude::SessionConfig;
 
-use super::definitions::ENTITY_TYPES;
-use super::snapshot_catalog::ACCESS_PATHS;
+use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use rowkey_model::DateTime;
 
 /// States that are kept; statements beyond that many at a time copy theirs.

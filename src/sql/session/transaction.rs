@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::commands::{Isolation, Modes};
-use super::settings::{READ_ONLY, Settings, definition};
 use super::writes::{Mark, OwnChanges};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
+use rowkey_postgres::settings::{READ_ONLY, Settings, definition};
+use rowkey_postgres::syntax::{Isolation, Modes};
 use rowkey_storage::{Definitions, Edit, Operation, Snapshot, Table};
 
 /// What ReadyForQuery says.

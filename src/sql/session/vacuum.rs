@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::commands::Vacuum;
 use super::planning::Planner;
 use super::snapshot_catalog::PUBLIC;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
+use rowkey_postgres::syntax::Vacuum;
 use rowkey_storage::{FILE_BYTES, Table, VacuumReport};
 
 impl Planner {
@@ -54,7 +54,7 @@ impl Planner {
                     .filter(|table| table.account == account.as_str())
                     .map(|table| table.name.as_str())
                     .collect();
-                return Err(crate::session::error::no_such_table(&shown, &names));
+                return Err(rowkey_postgres::error::no_such_table(&shown, &names));
             }
         }
         Ok(tables)

@@ -11,10 +11,10 @@ use crate::session::answer::Answer;
 use crate::session::planning::{Planner, View};
 use crate::session::portal::Rows;
 use crate::session::prepared::Prepared;
-use crate::session::watching::Signals;
 use crate::session::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
+use rowkey_postgres::cancellation::Signals;
 
 fn server_files() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
@@ -27,11 +27,6 @@ pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
         ast::Statement::Copy { to: true, target: CopyTarget::File { filename }, .. } => Some(filename),
         _ => None,
     }
-}
-
-/// Whether a COPY sends rows to the client.
-pub(crate) fn sends(copy: &ast::Statement) -> bool {
-    matches!(copy, ast::Statement::Copy { to: true, .. })
 }
 
 impl Planner {

@@ -15,6 +15,5 @@ mod to_file;
 pub use copy_in::CopyIn;
 pub use copy_out::CopyOut;
 pub(super) use execute::file_written;
-pub(super) use execute::sends;
 pub(super) use options::CopyOptions;
 pub use to_file::FileAccess;

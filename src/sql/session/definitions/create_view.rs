@@ -10,13 +10,13 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use super::Definition;
 use super::column_types::{postgres_type, spoken};
 use super::relation_name::{Relation, identifiers, name_in_public};
-use crate::session::locate::located;
-use crate::session::position::Source;
 use crate::session::snapshot_catalog::PUBLIC;
-use crate::session::statement::{Request, parse};
 use crate::session::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::ViewName;
+use rowkey_postgres::syntax::Source;
+use rowkey_postgres::syntax::located;
+use rowkey_postgres::syntax::{Request, parse};
 use rowkey_storage::{Edit, View, ViewColumn};
 
 /// The edit that makes a view. Its query is planned once, as it will be planned wherever the view

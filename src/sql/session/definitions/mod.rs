@@ -24,10 +24,10 @@ use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
 use super::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
+use rowkey_postgres::syntax::refused;
 use rowkey_storage::Edit;
 
 pub(super) use drop_relations::drop_relations;
-pub(super) use entity_types::ENTITY_TYPES;
 pub(super) use entity_types::EntityTypes;
 pub(super) use entity_types::entity_types_columns;
 pub(super) use rewritten::Rewritten;
@@ -76,21 +76,12 @@ impl Definition {
 
     /// The columns of the answer, of statements that have one.
     pub fn columns(statement: &Statement) -> Option<Vec<FieldRef>> {
-        matches!(statement, Statement::Call(_)).then(entity_types::entity_types_fields)
-    }
-}
-
-/// Whether a statement is one of those that [`define`] takes.
-pub(super) fn defines(statement: &Statement) -> bool {
-    match statement {
-        Statement::CreateView(_)
-        | Statement::Comment { .. }
-        | Statement::CreateTable(_)
-        | Statement::AlterTable(_)
-        | Statement::Truncate(_) => true,
-        Statement::Drop { object_type, .. } => matches!(object_type, ObjectType::View | ObjectType::Table),
-        Statement::Call(call) => entity_types::is_create_entity_views(call),
-        _ => false,
+        match statement {
+            Statement::Call(call) if entity_types::is_create_entity_views(call) => {
+                Some(entity_types::entity_types_fields())
+            }
+            _ => None,
+        }
     }
 }
 
@@ -116,7 +107,10 @@ pub(super) async fn define(
         Statement::CreateTable(create) => tables::create_table(create, now, planner),
         Statement::AlterTable(alter) => alter_table::alter_table(alter, planner).await,
         Statement::Truncate(truncated) => tables::truncate(&truncated, planner),
-        Statement::Call(call) => entity_types::create_entity_views(&call, planner).await,
+        Statement::Call(call) if entity_types::is_create_entity_views(&call) => {
+            entity_types::create_entity_views(&call, planner).await
+        }
+        call @ Statement::Call(_) => Err(refused(&call)),
         _ => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "this statement defines nothing that this version knows")),
     }
 }

@@ -13,13 +13,13 @@ use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast;
 
-use crate::session::error::from_datafusion;
 use crate::session::snapshot_catalog::SnapshotCatalog;
-use crate::session::statement::{Request, Statement, parse};
 use crate::session::statement_planner::{PlannedQuery, StatementPlanner};
 use crate::session::statement_state::StatementSettings;
 use crate::system_catalog::{Setting, SystemCatalog};
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::syntax::{Request, Statement, parse};
 use rowkey_storage::View;
 
 /// Deepest nesting of views in views.

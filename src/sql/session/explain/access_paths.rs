@@ -14,8 +14,8 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::read::{TableRead, reads};
-use crate::session::statement::{Request, parse};
 use crate::session::statement_planner::PlanningContext;
+use rowkey_postgres::syntax::{Request, parse};
 
 /// The table function. It plans the inner statement on the same snapshot as the outer one.
 pub(crate) struct AccessPaths {

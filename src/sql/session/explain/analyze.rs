@@ -6,9 +6,9 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
-use crate::session::error::from_datafusion;
-use crate::session::watching::{Signals, StatementWatch, WatchedRows, watched};
 use rowkey_base::Result;
+use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::error::from_datafusion;
 
 /// What running the whole plan gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) async fn run(
     let mut batches = WatchedRows::new(rows, watch);
     let mut rows = 0;
     while let Some(batch) = batches.next().await {
-        rows += batch.map_err(crate::session::error::from_datafusion)?.num_rows() as u64;
+        rows += batch.map_err(rowkey_postgres::error::from_datafusion)?.num_rows() as u64;
     }
     Ok(Ran { rows })
 }

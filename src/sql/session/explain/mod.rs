@@ -15,11 +15,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
-use super::statement::ExplainFormat;
-use super::watching::Signals;
 use super::writes::Explained;
-use crate::session::error::from_datafusion;
 use rowkey_base::Result;
+use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::syntax::ExplainFormat;
 
 pub(super) use access_paths::AccessPaths;
 pub(super) use access_paths::access_paths_columns;

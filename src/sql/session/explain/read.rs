@@ -13,8 +13,8 @@ use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
-use crate::session::error::from_datafusion;
 use rowkey_base::Result;
+use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::run::{OpenRun, RunFile};
 
 /// A table scan whose hint is worth a line: one over at least this many entities.

@@ -60,7 +60,7 @@ impl Session {
         let Some(found) = found else {
             let tables = view.snapshot.catalog.tables().filter(|other| other.account == planner.account().as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
-            return Err(crate::session::error::no_such_table(table, &names));
+            return Err(rowkey_postgres::error::no_such_table(table, &names));
         };
         let export = TableExport {
             planner,

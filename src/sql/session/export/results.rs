@@ -31,7 +31,7 @@ impl Session {
         options: &ExportOptions,
         destination: Destination,
     ) -> Result<ExportReport> {
-        let statement = Arc::new(crate::session::statement::parse(query)?);
+        let statement = Arc::new(rowkey_postgres::syntax::parse(query)?);
         let prepared = Arc::new(self.prepare(statement, &[]).await?);
         if prepared.columns.is_none() {
             return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));

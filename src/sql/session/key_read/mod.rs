@@ -17,9 +17,9 @@ use datafusion::common::DataFusionError;
 
 use super::prepared::Column;
 use crate::provider::EntityRows;
-use crate::session::error::from_datafusion;
 use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
+use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Snapshot, Table};
@@ -163,7 +163,7 @@ impl Operand {
                 Some(SqlValue::Null) => None,
                 other => {
                     let message = format!("parameter ${} has {other:?}, and is a text", place + 1);
-                    return Err(super::error::Error::new(super::error::SqlState::INTERNAL_ERROR, message));
+                    return Err(rowkey_base::Error::new(rowkey_base::SqlState::INTERNAL_ERROR, message));
                 }
             },
         };

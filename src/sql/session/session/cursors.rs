@@ -1,9 +1,9 @@
 //! Moving in cursors.
 
-use super::super::commands::Direction;
 use super::super::portal::{Portal, PortalState};
 use super::{Outcome, Session};
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::syntax::Direction;
 
 impl Session {
     /// FETCH gives the rows to the caller, who takes them from the portal; MOVE and what is skipped

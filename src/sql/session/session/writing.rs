@@ -7,14 +7,14 @@ use datafusion::sql::sqlparser::ast;
 use super::super::answer::Answer;
 use super::super::copy::CopyIn;
 use super::super::definitions::Definition;
-use super::super::literals::Literal;
 use super::super::portal::Rows;
 use super::super::prepared::Prepared;
-use super::super::statement::Request;
 use super::super::transaction::TransactionStatus;
 use super::super::writes;
 use super::{Outcome, Session};
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::syntax::Literal;
+use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::{Operation, TableHold, Terms};
 
@@ -144,7 +144,7 @@ impl Session {
             return Ok(None);
         }
         self.transaction.refuse_if_failed()?;
-        let verb = writes::verb(written).unwrap_or_default();
+        let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
         self.refuse_if_read_only(verb)?;
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;
@@ -195,7 +195,7 @@ impl Session {
         parameters: &[SqlValue],
     ) -> Result<Outcome> {
         self.transaction.refuse_if_failed()?;
-        let verb = writes::verb(written).unwrap_or_default();
+        let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
         self.refuse_if_read_only(verb)?;
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;

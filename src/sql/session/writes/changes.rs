@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::session::watching::Signals;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity, Key};
+use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Change as Done, Condition, Operation, Properties, Snapshot, TableSnapshot};
 

@@ -11,11 +11,12 @@ use datafusion::sql::sqlparser::ast::{self, Expr};
 
 use super::rows::{MemoryColumn, column_of, memory_table};
 use super::run::Returned;
-use super::syntax::{self, MEMORY_ROWS, assigned, column, columns_named, from_memory, item, memory_name};
+use super::syntax::{self, assigned, column, columns_named, from_memory, item, memory_name};
 use super::write::Write;
-use crate::session::error::from_datafusion;
+use crate::session::snapshot_catalog::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key};
+use rowkey_postgres::error::from_datafusion;
 
 /// The query over existing and proposed rows that ON CONFLICT DO UPDATE is, and those rows.
 pub(super) fn conflict_query(

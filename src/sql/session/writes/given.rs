@@ -5,8 +5,8 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use super::target::{Takes, TargetColumn};
 use super::values::{Cell, literal_value, same_value};
 use super::write::Write;
-use crate::session::literals::Literal;
 use rowkey_model::{EdmType, Entity, Value};
+use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
 
 /// The name of the row that could not be inserted.

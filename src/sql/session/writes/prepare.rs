@@ -10,11 +10,10 @@ use super::syntax::{self, item};
 use super::target::mismatch;
 use super::values::{Cell, refuse_misfit};
 use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
-use crate::session::parameters;
 use crate::session::prepared::Column;
-use crate::session::statement::Statement;
 use crate::session::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::{PostgresType, TextStyle, type_by_name};
 
 /// What is known of a statement before its values are.
@@ -49,7 +48,7 @@ impl Write {
         declared: &[Option<&'static PostgresType>],
         style: &TextStyle,
     ) -> Result<Known> {
-        let count = parameters::count(written)?.max(declared.len());
+        let count = rowkey_postgres::syntax::count(written)?.max(declared.len());
         let mut types = Types { known: (0..count).map(|at| declared.get(at).copied().flatten()).collect() };
         let mut fields = Vec::new();
         for (at, expr) in self.assignments() {
@@ -141,7 +140,7 @@ impl Write {
                 }
             }
         }
-        computed.retain(|expr| parameters::used_in(expr).is_ok_and(|used| !used.is_empty()));
+        computed.retain(|expr| rowkey_postgres::syntax::used_in(expr).is_ok_and(|used| !used.is_empty()));
         if computed.is_empty() {
             return Ok(());
         }
@@ -160,7 +159,7 @@ impl Write {
         types: &mut Types,
     ) -> Result<Vec<Column>> {
         let Some(query) = query else { return Ok(Vec::new()) };
-        let used = parameters::used(&query)?;
+        let used = rowkey_postgres::syntax::used(&query)?;
         let planned = planner.resolved_query(statement, query, &self.functions, Vec::new(), &types.known).await?;
         for number in used {
             if let Some(ty) = planned.parameters.get(number - 1) {
@@ -183,7 +182,7 @@ impl Write {
         });
         let returned = Returned { others: others.collect(), ..Returned::default() };
         let Some((query, rows)) = returning_query(self, &returned)? else { return Ok(None) };
-        let used = parameters::used(&query)?;
+        let used = rowkey_postgres::syntax::used(&query)?;
         let planner = planner.with_rows(rows);
         let output = self.output.clone();
         let planned = planner.resolved_query(statement, query, &self.functions, output, &types.known).await?;

@@ -11,9 +11,9 @@ use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
 
 use super::target::{Takes, TargetColumn};
-use crate::session::error::from_datafusion;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Value};
+use rowkey_postgres::error::from_datafusion;
 
 /// A column of the rows in memory.
 pub(super) type MemoryColumn = (FieldRef, ArrayRef);

@@ -20,13 +20,13 @@ use super::values::{AssignedColumn, Cell, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
-use crate::session::error::from_datafusion;
-use crate::session::statement::Statement;
 use crate::session::statement_planner::StatementPlanner;
-use crate::session::watching::Signals;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity, Key, Value};
+use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions::Zone;
+use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
 use rowkey_storage::run::RunFiles;
 
@@ -105,10 +105,10 @@ impl Running<'_> {
         write: &Write,
         planner: &StatementPlanner,
         query: ast::Statement,
-    ) -> Result<crate::session::watching::WatchedRows> {
+    ) -> Result<rowkey_postgres::cancellation::WatchedRows> {
         let declared: Vec<_> = self.types.iter().map(|ty| Some(*ty)).collect();
         let planned = planner.resolved_query(self.statement, query, &write.functions, Vec::new(), &declared).await?;
-        let plan = crate::session::parameters::with_values(planned.plan, self.types, self.values)?;
+        let plan = rowkey_postgres::parameters::with_values(planned.plan, self.types, self.values)?;
         planner.execute(&plan, self.signals).await
     }
 

@@ -14,13 +14,10 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::target::TargetColumn;
 use super::values::{is_default, is_untyped};
-use crate::session::parameters::data_type;
-use crate::session::statement::select_of;
+use crate::session::snapshot_catalog::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
-
-/// The relation of rows that are in memory. No table and no view can have this name.
-pub(crate) const MEMORY_ROWS: &str = "(rows)";
-
+use rowkey_postgres::parameters::data_type;
+use rowkey_postgres::syntax::select_of;
 /// `WITH with SELECT items FROM from WHERE selection`.
 pub(crate) fn select(
     with: Option<&With>,

@@ -5,11 +5,11 @@ use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, Times
 use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
 
 use super::target::{Takes, TargetColumn, mismatch};
-use crate::session::error::from_datafusion;
-use crate::session::literals::Literal;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};
+use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions::{Zone, cast_array};
+use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, oid, parse_text, type_by_oid, type_of, typed_field};
 
 /// What stands for one column in a list of VALUES.

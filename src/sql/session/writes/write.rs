@@ -9,10 +9,10 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use super::syntax::{self, aliases, and, assigned, case, column, columns_named, flattened, item, memory_name, null};
 use super::target::{Takes, Target};
 use super::values::is_default;
-use crate::session::names::OutputColumn;
-use crate::session::statement::{Statement as Parsed, is_nothing};
 use crate::session::statement_planner::StatementPlanner;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::names::OutputColumn;
+use rowkey_postgres::syntax::{Statement as Parsed, is_nothing};
 
 /// A statement that writes to one table.
 #[derive(Debug)]
@@ -87,23 +87,6 @@ impl ClauseAction {
 
 /// The rows that come from a query that a statement makes: keys first, then what the action says.
 pub(super) const KEY_COLUMNS: usize = 2;
-
-/// The first word of a statement that writes, as its tag has it; None for any other.
-pub(crate) fn verb(statement: &Statement) -> Option<&'static str> {
-    match statement {
-        Statement::Insert(_) => Some("INSERT"),
-        Statement::Update(_) => Some("UPDATE"),
-        Statement::Delete(_) => Some("DELETE"),
-        Statement::Merge(_) => Some("MERGE"),
-        Statement::Query(query) => match query.body.as_ref() {
-            SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
-                verb(inner)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
 
 fn unsupported(what: &str) -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))

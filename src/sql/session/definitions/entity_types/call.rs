@@ -11,10 +11,10 @@ use super::proposal;
 use crate::session::definitions::Definition;
 use crate::session::definitions::create_view::create_view;
 use crate::session::definitions::relation_name::identifiers;
-use crate::session::error::from_datafusion;
 use crate::session::statement_planner::StatementPlanner;
 use crate::system_catalog::ROWKEY_SCHEMA;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::Edit;
 
 const CREATE_ENTITY_VIEWS: &str = "create_entity_views";

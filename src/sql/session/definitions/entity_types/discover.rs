@@ -42,7 +42,7 @@ fn table_named(catalog: &Catalog, account: &AccountName, name: &str) -> Result<A
         None => {
             let tables = catalog.tables().filter(|table| table.account == account.as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
-            Err(crate::session::error::no_such_table(name, &names))
+            Err(rowkey_postgres::error::no_such_table(name, &names))
         }
     }
 }

@@ -11,7 +11,7 @@ mod type_rule;
 
 pub(super) use call::create_entity_views;
 pub(super) use call::is_create_entity_views;
-pub(crate) use table_function::{ENTITY_TYPES, EntityTypes};
+pub(crate) use table_function::EntityTypes;
 
 use arrow::datatypes::FieldRef;
 

@@ -20,9 +20,6 @@ use super::discover::discover;
 use super::proposal;
 use crate::session::statement_planner::PlanningContext;
 
-/// Name of the table function.
-pub(crate) const ENTITY_TYPES: &str = "entity_types";
-
 /// The table function. It reads the table on the same snapshot as the statement.
 pub(crate) struct EntityTypes {
     statement: PlanningContext,

@@ -1,0 +1,222 @@
+//! A projection whose values may be large: it takes as few rows at a time as its values need.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+};
+use futures::{Stream, StreamExt};
+
+use super::statement::StatementWatch;
+use crate::functions;
+
+/// Bytes of constants that are repeated for the rows of a batch.
+const CONSTANTS_BYTES_MAX: usize = 16 << 20;
+/// Constants of less are repeated without ado.
+const CONSTANT_BYTES_MIN: usize = 1 << 10;
+/// Functions that make much of little.
+const ENLARGING: [&str; 3] = ["repeat", "lpad", "rpad"];
+
+/// As the projection that it stands for, in smaller batches where their values are large.
+#[derive(Debug)]
+pub(super) struct LargeProjectionExec {
+    projection: ProjectionExec,
+    watch: Arc<StatementWatch>,
+    /// Rows that are taken at a time at most.
+    rows_max: usize,
+}
+
+impl LargeProjectionExec {
+    /// None: its values are as large as those that come in, or little more.
+    pub(super) fn of(
+        plan: &Arc<dyn ExecutionPlan>,
+        watch: &Arc<StatementWatch>,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
+        let (mut constants, mut enlarging) = (0_usize, false);
+        for column in projection.expr() {
+            column.expr.apply(|expr| {
+                if let Some(literal) = expr.downcast_ref::<Literal>() {
+                    let bytes = bytes_of(literal.value());
+                    constants += if bytes >= CONSTANT_BYTES_MIN { bytes } else { 0 };
+                }
+                if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+                    enlarging |= ENLARGING.contains(&call.fun().name());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        if constants == 0 && !enlarging {
+            return Ok(None);
+        }
+        let rows_max = match constants {
+            0 => usize::MAX,
+            bytes => (CONSTANTS_BYTES_MAX / bytes).max(1),
+        };
+        Ok(Some(Arc::new(Self { projection: projection.clone(), watch: Arc::clone(watch), rows_max })))
+    }
+}
+
+fn bytes_of(value: &ScalarValue) -> usize {
+    match value {
+        ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)) => {
+            text.len()
+        }
+        ScalarValue::Binary(Some(bytes))
+        | ScalarValue::BinaryView(Some(bytes))
+        | ScalarValue::LargeBinary(Some(bytes)) => bytes.len(),
+        _ => 0,
+    }
+}
+
+impl DisplayAs for LargeProjectionExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LargeProjectionExec")
+    }
+}
+
+impl ExecutionPlan for LargeProjectionExec {
+    fn name(&self) -> &str {
+        "LargeProjectionExec"
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.projection.schema()
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.projection.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![self.projection.input()]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.is_empty()) {
+            (Some(input), true) => {
+                let projection = ProjectionExec::try_new(self.projection.expr().to_vec(), input)?;
+                Ok(Arc::new(Self { projection, watch: Arc::clone(&self.watch), rows_max: self.rows_max }))
+            }
+            _ => internal_err!("a projection has one input"),
+        }
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let exprs = self.projection.expr().iter().map(|column| Arc::clone(&column.expr)).collect();
+        Ok(Box::pin(LargeRows {
+            rows: self.projection.input().execute(partition, context)?,
+            schema: self.schema(),
+            exprs,
+            watch: Arc::clone(&self.watch),
+            pending: None,
+            rows_max: self.rows_max,
+        }))
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        self.projection.child_stats_requests(partition)
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        self.projection.statistics_from_inputs(inputs, args)
+    }
+}
+
+struct LargeRows {
+    rows: SendableRecordBatchStream,
+    schema: SchemaRef,
+    exprs: Vec<Arc<dyn PhysicalExpr>>,
+    watch: Arc<StatementWatch>,
+    /// What is left of the last batch.
+    pending: Option<RecordBatch>,
+    rows_max: usize,
+}
+
+impl LargeRows {
+    /// The values of the first rows of a batch; the rest is pending.
+    fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        loop {
+            self.watch.check()?;
+            let taken = batch.num_rows().min(self.rows_max);
+            match self.values(&batch.slice(0, taken)) {
+                Err(error) if taken > 1 && is_too_large(&error) => self.rows_max = taken / 2,
+                values => {
+                    if taken < batch.num_rows() {
+                        self.pending = Some(batch.slice(taken, batch.num_rows() - taken));
+                    }
+                    return values;
+                }
+            }
+        }
+    }
+
+    fn values(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let rows = batch.num_rows();
+        let columns =
+            self.exprs.iter().map(|expr| expr.evaluate(batch)?.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+fn is_too_large(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::External(error) => error
+            .downcast_ref::<functions::Error>()
+            .is_some_and(|error| error.sqlstate == functions::SqlState::BATCH_TOO_LARGE),
+        _ => false,
+    }
+}
+
+impl Stream for LargeRows {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let batch = match self.pending.take() {
+            Some(batch) => batch,
+            None => match ready!(self.rows.poll_next_unpin(context)) {
+                Some(Ok(batch)) => batch,
+                other => return Poll::Ready(other),
+            },
+        };
+        Poll::Ready(Some(self.project(batch)))
+    }
+}
+
+impl RecordBatchStream for LargeRows {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,199 @@
+//! Functions that return rows, in the select list and in FROM.
+//!
+//! The planner knows one of them, `unnest`; the others become `unnest` of a function that returns
+//! an array.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias,
+    TableAliasColumnDef, TableFactor, visit_expressions,
+};
+
+use super::collected::{derived, quoted, select};
+use super::syntax::{bare_query, call, last_word, text};
+use crate::functions::system::ARRAY_ORDINALS;
+
+/// A function that returns rows, the one that returns them as an array, and the columns if it has
+/// several.
+struct SetFunction {
+    name: &'static str,
+    array: &'static str,
+    columns: &'static [&'static str],
+}
+
+impl SetFunction {
+    /// A row in its type, which it loses on the way out of the array.
+    fn typed(&self, row: Expr) -> Expr {
+        let data_type = match self.name {
+            "json_array_elements" => DataType::JSON,
+            "jsonb_array_elements" => DataType::JSONB,
+            _ => return row,
+        };
+        Expr::Cast { kind: CastKind::Cast, expr: Box::new(row), data_type, array: false, format: None }
+    }
+}
+
+const SET_FUNCTIONS: &[SetFunction] = &[
+    SetFunction { name: "generate_series", array: "generate_series", columns: &[] },
+    SetFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
+    SetFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
+    SetFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
+    SetFunction { name: "json_array_elements", array: "json_array_elements", columns: &[] },
+    SetFunction { name: "json_array_elements_text", array: "json_array_elements_text", columns: &[] },
+    SetFunction { name: "jsonb_array_elements", array: "jsonb_array_elements", columns: &[] },
+    SetFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
+    SetFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
+    SetFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
+    SetFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
+    SetFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
+    SetFunction {
+        name: "aclexplode",
+        array: "aclexplode",
+        columns: &["grantor", "grantee", "privilege_type", "is_grantable"],
+    },
+];
+
+const UNNEST: &str = "unnest";
+
+fn set_function(name: &str) -> Option<&'static SetFunction> {
+    SET_FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// A call in an expression: of a function that returns rows it is `unnest` of the one that returns
+/// an array.
+pub(super) fn rows_of(mut function: Function) -> Expr {
+    match set_function(&last_word(&function.name)) {
+        Some(known) if function.over.is_none() => {
+            function.name = super::syntax::name_of(known.array);
+            known.typed(call(UNNEST, vec![Expr::Function(function)]))
+        }
+        _ => Expr::Function(function),
+    }
+}
+
+/// A call in FROM becomes a sub-query with the call in its select list, which may refer to what
+/// stands to its left.
+///
+/// Calls of functions that are tables stay, and so does `generate_series` between constants, which
+/// makes its rows as they are read.
+pub(super) fn relation_of_function(factor: &mut TableFactor) {
+    let (arrays, known, ordinality, alias) = match factor {
+        TableFactor::UNNEST { array_exprs, with_ordinality, alias, .. } => {
+            (array_exprs.clone(), None, *with_ordinality, alias.take())
+        }
+        TableFactor::Table { name, args: Some(args), with_ordinality, alias, .. } => {
+            let name = last_word(name);
+            let Some(arguments) = plain_arguments(&args.args) else { return };
+            match (name.as_str(), set_function(&name)) {
+                (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
+                ("generate_series", _) if !*with_ordinality && arguments.iter().all(is_constant) => {
+                    name_series(alias);
+                    return;
+                }
+                (_, Some(known)) => {
+                    let array = call(known.array, arguments);
+                    (vec![array], Some(known), *with_ordinality, alias.take())
+                }
+                (_, None) => return,
+            }
+        }
+        TableFactor::Function { name, args, with_ordinality, alias, .. } => {
+            let name = last_word(name);
+            let Some(arguments) = plain_arguments(args) else { return };
+            match (name.as_str(), set_function(&name)) {
+                (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
+                (_, Some(known)) => {
+                    let array = call(known.array, arguments);
+                    (vec![array], Some(known), *with_ordinality, alias.take())
+                }
+                (_, None) => return,
+            }
+        }
+        _ => return,
+    };
+    let function = known.map_or(UNNEST, |known| known.name);
+    let alias_name = alias.as_ref().map_or_else(|| function.to_owned(), |alias| alias.name.value.clone());
+    let mut columns: Vec<String> = match known {
+        Some(known) if !known.columns.is_empty() => known.columns.iter().map(|name| (*name).to_owned()).collect(),
+        // One column is named after the alias.
+        _ if arrays.len() == 1 => vec![alias_name.clone()],
+        _ => (1..=arrays.len()).map(|i| if i == 1 { UNNEST.to_owned() } else { format!("{UNNEST}_{i}") }).collect(),
+    };
+    if ordinality {
+        columns.push("ordinality".to_owned());
+    }
+    if let Some(alias) = &alias {
+        for (column, named) in columns.iter_mut().zip(&alias.columns) {
+            *column = named.name.value.clone();
+        }
+    }
+    let mut values: Vec<Expr> = match (known, arrays.as_slice()) {
+        (Some(known), [array]) if !known.columns.is_empty() => {
+            known.columns.iter().map(|column| field(call(UNNEST, vec![array.clone()]), column)).collect()
+        }
+        (Some(known), _) => arrays.iter().map(|array| known.typed(call(UNNEST, vec![array.clone()]))).collect(),
+        (None, _) => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
+    };
+    if ordinality {
+        values.push(call(UNNEST, vec![call(ARRAY_ORDINALS, arrays)]));
+    }
+    let items =
+        values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
+    let query = bare_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
+    *factor = derived(query, &alias_name, &columns, true);
+}
+
+/// PostgreSQL names the one column of `generate_series(...) AS g` after the alias.
+fn name_series(alias: &mut Option<TableAlias>) {
+    match alias {
+        None => {
+            let name = quoted("generate_series");
+            let column = TableAliasColumnDef { name: name.clone(), data_type: None };
+            *alias = Some(TableAlias { explicit: true, name, columns: vec![column], at: None });
+        }
+        Some(alias) if alias.columns.is_empty() => {
+            let name = alias.name.clone();
+            alias.columns.push(TableAliasColumnDef { name, data_type: None });
+        }
+        Some(_) => {}
+    }
+}
+
+fn field(row: Expr, name: &str) -> Expr {
+    let access_chain = vec![AccessExpr::Dot(text(name))];
+    Expr::CompoundFieldAccess { root: Box::new(row), access_chain }
+}
+
+fn plain_arguments(arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
+    let plain = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    arguments.iter().map(plain).collect()
+}
+
+/// Nothing in it but literals, casts and signs.
+fn is_constant(expr: &Expr) -> bool {
+    visit_expressions(expr, |inner| match inner {
+        Expr::Value(_)
+        | Expr::Cast { .. }
+        | Expr::UnaryOp { .. }
+        | Expr::TypedString(_)
+        | Expr::Interval(_)
+        | Expr::Nested(_) => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    })
+    .is_continue()
+}
+
+/// The columns of a function in FROM that has several; of any other there is one, named after it.
+pub fn function_columns(name: &str) -> Option<Vec<String>> {
+    let columns = match set_function(name) {
+        Some(known) if !known.columns.is_empty() => known.columns.iter().map(|column| (*column).to_owned()).collect(),
+        Some(known) if known.name.contains("_array_elements") => vec!["value".to_owned()],
+        Some(_) => return None,
+        None => crate::functions::system::table_function_columns(name)?,
+    };
+    Some(columns)
+}

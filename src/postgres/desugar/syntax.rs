@@ -1,0 +1,355 @@
+//! What can only be done before planning: names of system schemas dropped, operators and constructs
+//! that the planner does not take rewritten into ones that it does.
+
+use std::ops::ControlFlow;
+
+use datafusion::common::{Result, not_impl_err};
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart,
+    Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
+};
+
+use super::cast_arguments::tell_apart;
+use super::collected::array_of_query;
+use super::row_membership;
+use super::set_functions::{relation_of_function, rows_of};
+use super::ties::with_ties;
+use super::windows::Windows;
+use crate::functions::system::JSON_OF_ARRAY;
+
+/// Rewrites a statement in place. It is run once, after parsing and before identifiers are
+/// resolved: what it adds needs no resolving, and what it moves still does.
+pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
+    tell_apart(statement);
+    match statement.visit(&mut Rewriter::default()) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),
+    }
+}
+
+#[derive(Default)]
+struct Rewriter {
+    windows: Windows,
+}
+
+impl VisitorMut for Rewriter {
+    /// What is not supported.
+    type Break = String;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        // The query engine would answer as if ALL were not there, or as if there were no duplicates
+        // on the right.
+        let mut operations = vec![query.body.as_ref()];
+        while let Some(operation) = operations.pop() {
+            if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
+                match (op, set_quantifier) {
+                    (SetOperator::Except, SetQuantifier::All) => {
+                        return ControlFlow::Break("EXCEPT ALL is not supported".to_owned());
+                    }
+                    (SetOperator::Intersect, SetQuantifier::All) => {
+                        return ControlFlow::Break("INTERSECT ALL is not supported".to_owned());
+                    }
+                    _ => operations.extend([left.as_ref(), right.as_ref()]),
+                }
+            }
+        }
+        let plain = query.fetch.as_ref().is_some_and(|fetch| !fetch.with_ties && !fetch.percent);
+        if plain && let Some(fetch) = query.fetch.take() {
+            let rows = fetch.quantity.unwrap_or_else(|| Expr::value(Value::Number("1".to_owned(), false)));
+            match &mut query.limit_clause {
+                Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(rows),
+                other => {
+                    *other = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
+                }
+            }
+        }
+        if let Err(unsupported) = with_ties(query) {
+            return ControlFlow::Break(unsupported);
+        }
+        self.windows.enter_query(query)
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Self::Break> {
+        self.windows.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        if let Err(unsupported) = row_membership::in_conditions(select) {
+            return ControlFlow::Break(unsupported);
+        }
+        self.windows.enter(select)
+    }
+
+    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Self::Break> {
+        self.windows.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        match expr {
+            Expr::Function(Function { over: Some(window), .. }) => self.windows.complete(window),
+            Expr::InSubquery { .. } => match row_membership::as_value(expr) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(unsupported) => ControlFlow::Break(unsupported),
+            },
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
+        if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
+            drop_system_schema(name);
+        }
+        relation_of_function(factor);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        match expr {
+            Expr::BinaryOp { left, op, .. } => {
+                if let BinaryOperator::PGCustomBinaryOperator(words) = op
+                    && let Some(plain) = plain_operator(words)
+                {
+                    *op = plain;
+                }
+                // Names of tables ignore case, also where psql's \d looks for one that it has
+                // folded.
+                if *op == BinaryOperator::PGRegexMatch && is_relation_name(left) {
+                    *op = BinaryOperator::PGRegexIMatch;
+                }
+            }
+            Expr::Collate { expr: inner, collation } if is_byte_order(collation) => {
+                *expr = std::mem::replace(inner.as_mut(), null());
+            }
+            Expr::Cast { data_type, .. } => plain_type(data_type),
+            Expr::TypedString(typed) => plain_type(&mut typed.data_type),
+            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+                // The engine's own escape character is the backslash, as without ESCAPE.
+                if let Some(escape) = escape_char.take() {
+                    let plain = std::mem::replace(pattern.as_mut(), null());
+                    **pattern = call("like_escape", vec![plain, Expr::Value(escape)]);
+                }
+            }
+            Expr::CompoundFieldAccess { root, access_chain } if !matches!(root.as_ref(), Expr::Identifier(_)) => {
+                name_fields(access_chain);
+            }
+            Expr::Function(function) => rewrite_function(expr_of(function), expr),
+            Expr::Identifier(name) if name.quote_style.is_none() && is_value_function(&name.value) => {
+                *expr = call(&name.value.to_lowercase(), Vec::new());
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The column of `pg_class` that holds names of tables.
+fn is_relation_name(expr: &Expr) -> bool {
+    let name = match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.last(),
+        _ => None,
+    };
+    name.is_some_and(|name| name.value == "relname")
+}
+
+/// Takes a function out of the tree, to be put back.
+fn expr_of(function: &mut Function) -> Function {
+    let empty = Function {
+        name: ObjectName(Vec::new()),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::None,
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    };
+    std::mem::replace(function, empty)
+}
+
+fn rewrite_function(mut function: Function, place: &mut Expr) {
+    drop_system_schema(&mut function.name);
+    let name = last_word(&function.name);
+    if name == "array" && matches!(function.args, FunctionArguments::Subquery(_)) {
+        if let FunctionArguments::Subquery(query) = std::mem::replace(&mut function.args, FunctionArguments::None) {
+            *place = array_of_query(*query);
+        }
+        return;
+    }
+    if name == "json_agg" || name == "jsonb_agg" {
+        function.name = name_of("array_agg");
+        *place = call(JSON_OF_ARRAY, vec![Expr::Function(function)]);
+        return;
+    }
+    *place = rows_of(function);
+}
+
+/// Those that are written without parentheses and that the parser takes for columns.
+fn is_value_function(name: &str) -> bool {
+    ["current_schema", "current_role"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Functions are known by their bare name.
+fn drop_system_schema(name: &mut ObjectName) {
+    if let [schema, _] = name.0.as_slice()
+        && ["pg_catalog", "information_schema", "rowkey"].iter().any(|known| is_word(schema, known))
+    {
+        name.0.remove(0);
+    }
+}
+
+fn is_word(part: &ObjectNamePart, word: &str) -> bool {
+    part.as_ident().is_some_and(|ident| match ident.quote_style {
+        None => ident.value.eq_ignore_ascii_case(word),
+        Some(_) => ident.value == word,
+    })
+}
+
+/// The last part of a name, in lower case unless it is quoted.
+pub(super) fn last_word(name: &ObjectName) -> String {
+    match name.0.last().and_then(|part| part.as_ident()) {
+        Some(ident) if ident.quote_style.is_none() => ident.value.to_lowercase(),
+        Some(ident) => ident.value.clone(),
+        None => String::new(),
+    }
+}
+
+/// `OPERATOR(pg_catalog.~)` is `~`.
+fn plain_operator(words: &[String]) -> Option<BinaryOperator> {
+    Some(match words.last()?.as_str() {
+        "=" => BinaryOperator::Eq,
+        "<>" | "!=" => BinaryOperator::NotEq,
+        "<" => BinaryOperator::Lt,
+        "<=" => BinaryOperator::LtEq,
+        ">" => BinaryOperator::Gt,
+        ">=" => BinaryOperator::GtEq,
+        "+" => BinaryOperator::Plus,
+        "-" => BinaryOperator::Minus,
+        "*" => BinaryOperator::Multiply,
+        "/" => BinaryOperator::Divide,
+        "%" => BinaryOperator::Modulo,
+        "||" => BinaryOperator::StringConcat,
+        "~" => BinaryOperator::PGRegexMatch,
+        "~*" => BinaryOperator::PGRegexIMatch,
+        "!~" => BinaryOperator::PGRegexNotMatch,
+        "!~*" => BinaryOperator::PGRegexNotIMatch,
+        "~~" => BinaryOperator::PGLikeMatch,
+        "~~*" => BinaryOperator::PGILikeMatch,
+        "!~~" => BinaryOperator::PGNotLikeMatch,
+        "!~~*" => BinaryOperator::PGNotILikeMatch,
+        "&" => BinaryOperator::BitwiseAnd,
+        "|" => BinaryOperator::BitwiseOr,
+        "@>" => BinaryOperator::AtArrow,
+        "<@" => BinaryOperator::ArrowAt,
+        _ => return None,
+    })
+}
+
+/// Collations that order by bytes, as everything is ordered here.
+fn is_byte_order(collation: &ObjectName) -> bool {
+    let word = collation.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.as_str());
+    matches!(word, Some("default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8"))
+        || word.is_some_and(|word| word.eq_ignore_ascii_case("default"))
+}
+
+/// `pg_catalog.int4` is what `int4` is; the types of the catalog itself stay names, for the type
+/// planner.
+pub(super) fn plain_type(data_type: &mut DataType) {
+    match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => plain_type(item),
+        DataType::Custom(name, modifiers) => {
+            let quoted =
+                name.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.quote_style.is_some());
+            drop_system_schema(name);
+            if !modifiers.is_empty() {
+                return;
+            }
+            let plain = match last_word(name).as_str() {
+                "bool" => DataType::Boolean,
+                "int2" => DataType::SmallInt(None),
+                "int4" => DataType::Integer(None),
+                "int8" => DataType::BigInt(None),
+                "float4" => DataType::Real,
+                "float8" => DataType::DoublePrecision,
+                "text" => DataType::Text,
+                "varchar" => DataType::Varchar(None),
+                "uuid" => DataType::Uuid,
+                "date" => DataType::Date,
+                "bytea" => DataType::Bytea,
+                "json" => DataType::JSON,
+                "jsonb" => DataType::JSONB,
+                "regclass" => DataType::Regclass,
+                "char" if !quoted => DataType::Char(None),
+                "numeric" => DataType::Numeric(datafusion::sql::sqlparser::ast::ExactNumberInfo::None),
+                "timestamp" => DataType::Timestamp(None, datafusion::sql::sqlparser::ast::TimezoneInfo::None),
+                "timestamptz" => DataType::Timestamp(None, datafusion::sql::sqlparser::ast::TimezoneInfo::Tz),
+                "interval" => DataType::Interval { fields: None, precision: None },
+                _ => return,
+            };
+            *data_type = plain;
+        }
+        _ => {}
+    }
+}
+
+/// `(row).field`: the planner knows fields by literals.
+fn name_fields(chain: &mut [AccessExpr]) {
+    for access in chain {
+        if let AccessExpr::Dot(field @ Expr::Identifier(_)) = access
+            && let Expr::Identifier(ident) = field
+        {
+            let name = if ident.quote_style.is_none() { ident.value.to_lowercase() } else { ident.value.clone() };
+            *field = text(&name);
+        }
+    }
+}
+
+pub(super) fn null() -> Expr {
+    Expr::Value(Value::Null.into())
+}
+
+pub(super) fn text(value: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(value.to_owned()).into())
+}
+
+pub(super) fn name_of(name: &str) -> ObjectName {
+    ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))])
+}
+
+/// A call of a function by its bare name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+    call_with(name, arguments, Vec::new())
+}
+
+pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionArgumentClause>) -> Expr {
+    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    Expr::Function(Function {
+        name: name_of(name),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// A query around a body, with nothing else.
+pub(super) fn bare_query(body: datafusion::sql::sqlparser::ast::SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}

@@ -1,0 +1,268 @@
+//! Messages of the query engine about a statement, said as PostgreSQL says them.
+
+use std::sync::LazyLock;
+
+use datafusion::sql::sqlparser::tokenizer::Location;
+use regex::{Captures, Regex};
+
+use crate::syntax::Source;
+use rowkey_base::{Error, SqlState};
+
+/// A message of the engine, and what it is in PostgreSQL.
+struct Wording {
+    pattern: Regex,
+    error: fn(&Captures) -> Error,
+}
+
+/// Functions that nothing but windows have.
+const WINDOW_FUNCTIONS: [&str; 8] =
+    ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
+fn wording(pattern: &str, error: fn(&Captures) -> Error) -> Option<Wording> {
+    Regex::new(pattern).ok().map(|pattern| Wording { pattern, error })
+}
+
+static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
+    let wordings = [
+        wording(r#"column "([^"]+)" must appear in the GROUP BY clause"#, |found| grouping(&found[1])),
+        wording(r"HAVING clause references: (\S+) must appear in the GROUP BY", |found| grouping(&found[1])),
+        wording(r"(?i)aggregate functions are not allowed in the (WHERE|HAVING|GROUP BY) clause", |found| {
+            Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {}", &found[1]))
+        }),
+        wording(r"Aggregate function calls cannot be nested", |_| {
+            Error::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
+        }),
+        wording(r"Scalar subquery returned more than one row", |_| {
+            Error::new(
+                SqlState::CARDINALITY_VIOLATION,
+                "more than one row returned by a subquery used as an expression",
+            )
+        }),
+        wording(
+            r"(subquery has too (?:many|few) columns|WITH TIES cannot be specified without ORDER BY clause)",
+            |found| Error::new(SqlState::SYNTAX_ERROR, &found[1]),
+        ),
+        wording(r"Too many columns! The subquery should only return one column", |_| {
+            Error::new(SqlState::SYNTAX_ERROR, "subquery has too many columns")
+        }),
+        wording(r"Cannot create filter with non-boolean predicate '.*' returning (.+)$", |found| {
+            boolean_wanted("WHERE", &found[1])
+        }),
+        wording(r"Unary operator 'NOT' requires a boolean expression, got (\S+)", |found| {
+            boolean_wanted("NOT", &found[1])
+        }),
+        wording(r"byte array offset overflow", |_| {
+            Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "texts of more than 2 GB in one batch of rows")
+        }),
+        wording(r"Arithmetic overflow: Overflow happened on", |_| {
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
+        }),
+        wording(r"Unary operator '-' only supports signed numeric", |_| {
+            with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: - of what is no number"))
+        }),
+        wording(r"Invalid function '([^']+)'", |found| match WINDOW_FUNCTIONS.contains(&&found[1]) {
+            true => {
+                let message = format!("window function {} requires an OVER clause", &found[1]);
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+            }
+            false => undefined(&found[1], ""),
+        }),
+        wording(r"[Tt]able function '([^']+)' not found", |found| undefined(&found[1], "")),
+        wording(r"No function matches the given name and argument types '(\w+)\(([^']*)\)'", |found| {
+            undefined(&found[1], &found[2])
+        }),
+        wording(r"satisfy a call to '(\w+)' function: coercion from (.+) to the signature", |found| {
+            undefined(&found[1], &found[2])
+        }),
+        wording(
+            r"Function '(\w+)' failed to match any signature.*received \w+ \(DataType: ([^)]+(?:\([^)]*\))?)\)",
+            |found| undefined(&found[1], &found[2]),
+        ),
+        wording(r"Expected LIMIT to be an integer or null, but got (\S+)", |found| {
+            let message = format!("argument of LIMIT must be type bigint, not type {}", type_name(&found[1]));
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        }),
+        wording(r"(LIMIT|OFFSET) must be >= ?0", |found| {
+            let kind = if &found[1] == "LIMIT" {
+                SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE
+            } else {
+                SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE
+            };
+            Error::new(kind, format!("{} must not be negative", &found[1]))
+        }),
+        wording(
+            r"Cannot (?:infer common|coerce).* (?:operation|expression) (.+) (=|<>|!=|<|<=|>|>=|\+|-|\*|/|%|\|\||AND|OR|~|~\*|!~|!~\*|&|\||#|<<|>>|IS DISTINCT FROM|IS NOT DISTINCT FROM) (\S+)",
+            |found| no_operator(&found[1], &found[2], &found[3]),
+        ),
+        wording(r"There isn't a common type to coerce (\S+) and (\S+) in (I?LIKE) expression", |found| {
+            no_operator(&found[1], if &found[3] == "LIKE" { "~~" } else { "~~*" }, &found[2])
+        }),
+        wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
+            let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);
+            Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+        }),
+        wording(r"(?s)regex parse error:.*error: ([^\n]+)", |found| {
+            Error::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {}", &found[1]))
+        }),
+        wording(r"(?i)regular expression did not compile", |_| {
+            Error::new(SqlState::INVALID_REGULAR_EXPRESSION, "invalid regular expression")
+        }),
+    ];
+    wordings.into_iter().flatten().collect()
+});
+
+/// The error that a message of the engine stands for, if it is one of those that statements cause.
+pub(super) fn reworded(message: &str) -> Option<Error> {
+    WORDINGS.iter().find_map(|wording| Some((wording.error)(&wording.pattern.captures(message)?)))
+}
+
+fn grouping(column: &str) -> Error {
+    let message = format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
+    Error::new(SqlState::GROUPING_ERROR, message)
+}
+
+fn boolean_wanted(place: &str, found: &str) -> Error {
+    let message = format!("argument of {place} must be type boolean, not type {}", type_name(found));
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
+}
+
+fn undefined(function: &str, types: &str) -> Error {
+    let types: Vec<String> = arguments(types).into_iter().map(type_name).collect();
+    let message = format!("function {function}({}) does not exist", types.join(", "));
+    with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, message))
+}
+
+fn no_operator(left: &str, operator: &str, right: &str) -> Error {
+    let (left, right) = (type_name(left), type_name(right));
+    if ["AND", "OR"].contains(&operator) {
+        let other = if left == "boolean" { right } else { left };
+        let message = format!("argument of {operator} must be type boolean, not type {other}");
+        return Error::new(SqlState::DATATYPE_MISMATCH, message);
+    }
+    with_usual_hint(Error::new(
+        SqlState::UNDEFINED_FUNCTION,
+        format!("operator does not exist: {left} {operator} {right}"),
+    ))
+}
+
+/// The parts between the commas outside of parentheses.
+fn arguments(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let parts = list.split(|letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// A type of the engine, as its messages spell it, in SQL's name.
+fn type_name(engine: &str) -> String {
+    let engine = engine.trim();
+    let word = engine.split(['(', '<']).next().unwrap_or(engine);
+    match word {
+        "Utf8" | "Utf8View" | "LargeUtf8" | "String" => "text",
+        "Boolean" => "boolean",
+        "Int8" | "UInt8" | "Int16" => "smallint",
+        "UInt16" | "Int32" => "integer",
+        "Int64" | "UInt64" => "bigint",
+        "UInt32" => "oid",
+        "Float16" | "Float32" => "real",
+        "Float64" => "double precision",
+        "Decimal32" | "Decimal64" | "Decimal128" | "Decimal256" => "numeric",
+        "Binary" | "BinaryView" | "LargeBinary" => "bytea",
+        "FixedSizeBinary" => "uuid",
+        "Date32" | "Date64" => "date",
+        "Time32" | "Time64" => "time without time zone",
+        "Interval" => "interval",
+        "Null" => "unknown",
+        "Timestamp" if ["Some", "UTC", "+00:00", "\""].iter().any(|zone| engine.contains(zone)) => {
+            "timestamp with time zone"
+        }
+        "Timestamp" => "timestamp without time zone",
+        "List" | "LargeList" | "FixedSizeList" => "anyarray",
+        _ => engine,
+    }
+    .to_owned()
+}
+
+/// Says where the function is called that does not exist: at its first call in the text.
+pub fn at_function(error: Error, called: &[(String, Location)], source: &Source) -> Error {
+    if error.sqlstate() != SqlState::UNDEFINED_FUNCTION || error.position().is_some() {
+        return error;
+    }
+    let message = error.to_string();
+    let name = message.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    match called.iter().find(|(called, at)| Some(called.as_str()) == name && at.line > 0) {
+        Some((_, at)) => error.at(source.position(*at)),
+        None => error,
+    }
+}
+
+/// What PostgreSQL says to those who call a function or an operator that there is not.
+pub(super) fn with_usual_hint(error: Error) -> Error {
+    if error.sqlstate() != SqlState::UNDEFINED_FUNCTION || error.hint().is_some() {
+        return error;
+    }
+    let message = error.to_string();
+    let what = if message.starts_with("operator") { "operator" } else { "function" };
+    if !message.ends_with(" does not exist") && !message.starts_with("operator") {
+        return error;
+    }
+    error.with_hint(format!(
+        "No {what} matches the given name and argument types. You might need to add explicit type casts."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_engine_become_those_of_postgresql() {
+        let said = |message: &str| reworded(message).map(|error| (error.sqlstate(), error.to_string()));
+        let of = |kind: SqlState, message: &str| Some((kind, message.to_owned()));
+        assert_eq!(
+            said(
+                "Error during planning: Function 'lower' requires String, but received Int64 (DataType: Int64).. No function matches the given name and argument types 'lower(Int64)'. You might need to add explicit type casts."
+            ),
+            of(SqlState::UNDEFINED_FUNCTION, "function lower(bigint) does not exist")
+        );
+        assert_eq!(
+            said(
+                "Error during planning: Internal error: Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires Decimal, but received String (DataType: Utf8View).,Error"
+            ),
+            of(SqlState::UNDEFINED_FUNCTION, "function sum(text) does not exist")
+        );
+        assert_eq!(
+            said("Cannot infer common argument type for comparison operation Utf8View = Int32"),
+            of(SqlState::UNDEFINED_FUNCTION, "operator does not exist: text = integer")
+        );
+        assert_eq!(
+            said("Cannot create filter with non-boolean predicate 'Employees.LastName' returning Utf8View"),
+            of(SqlState::DATATYPE_MISMATCH, "argument of WHERE must be type boolean, not type text")
+        );
+        assert_eq!(
+            said(
+                "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \"Employees.LastName\" must appear in the GROUP BY clause or must be part of an aggregate function, currently only \"count(Int64(1))\" appears"
+            ),
+            of(
+                SqlState::GROUPING_ERROR,
+                "column \"Employees.LastName\" must appear in the GROUP BY clause or be used in an aggregate function"
+            )
+        );
+        assert_eq!(said("something else"), None);
+        assert_eq!(WORDINGS.len(), 24, "a pattern does not compile");
+    }
+
+    #[test]
+    fn types_have_the_names_of_sql() {
+        assert_eq!(type_name("Timestamp(µs, \"UTC\")"), "timestamp with time zone");
+        assert_eq!(type_name("Timestamp(Microsecond, None)"), "timestamp without time zone");
+        assert_eq!(type_name("Decimal128(10, 2)"), "numeric");
+        assert_eq!(arguments("Utf8View, Decimal128(10, 2), Int64"), ["Utf8View", "Decimal128(10, 2)", "Int64"]);
+    }
+}

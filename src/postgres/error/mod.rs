@@ -1,0 +1,186 @@
+//! What DataFusion reports, as the public error.
+//!
+//! Errors of DataFusion, Arrow, Parquet and the SQL parser enter here and nowhere else: the orphan
+//! rule allows no `From` for them. Our own travel through DataFusion as external ones.
+
+mod messages;
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::parquet::errors::ParquetError;
+
+use crate::functions::system::FunctionError;
+use crate::suggestion::suggestion;
+use crate::{functions, types};
+pub use messages::at_function;
+use messages::{reworded, with_usual_hint};
+use rowkey_base::{Error, SqlState};
+
+/// What comes back from the query engine. Our own errors travel through it as external ones and are
+/// unwrapped here, once.
+pub fn from_datafusion(error: DataFusionError) -> Error {
+    if let Some(error) = of_filter(&error.to_string()) {
+        return error;
+    }
+    match error {
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => from_datafusion(*inner),
+        DataFusionError::Shared(shared) => match shared.as_ref() {
+            DataFusionError::External(inner) => match own(inner.as_ref()) {
+                Some(own) => own,
+                None => reworded(&inner.to_string())
+                    .unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, inner.to_string())),
+            },
+            DataFusionError::ResourcesExhausted(message) => exhausted(message),
+            other => of_message(other),
+        },
+        DataFusionError::Collection(errors) => match errors.into_iter().next() {
+            Some(first) => from_datafusion(first),
+            None => Error::new(SqlState::INTERNAL_ERROR, "an error without a message"),
+        },
+        DataFusionError::External(inner) => match inner.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(inner) => match own(inner.as_ref()) {
+                Some(own) => own,
+                None => reworded(&inner.to_string())
+                    .unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, inner.to_string())),
+            },
+        },
+        DataFusionError::ParquetError(inner) => match *inner {
+            ParquetError::External(inner) => from_datafusion(DataFusionError::External(inner)),
+            inner => Error::new(SqlState::DATA_CORRUPTED, format!("a Parquet file cannot be read: {inner}")),
+        },
+        DataFusionError::ArrowError(inner, trace) => match *inner {
+            ArrowError::ExternalError(inner) => from_datafusion(DataFusionError::External(inner)),
+            inner => of_message(&DataFusionError::ArrowError(Box::new(inner), trace)),
+        },
+        DataFusionError::SchemaError(error, _) => from_schema(*error),
+        DataFusionError::ResourcesExhausted(message) => exhausted(&message),
+        error => of_message(&error),
+    }
+}
+
+fn exhausted(message: &str) -> Error {
+    Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory for queries: {message}"))
+        .with_hint("ask for fewer rows or columns, or allow more memory")
+}
+
+/// One of our errors inside another one.
+fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(value) = error.downcast_ref::<types::Error>() {
+            return Some(value.clone().into());
+        }
+        if let Some(function) = error.downcast_ref::<functions::Error>() {
+            return Some(with_usual_hint(Error::new(function.sqlstate, function.to_string())));
+        }
+        if let Some(function) = error.downcast_ref::<FunctionError>() {
+            return Some(with_usual_hint(Error::new(function.sqlstate, function.to_string())));
+        }
+        if let Some(regex) = error.downcast_ref::<regex::Error>() {
+            let reason = regex.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            return Some(Error::new(
+                SqlState::INVALID_REGULAR_EXPRESSION,
+                format!("invalid regular expression: {reason}"),
+            ));
+        }
+        if let Some(own) = error.downcast_ref::<Error>() {
+            return Some(own.told_again());
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn sqlstate_of(error: &DataFusionError) -> SqlState {
+    match error {
+        DataFusionError::NotImplemented(_) => SqlState::FEATURE_NOT_SUPPORTED,
+        DataFusionError::Internal(_) => SqlState::INTERNAL_ERROR,
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => SqlState::IO_ERROR,
+        DataFusionError::ResourcesExhausted(_) => SqlState::OUT_OF_MEMORY,
+        _ => SqlState::INVALID_STATEMENT,
+    }
+}
+
+/// A filter that fails inside a scan comes back as the debug form of its error, in a text.
+fn of_filter(message: &str) -> Option<Error> {
+    let (_, debug) = message.split_once("Error evaluating filter predicate: ")?;
+    if let Some(text) = debug.strip_prefix("Execution(\"") {
+        // One of the query engine's own.
+        let text = text.rsplit_once("\")").map_or(text, |(text, _)| text).replace("\\\"", "\"");
+        return Some(Error::new(SqlState::INVALID_STATEMENT, text));
+    }
+    let (_, debug) = debug.split_once("SqlState(")?;
+    let (code, debug) = debug.split_once("), message: \"")?;
+    let text = debug.rsplit_once("\" }").map_or(debug, |(text, _)| text);
+    // What an error has behind its message is written without a value there.
+    let text = text.split_once("\", detail: ").map_or(text, |(text, _)| text).replace("\\\"", "\"");
+    Some(Error::new(SqlState::from_code(code).unwrap_or(SqlState::INTERNAL_ERROR), text))
+}
+
+/// The message without the query engine's own prefixes.
+fn message_of(error: &DataFusionError) -> String {
+    let message = error.message();
+    let line = message.lines().next().unwrap_or_default().trim();
+    line.strip_prefix("External: ").unwrap_or(line).to_owned()
+}
+
+fn of_message(error: &DataFusionError) -> Error {
+    reworded(&error.to_string()).unwrap_or_else(|| Error::new(sqlstate_of(error), message_of(error)))
+}
+
+fn from_schema(error: SchemaError) -> Error {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let candidates: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
+            let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", field.name));
+            match suggestion(&field.name, &candidates) {
+                Some(found) => {
+                    error.with_hint(format!("there is a column \"{found}\" (names with capitals need double quotes)"))
+                }
+                None => error,
+            }
+        }
+        SchemaError::AmbiguousReference { field } => {
+            Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{}\" is ambiguous", field.name))
+        }
+        other => Error::new(SqlState::INVALID_STATEMENT, other.to_string()),
+    }
+}
+
+/// An unknown table, with the nearest name there is.
+pub fn no_such_table(name: &str, candidates: &[&str]) -> Error {
+    let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
+    match suggestion(name, candidates) {
+        Some(found) => error.with_hint(format!("there is a table \"{found}\"")),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_filters_are_read_from_their_debug_form() {
+        let told = |debug: &str| {
+            let error =
+                from_datafusion(DataFusionError::Execution(format!("Error evaluating filter predicate: {debug}")));
+            (error.sqlstate(), error.to_string())
+        };
+        let external = |error: &dyn std::fmt::Debug| told(&format!("External({error:?})"));
+        let message = "invalid input syntax for type integer: \"a\"";
+        let state = SqlState::INVALID_TEXT_REPRESENTATION;
+        let expected = (state, message.to_owned());
+        assert_eq!(external(&functions::Error::new(state, message)), expected);
+        assert_eq!(external(&FunctionError::new(state, message)), expected);
+        assert_eq!(external(&types::Error { sqlstate: state, message: message.to_owned() }), expected);
+        let stopped = Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
+        assert_eq!(external(&stopped), (SqlState::QUERY_CANCELED, stopped.to_string()));
+        let hinted = Error::new(state, message).with_hint("a hint");
+        assert_eq!(external(&hinted), expected);
+        let own = "Execution(\"a \\\"quoted\\\" text\")";
+        assert_eq!(told(own), (SqlState::INVALID_STATEMENT, "a \"quoted\" text".to_owned()));
+    }
+}

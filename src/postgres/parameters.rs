@@ -1,0 +1,302 @@
+//! `$1`, `$2` and so on: their types before, and their values when a statement runs.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::array::Array;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner,
+};
+use datafusion::sql::parser::Statement as ParsedStatement;
+use datafusion::sql::sqlparser::ast::{
+    self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
+    visit_expressions_mut,
+};
+
+use crate::functions::typed_constant;
+use crate::types::{
+    POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
+};
+use rowkey_base::{Error, Result, SqlState};
+
+use crate::error::from_datafusion;
+use crate::syntax::{count, select_of};
+
+/// Plans a query and types its parameters: as declared, else by their context, else as text.
+pub async fn plan(
+    state: &SessionState,
+    mut query: ast::Statement,
+    declared: &[Option<&'static PostgresType>],
+) -> Result<(LogicalPlan, Vec<&'static PostgresType>)> {
+    let count = count(&query)?.max(declared.len());
+    if count == 0 {
+        let plan =
+            state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await.map_err(from_datafusion)?;
+        return Ok((plan, Vec::new()));
+    }
+    let declared = |at: usize| declared.get(at).copied().flatten();
+    let mut inferred = HashMap::new();
+    if (0..count).any(|at| declared(at).is_none()) {
+        // Where a parameter alone decides the type of an expression, this fails, and the types are
+        // tried below.
+        if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
+            inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
+            infer_more(&plan, &mut inferred)?;
+        }
+    }
+    let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
+    let limits = Limits::of(&query);
+    let otherwise = |at: usize| known(if limits.0.contains(&(at + 1)) { "int8" } else { "text" });
+    let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| otherwise(at), Ok));
+    let types = types.collect::<Result<Vec<_>>>()?;
+    type_in_arrays(&mut query, &types);
+    let prepare = ast::Statement::Prepare {
+        name: Ident::new("statement"),
+        data_types: types.iter().map(|ty| data_type(ty)).collect(),
+        statement: Box::new(query),
+    };
+    match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await.map_err(from_datafusion)? {
+        LogicalPlan::Statement(StatementPlanner::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
+        _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
+    }
+}
+
+/// The planner forgets the types of parameters inside `ARRAY[...]`: there they are cast to them.
+fn type_in_arrays(query: &mut ast::Statement, types: &[&'static PostgresType]) {
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        if let ast::Expr::Array(array) = expr {
+            return visit_expressions_mut(&mut array.elem, |item| {
+                let number = match item {
+                    ast::Expr::Value(value) => match &value.value {
+                        Value::Placeholder(name) => name.strip_prefix('$').and_then(|number| number.parse().ok()),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                if let Some(ty) = number.and_then(|number: usize| types.get(number.checked_sub(1)?)) {
+                    let inner = Box::new(std::mem::replace(item, ast::Expr::value(Value::Null)));
+                    let (kind, data_type) = (ast::CastKind::Cast, data_type(ty));
+                    *item = ast::Expr::Cast { kind, expr: inner, data_type, array: false, format: None };
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+/// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter
+/// is an array of what x is.
+fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
+        let schema = merge_schema(&node.inputs());
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarFunction(call) = expr
+                    && call.func.name() == "array_has"
+                    && let [Expr::Placeholder(array), item] = call.args.as_slice()
+                    && inferred.get(&array.id).is_none_or(Option::is_none)
+                    && let Ok((_, item)) = item.to_field(&schema)
+                {
+                    let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
+                    inferred.insert(array.id.clone(), Some(Arc::new(Field::new("", ArrowType::List(item), true))));
+                }
+                if let Expr::Cast(Cast { expr, field }) = expr
+                    && let Expr::Placeholder(placeholder) = expr.as_ref()
+                    && !is_named_object(field)
+                {
+                    inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map_err(from_datafusion)?;
+    Ok(())
+}
+
+/// Whether values are written as names that only the catalog knows (`regclass`): the cast looks
+/// them up, in a text.
+fn is_named_object(field: &Field) -> bool {
+    field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name.starts_with("reg"))
+}
+
+fn known(name: &str) -> Result<&'static PostgresType> {
+    type_by_name(name).ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, format!("there is no type {name}")))
+}
+
+/// A type that a parameter can have: not the one of NULL.
+fn known_type(field: &Field) -> Option<&'static PostgresType> {
+    if field.data_type().is_null() {
+        return None;
+    }
+    type_of(field)
+}
+
+/// The parameters that stand alone in LIMIT, OFFSET and FETCH, which are int8.
+#[derive(Default)]
+struct Limits(Vec<usize>);
+
+impl Limits {
+    fn of(query: &ast::Statement) -> Self {
+        let mut limits = Self::default();
+        let _walked: ControlFlow<()> = query.visit(&mut limits);
+        limits
+    }
+}
+
+impl Visitor for Limits {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let (limit, offset) = match &query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit.as_ref(), offset.as_ref().map(|o| &o.value)),
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+            None => (None, None),
+        };
+        let fetch = query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref());
+        for expr in [limit, offset, fetch].into_iter().flatten() {
+            if let ast::Expr::Value(value) = expr
+                && let Value::Placeholder(name) = &value.value
+            {
+                self.0.extend(name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The type as the parser would have read it.
+pub fn data_type(ty: &PostgresType) -> DataType {
+    if let Some(element) = type_by_oid_of_element(ty) {
+        return DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(data_type(element)), None));
+    }
+    match ty.name {
+        "bool" => DataType::Boolean,
+        "int2" => DataType::SmallInt(None),
+        "int4" => DataType::Integer(None),
+        "int8" => DataType::BigInt(None),
+        "float4" => DataType::Real,
+        "float8" => DataType::DoublePrecision,
+        "text" | "varchar" | "bpchar" | "unknown" => DataType::Text,
+        "bytea" => DataType::Bytea,
+        "uuid" => DataType::Uuid,
+        "date" => DataType::Date,
+        "time" => DataType::Time(None, TimezoneInfo::None),
+        "timestamp" => DataType::Timestamp(None, TimezoneInfo::None),
+        "timestamptz" => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
+        name => DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new()),
+    }
+}
+
+fn type_by_oid_of_element(ty: &PostgresType) -> Option<&'static PostgresType> {
+    if ty.is_vector() { None } else { ty.element() }
+}
+
+/// The plan with values in the place of its parameters, each of the type that the parameter was
+/// said to have.
+///
+/// Unlike `LogicalPlan::with_param_values`, whose bare literals the analyzer takes for numbers of
+/// the statement's text.
+pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &[SqlValue]) -> Result<LogicalPlan> {
+    if values.is_empty() {
+        return Ok(plan);
+    }
+    let values = values.iter().zip(types).map(|(value, ty)| {
+        let array = value.to_array(ty)?;
+        ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
+    });
+    let values = values.collect::<Result<Vec<_>>>()?;
+    plan.transform_up_with_subqueries(|node| bind(node, &values)).data().map_err(from_datafusion)
+}
+
+/// Puts values in the place of the parameters of one node, whose columns keep their names.
+fn bind(node: LogicalPlan, values: &[ScalarValue]) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+    // A limit is counted, so that only its value matters, and the planner wants it bare.
+    let is_limit = matches!(node, LogicalPlan::Limit(_));
+    let names = NamePreserver::new(&node);
+    let bound = node.map_expressions(|expr| {
+        if !expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))? {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let bound = expr.transform_up(|expr| match expr {
+            Expr::Placeholder(placeholder) => {
+                let value = value_of_placeholder(&placeholder.id, values)?;
+                Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
+            }
+            expr => Ok(Transformed::no(expr)),
+        })?;
+        Ok(bound.update_data(|expr| name.restore(expr)))
+    })?;
+    bound.map_data(|node| match node {
+        // Their types come from their rows.
+        LogicalPlan::Values(rows) => LogicalPlanBuilder::values(rows.values)?.build(),
+        node => node.recompute_schema(),
+    })
+}
+
+fn value_of_placeholder(id: &str, values: &[ScalarValue]) -> datafusion::common::Result<ScalarValue> {
+    let place = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()).and_then(|at| at.checked_sub(1));
+    match place.and_then(|place| values.get(place)) {
+        Some(value) => Ok(value.clone()),
+        None => plan_err!("there is no parameter {id}"),
+    }
+}
+
+/// The value of an expression without columns, as a value of a type.
+pub async fn value_of(
+    state: &SessionState,
+    expr: &ast::Expr,
+    ty: &'static PostgresType,
+    style: &TextStyle,
+) -> Result<SqlValue> {
+    let empty = DFSchema::empty();
+    let wanted = arrow_type(ty);
+    let planned = state
+        .statement_to_plan(ParsedStatement::Statement(Box::new(select_of(expr.clone())?)))
+        .await
+        .map_err(from_datafusion)?;
+    let LogicalPlan::Projection(projection) = &planned else {
+        return Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("an argument has to be a plain value, not {expr}"),
+        ));
+    };
+    let expr = match projection.expr.as_slice() {
+        [expr] => expr.clone(),
+        _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "an expression was planned as several")),
+    };
+    let expr = match &wanted {
+        Some(wanted) => datafusion::logical_expr::cast(expr, wanted.clone()),
+        None => expr,
+    };
+    let physical = state.create_physical_expr(expr, &empty).map_err(from_datafusion)?;
+    let batch = datafusion::arrow::array::RecordBatch::try_new_with_options(
+        Arc::new(arrow::datatypes::Schema::empty()),
+        Vec::new(),
+        &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
+    )
+    .map_err(datafusion::common::DataFusionError::from)
+    .map_err(from_datafusion)?;
+    let value = match physical.evaluate(&batch).map_err(from_datafusion)? {
+        ColumnarValue::Array(array) => array,
+        ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(from_datafusion)?,
+    };
+    if value.is_null(0) {
+        return Ok(SqlValue::Null);
+    }
+    let field = Field::new("value", value.data_type().clone(), true);
+    match text_value(&field, &value, 0, style).map_err(Error::from)? {
+        Some(text) => Ok(parse_text(ty, &text, style).map_err(Error::from)?),
+        None => Ok(SqlValue::Null),
+    }
+}

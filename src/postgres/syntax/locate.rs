@@ -1,0 +1,203 @@
+//! Where in a statement's text an error lies that the query engine tells without a place: the
+//! literal that it quotes, the operator or the column that it names. Where several could be meant,
+//! none is.
+
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use super::statement::Statement;
+use rowkey_base::{Error, SqlState};
+
+const AGGREGATES: &[&str] = &[
+    "array_agg",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bool_and",
+    "bool_or",
+    "count",
+    "every",
+    "json_agg",
+    "jsonb_agg",
+    "max",
+    "min",
+    "mode",
+    "percentile_cont",
+    "percentile_disc",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "string_agg",
+    "sum",
+    "var_pop",
+    "var_samp",
+    "variance",
+];
+
+/// The error of a statement that was being planned, with its place if that can be told.
+pub fn located(error: Error, statement: &Statement) -> Error {
+    if error.position().is_some() {
+        return error;
+    }
+    let message = error.to_string();
+    let wanted = match error.sqlstate() {
+        SqlState::INVALID_TEXT_REPRESENTATION
+        | SqlState::INVALID_DATETIME_FORMAT
+        | SqlState::DATETIME_FIELD_OVERFLOW
+        | SqlState::NUMERIC_VALUE_OUT_OF_RANGE => quoted(&message).map(|text| Wanted::Literal(text.to_owned())),
+        SqlState::UNDEFINED_FUNCTION => {
+            message.strip_prefix("operator does not exist: ").and_then(operator).map(Wanted::Operator)
+        }
+        SqlState::GROUPING_ERROR => {
+            message.contains(" must appear in the GROUP BY").then(|| quoted(&message)).flatten().map(|name| {
+                let name = name.rsplit('.').next().unwrap_or(name);
+                Wanted::Column(name.trim_matches('"').to_lowercase())
+            })
+        }
+        SqlState::SYNTAX_ERROR if message.starts_with("subquery has too ") => Some(Wanted::Operator("IN".to_owned())),
+        _ => None,
+    };
+    let (Some(wanted), Ok(tokens)) =
+        (wanted, Tokenizer::new(&PostgreSqlDialect {}, statement.text()).tokenize_with_location())
+    else {
+        return error;
+    };
+    // Places are told in all of the text, of which the statement may be a part.
+    let before = statement.source.slice(0, statement.from).chars().count();
+    let own = super::source::Source::new(statement.text());
+    match find(&wanted, &tokens) {
+        Some(token) => error.at(before + own.position(token.span.start)),
+        None => error,
+    }
+}
+
+enum Wanted {
+    Literal(String),
+    Operator(String),
+    Column(String),
+}
+
+fn find<'t>(wanted: &Wanted, tokens: &'t [TokenWithSpan]) -> Option<&'t TokenWithSpan> {
+    match wanted {
+        Wanted::Literal(text) => only(tokens.iter().filter(|token| match &token.token {
+            Token::SingleQuotedString(literal) | Token::EscapedStringLiteral(literal) => literal == text,
+            Token::Number(digits, _) => digits == text,
+            _ => false,
+        })),
+        Wanted::Operator(operator) => {
+            only(tokens.iter().filter(|token| token.token.to_string().eq_ignore_ascii_case(operator)))
+        }
+        Wanted::Column(name) => outside_aggregates(tokens)
+            .find(|token| matches!(&token.token, Token::Word(word) if word.value.to_lowercase() == *name)),
+    }
+    .map(|token| first_of_name(token, tokens))
+}
+
+fn only<'t>(mut found: impl Iterator<Item = &'t TokenWithSpan>) -> Option<&'t TokenWithSpan> {
+    let first = found.next();
+    first.filter(|_| found.next().is_none())
+}
+
+/// What stands outside the arguments of aggregates.
+fn outside_aggregates(tokens: &[TokenWithSpan]) -> impl Iterator<Item = &TokenWithSpan> {
+    let mut depth = 0_usize;
+    let mut called = false;
+    tokens.iter().filter(move |token| {
+        match &token.token {
+            Token::LParen if depth > 0 || called => depth += 1,
+            Token::RParen if depth > 0 => depth -= 1,
+            _ => {}
+        }
+        if !matches!(token.token, Token::Whitespace(_)) {
+            called =
+                matches!(&token.token, Token::Word(word) if AGGREGATES.contains(&word.value.to_lowercase().as_str()));
+        }
+        depth == 0
+    })
+}
+
+/// A name with dots begins with its first part.
+fn first_of_name<'t>(token: &'t TokenWithSpan, tokens: &'t [TokenWithSpan]) -> &'t TokenWithSpan {
+    let mut first = token;
+    let mut place = tokens.iter().position(|other| std::ptr::eq(other, token)).unwrap_or(0);
+    while let Some([part, dot]) = place.checked_sub(2).and_then(|from| tokens.get(from..place))
+        && dot.token == Token::Period
+        && matches!(part.token, Token::Word(_))
+    {
+        first = part;
+        place -= 2;
+    }
+    first
+}
+
+/// What stands between the first double quote and the last.
+fn quoted(message: &str) -> Option<&str> {
+    let (from, to) = (message.find('"')?, message.rfind('"')?);
+    // A name of a type may follow in quotes of its own.
+    let inner = message.get(from + 1..to)?;
+    Some(inner.split_once("\" ").map_or(inner, |(first, _)| first))
+}
+
+/// The operator between two types.
+fn operator(types: &str) -> Option<String> {
+    let is_operator = |word: &&str| !word.is_empty() && word.chars().all(|c| "+-*/<>=~!@#%^&|`?".contains(c));
+    types.split(' ').find(is_operator).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parse_all;
+
+    #[test]
+    fn what_the_message_names_is_found_in_the_text() {
+        for (text, kind, message, expected) in [
+            (
+                "SELECT 1; SELECT 'abc'::int",
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                "invalid input syntax for type integer: \"abc\"",
+                Some(18),
+            ),
+            (
+                "SELECT 'a'::int, 'a'",
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                "invalid input syntax for type integer: \"a\"",
+                None,
+            ),
+            (
+                "SELECT date '2020-02-31'",
+                SqlState::DATETIME_FIELD_OVERFLOW,
+                "date/time field value out of range: \"2020-02-31\"",
+                Some(13),
+            ),
+            (
+                "SELECT '99999999999'::int",
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                "value \"99999999999\" is out of range for type integer",
+                Some(8),
+            ),
+            ("SELECT a + b FROM t", SqlState::UNDEFINED_FUNCTION, "operator does not exist: boolean + text", Some(10)),
+            (
+                "SELECT a + b, a + c FROM t",
+                SqlState::UNDEFINED_FUNCTION,
+                "operator does not exist: boolean + text",
+                None,
+            ),
+            (
+                "SELECT max(b), b FROM t",
+                SqlState::GROUPING_ERROR,
+                "column \"t.b\" must appear in the GROUP BY clause or be used in an aggregate function",
+                Some(16),
+            ),
+            (
+                "SELECT max(b), t.b FROM t",
+                SqlState::GROUPING_ERROR,
+                "column \"t.b\" must appear in the GROUP BY clause or be used in an aggregate function",
+                Some(16),
+            ),
+        ] {
+            let statement = parse_all(text).expect(text).pop().expect(text);
+            assert_eq!(located(Error::new(kind, message), &statement).position(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Limits of a statement's shape: what is deep takes as much stack, and some of it takes
+//! exponential time to plan.
+
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use rowkey_base::{Error, Result, SqlState};
+
+/// Deepest nesting of expressions that is parsed.
+pub(super) const DEPTH_MAX: usize = 200;
+/// Most operators one behind the other outside parentheses.
+pub(super) const CHAIN_MAX: usize = 2000;
+/// Most casts and the like on one value, one behind the other: each is a level of its own.
+const POSTFIX_MAX: usize = 100;
+/// Deepest nesting of calls in calls: the query engine types the arguments twice at each level.
+const CALLS_MAX: usize = 16;
+
+pub(super) fn too_deep() -> Error {
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("expressions are nested more than {DEPTH_MAX} deep"))
+}
+
+/// Brackets that are open.
+#[derive(Default)]
+struct Open {
+    /// Operators since the last comma.
+    chain: usize,
+    /// Casts and the like since the last operator.
+    postfix: usize,
+    is_call: bool,
+}
+
+/// Refuses what would take the planner too much of either, before anything is parsed.
+pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut open = vec![Open::default()];
+    let mut calls = 0;
+    let mut before = &Token::EOF;
+    for token in tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_))) {
+        let inner = open.len();
+        let Some(innermost) = open.last_mut() else { break };
+        match token {
+            Token::LParen | Token::LBracket => {
+                if inner > DEPTH_MAX {
+                    return Err(too_deep());
+                }
+                let is_call = calls_function(before);
+                calls += usize::from(is_call);
+                if calls > CALLS_MAX {
+                    return Err(Error::new(
+                        SqlState::STATEMENT_TOO_COMPLEX,
+                        format!("calls are nested more than {CALLS_MAX} deep"),
+                    )
+                    .with_hint("compute the inner part in a subquery in FROM"));
+                }
+                open.push(Open { is_call, ..Open::default() });
+            }
+            Token::RParen | Token::RBracket if inner > 1 => {
+                calls -= usize::from(innermost.is_call);
+                open.pop();
+                // A subscript is a level as well.
+                if let (Token::RBracket, Some(outer)) = (token, open.last_mut()) {
+                    outer.postfix += 1;
+                }
+            }
+            Token::Comma | Token::SemiColon => (innermost.chain, innermost.postfix) = (0, 0),
+            Token::DoubleColon => innermost.postfix += 1,
+            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+                Keyword::AND | Keyword::OR | Keyword::UNION => {
+                    innermost.chain += 1;
+                    innermost.postfix = 0;
+                }
+                Keyword::NOT | Keyword::IS | Keyword::COLLATE | Keyword::ZONE | Keyword::CASE => innermost.postfix += 1,
+                _ => {}
+            },
+            Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => {
+                innermost.chain += 1;
+                // Signs in a row are levels as well.
+                innermost.postfix = match before {
+                    Token::Plus | Token::Minus => innermost.postfix + 1,
+                    _ => 0,
+                };
+            }
+            _ => {}
+        }
+        if let Some(innermost) = open.last() {
+            if innermost.chain > CHAIN_MAX {
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("more than {CHAIN_MAX} operators in a row"),
+                )
+                .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"));
+            }
+            if innermost.postfix > POSTFIX_MAX {
+                let message = format!("more than {POSTFIX_MAX} casts, NOTs or the like in a row");
+                return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+            }
+        }
+        before = token;
+    }
+    Ok(())
+}
+
+/// Whether a bracket behind this token holds arguments or elements, and not a list of a clause.
+fn calls_function(before: &Token) -> bool {
+    match before {
+        Token::Word(word) => {
+            word.quote_style.is_some()
+                || matches!(
+                    word.keyword,
+                    Keyword::NoKeyword
+                        | Keyword::ARRAY
+                        | Keyword::CAST
+                        | Keyword::CEIL
+                        | Keyword::COALESCE
+                        | Keyword::EXTRACT
+                        | Keyword::FLOOR
+                        | Keyword::LEFT
+                        | Keyword::NULLIF
+                        | Keyword::OVERLAY
+                        | Keyword::POSITION
+                        | Keyword::REPLACE
+                        | Keyword::RIGHT
+                        | Keyword::ROW
+                        | Keyword::SUBSTRING
+                        | Keyword::TRIM
+                        | Keyword::ABS
+                        | Keyword::LOWER
+                        | Keyword::UPPER
+                )
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::parse;
+
+    fn refused(text: &str) -> String {
+        parse(text).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn what_is_deep_is_refused_and_what_is_long_is_not() {
+        let nested = |call: &str, depth: usize| format!("SELECT {}1{}", call.repeat(depth), ")".repeat(depth));
+        for call in ["abs(", "coalesce(", "row(", "\"f\"("] {
+            assert!(refused(&nested(call, 17)).contains("nested more than 16"), "{call}");
+        }
+        assert!(parse(&nested("abs(", 16)).is_ok());
+        assert!(parse(&nested("(", 40)).is_ok());
+        assert!(refused(&nested("(", 300)).contains("200 deep"));
+        for chain in ["::int", " at time zone 'UTC'", " is null"] {
+            assert!(refused(&format!("SELECT now(){}", chain.repeat(101))).contains("in a row"), "{chain}");
+        }
+        assert!(refused(&format!("SELECT {}true", "not ".repeat(20_000))).contains("in a row"));
+        assert!(refused(&format!("SELECT {}1", "- ".repeat(20_000))).contains("in a row"));
+        let wide = vec!["abs(x::int) + y::int"; 1_500].join(", ");
+        assert!(parse(&format!("SELECT {wide}")).is_ok());
+        let sum = vec!["a::int"; 1_500].join(" + ");
+        assert!(parse(&format!("SELECT {sum}")).is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! From text to statements.
+
+mod abbreviations;
+mod commands;
+mod explain_options;
+mod limits;
+mod precedence;
+mod tokens;
+mod words;
+
+use datafusion::sql::sqlparser::ast::{self, Expr};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+
+use super::kinds;
+use super::merge_actions;
+use super::source::Source;
+use super::statement::{Request, Statement};
+pub use explain_options::ExplainFormat;
+use explain_options::ExplainOptions;
+use rowkey_base::{Error, Result, SqlState};
+use tokens::tokens;
+use words::Words;
+
+/// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left
+/// out. All of the text is parsed before any of it runs.
+pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
+    let source = Source::new(text);
+    let tokens = tokens(text, &source)?;
+    tokens
+        .split(|token| matches!(token.token, Token::SemiColon | Token::EOF))
+        .filter(|tokens| tokens.iter().any(|token| !matches!(token.token, Token::Whitespace(_))))
+        .map(|tokens| statement_of(&mut Words::new(&source, tokens)))
+        .collect()
+}
+
+/// Parses exactly one statement.
+pub fn parse(text: &str) -> Result<Statement> {
+    let mut statements = parse_all(text)?.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(statement), None) => Ok(statement),
+        (None, _) => Err(Error::new(SqlState::SYNTAX_ERROR, "there is no statement to run")),
+        (Some(_), Some(_)) => {
+            Err(Error::new(SqlState::SYNTAX_ERROR, "one statement at a time, please: this text has several"))
+        }
+    }
+}
+
+/// The statement that the words from here on make.
+fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
+    let source = words.source().clone();
+    let tokens = words.rest();
+    let mut spans = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).map(|token| token.span);
+    let first = spans.next();
+    let last = spans.next_back().or(first);
+    let from = first.map_or(0, |span| source.offset(span.start));
+    let to = last.map_or(0, |span| source.offset(span.end));
+    let request = match commands::command(words)? {
+        Some(command) => Request::Command(command),
+        None => {
+            let tokens = &*abbreviations::spelled_out(tokens);
+            limits::refuse(tokens)?;
+            let mut parser = parser(&merge_actions::with_known_actions(tokens));
+            let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
+            let rest = parser.peek_token();
+            if rest.token != Token::EOF {
+                return Err(source.syntax_at(Some(&rest)));
+            }
+            while !words.at_end() {
+                words.skip();
+            }
+            precedence::settle(&mut parsed);
+            classify(parsed)?
+        }
+    };
+    Ok(Statement { source, from, to, request })
+}
+
+/// A list of expressions in parentheses.
+fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
+    let tokens = words.rest();
+    limits::refuse(tokens)?;
+    let mut parser = parser(tokens);
+    let parsed = parser.expect_token(&Token::LParen).and_then(|_| {
+        if parser.consume_token(&Token::RParen) {
+            return Ok(Vec::new());
+        }
+        let mut list = parser.parse_comma_separated(Parser::parse_expr)?;
+        precedence::settle(&mut list);
+        parser.expect_token(&Token::RParen)?;
+        Ok(list)
+    });
+    let list = parsed.map_err(|error| syntax(&error, words.source(), tokens))?;
+    let rest = parser.peek_token();
+    if rest.token != Token::EOF {
+        return Err(words.source().syntax_at(Some(&rest)));
+    }
+    while !words.at_end() {
+        words.skip();
+    }
+    Ok(list)
+}
+
+/// `SELECT expr`.
+pub fn select_of(expr: Expr) -> Result<ast::Statement> {
+    let mut statement = match parse("SELECT 1")?.request {
+        Request::Query(query) => query,
+        _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query was parsed as something else")),
+    };
+    if let ast::Statement::Query(query) = statement.as_mut()
+        && let ast::SetExpr::Select(select) = query.body.as_mut()
+    {
+        select.projection = vec![ast::SelectItem::UnnamedExpr(expr)];
+    }
+    Ok(*statement)
+}
+
+fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
+    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
+    Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+}
+
+/// The parser tells the place at the end of its message.
+fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
+        ParserError::RecursionLimitExceeded => {
+            return limits::too_deep();
+        }
+    };
+    let Some((message, place)) = message.rsplit_once(" at Line: ") else {
+        return match message.contains("found: EOF") {
+            true => source.syntax_at(None).with_detail(message),
+            false => Error::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}")),
+        };
+    };
+    let place = place.split_once(", Column: ").and_then(|(line, column)| {
+        Some(Location { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? })
+    });
+    let token = tokens.iter().find(|token| Some(token.span.start) == place);
+    source.syntax_at(token).with_detail(message)
+}
+
+fn classify(statement: ast::Statement) -> Result<Request> {
+    match statement {
+        copy @ ast::Statement::Copy { .. } => Ok(Request::Copy(Box::new(copy))),
+        written if kinds::verb(&written).is_some() => Ok(Request::Write(Box::new(written))),
+        ast::Statement::Query(_)
+        | ast::Statement::ShowTables { .. }
+        | ast::Statement::ShowColumns { .. }
+        | ast::Statement::ExplainTable { .. } => Ok(Request::Query(Box::new(statement))),
+        ast::Statement::Explain {
+            analyze,
+            verbose,
+            query_plan: false,
+            estimate: false,
+            statement,
+            format,
+            options,
+            ..
+        } => {
+            let writes = kinds::verb(&statement);
+            if writes.is_none() && !matches!(*statement, ast::Statement::Query(_)) {
+                return Err(refused(&statement));
+            }
+            let ExplainOptions { analyze, verbose, format } =
+                ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
+            if let Some(verb) = writes.filter(|_| analyze) {
+                let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("EXPLAIN shows how it finds its rows"));
+            }
+            Ok(Request::Explain { statement, analyze, verbose, format })
+        }
+        other if kinds::defines(&other) => Ok(Request::Define(Box::new(other))),
+        other => Err(refused(&other)),
+    }
+}
+
+/// The error of a statement that is not supported, which names its first words.
+pub fn refused(statement: &ast::Statement) -> Error {
+    let words: Vec<String> = statement.to_string().split_whitespace().take(2).map(str::to_uppercase).collect();
+    let verb = match words.first().map(String::as_str) {
+        Some("CREATE" | "DROP" | "ALTER") => words.join(" "),
+        Some(verb) => verb.to_owned(),
+        None => String::new(),
+    };
+    Error::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!(
+            "{verb} is not supported: statements are SELECT, VALUES, WITH, INSERT, UPDATE, DELETE, MERGE, COPY, EXPLAIN, SHOW TABLES, DESCRIBE, CREATE, ALTER and DROP TABLE, TRUNCATE, CREATE and DROP VIEW and COMMENT ON"
+        ),
+    )
+}
+
+/// Cuts text at the semicolons between statements, leaving out empty ones. Semicolons in quotes and
+/// comments do not cut.
+pub fn split(text: &str) -> Result<Vec<String>> {
+    let source = Source::new(text);
+    let tokens = tokens(text, &source)?;
+    let mut statements = Vec::new();
+    let (mut from, mut empty) = (0, true);
+    for token in tokens {
+        match token.token {
+            Token::SemiColon => {
+                let at = source.offset(token.span.start);
+                if !empty {
+                    statements.push(text[from..at].trim().to_owned());
+                }
+                (from, empty) = (at + 1, true);
+            }
+            Token::Whitespace(_) | Token::EOF => {}
+            _ => empty = false,
+        }
+    }
+    if !empty {
+        statements.push(text[from..].trim().to_owned());
+    }
+    Ok(statements)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! From text to words.
+
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
+
+use crate::syntax::Source;
+use rowkey_base::{Error, Result, SqlState};
+
+/// The words of a text, as PostgreSQL cuts and joins them.
+pub(super) fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
+        let from = source.offset(error.location);
+        let near = source.slice(from, text.len());
+        let message = match error.message.as_str() {
+            message if message.starts_with("Unterminated string") => {
+                format!("unterminated quoted string at or near \"{near}\"")
+            }
+            message => format!("syntax error: {message}"),
+        };
+        Error::new(SqlState::SYNTAX_ERROR, message).at(source.position(error.location))
+    })?;
+    joined_texts(operators_cut(tokens), source)
+}
+
+/// An operator with one of these may end in a sign.
+const MAY_END_IN_A_SIGN: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
+
+/// An operator such as `>-` is two: only one with a special character may end in a sign.
+fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut split = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let Token::CustomBinaryOperator(operator) = &token.token else {
+            split.push(token);
+            continue;
+        };
+        let sign = match operator.chars().last() {
+            _ if operator.contains(MAY_END_IN_A_SIGN) => None,
+            Some('-') => Some(Token::Minus),
+            Some('+') => Some(Token::Plus),
+            _ => None,
+        };
+        let Some(sign) = sign else {
+            split.push(token);
+            continue;
+        };
+        let comparison = match &operator[..operator.len() - 1] {
+            "=" => Token::Eq,
+            "<" => Token::Lt,
+            ">" => Token::Gt,
+            "<=" => Token::LtEq,
+            ">=" => Token::GtEq,
+            "<>" => Token::Neq,
+            _ => {
+                split.push(token);
+                continue;
+            }
+        };
+        split.push(TokenWithSpan { token: comparison, span: token.span });
+        split.push(TokenWithSpan { token: sign, span: token.span });
+    }
+    split
+}
+
+/// What has come behind a text that may go on.
+enum Gap {
+    Line,
+    NewLine,
+    Comment,
+}
+
+/// Texts that follow each other on lines of their own are one; on one line they are an error.
+///
+/// PostgreSQL, 4.1.2.1 String Constants.
+fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<TokenWithSpan>> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut text = None;
+    for token in tokens {
+        match (&token.token, &mut text) {
+            (Token::Whitespace(Whitespace::MultiLineComment(_)), Some((_, gap))) => *gap = Gap::Comment,
+            (
+                Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }),
+                Some((_, gap @ Gap::Line)),
+            ) => *gap = Gap::NewLine,
+            (Token::Whitespace(_), _) => {}
+            (Token::SingleQuotedString(next), Some((place, Gap::NewLine))) => {
+                let first: &mut TokenWithSpan = &mut joined[*place];
+                match &mut first.token {
+                    Token::SingleQuotedString(text) => text.push_str(next),
+                    Token::EscapedStringLiteral(text) if !next.contains('\\') => text.push_str(next),
+                    _ => {
+                        let message = "a text with escapes that goes on in another line is not supported";
+                        return Err(
+                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(source.position(token.span.start))
+                        );
+                    }
+                }
+                first.span.end = token.span.end;
+                joined.truncate(*place + 1);
+                text = Some((*place, Gap::Line));
+                continue;
+            }
+            (Token::SingleQuotedString(_), Some(_)) => return Err(source.syntax_at(Some(&token))),
+            (Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_), _) => {
+                text = Some((joined.len(), Gap::Line));
+            }
+            _ => text = None,
+        }
+        joined.push(token);
+    }
+    Ok(joined)
+}

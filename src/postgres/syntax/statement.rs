@@ -1,0 +1,104 @@
+//! A parsed statement, and what it asks for.
+
+mod command;
+
+use std::collections::BTreeSet;
+
+use datafusion::sql::sqlparser::ast;
+
+use super::kinds;
+use super::parse::ExplainFormat;
+use super::placeholders;
+use super::source::Source;
+pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
+use rowkey_base::Result;
+
+/// A parsed statement, and where it stands in its text.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    pub source: Source,
+    /// Bytes of the text.
+    pub from: usize,
+    pub to: usize,
+    pub request: Request,
+}
+
+/// What a statement asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    Query(Box<ast::Statement>),
+    Explain {
+        statement: Box<ast::Statement>,
+        analyze: bool,
+        verbose: bool,
+        format: ExplainFormat,
+    },
+    /// INSERT, UPDATE, DELETE, MERGE.
+    Write(Box<ast::Statement>),
+    Copy(Box<ast::Statement>),
+    Command(Command),
+    /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
+    Define(Box<ast::Statement>),
+    /// Blanks and comments.
+    Nothing,
+}
+
+/// What a request changes that a transaction could take back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Some,
+    /// The same, of what comes in after it.
+    Rows,
+}
+
+impl Request {
+    /// Whether it makes a table, so that there may be nothing before it.
+    pub fn makes_table(&self) -> bool {
+        matches!(self, Request::Define(definition) if matches!(**definition, ast::Statement::CreateTable(_)))
+    }
+
+    pub fn effect(&self) -> Effect {
+        match self {
+            Request::Write(_) | Request::Define(_) => Effect::Some,
+            Request::Copy(copy) if !kinds::sends(copy) => Effect::Rows,
+            Request::Command(
+                Command::Set { .. }
+                | Command::Reset(_)
+                | Command::SetTransaction(_)
+                | Command::SetSessionTransaction(_)
+                | Command::Execute { .. }
+                | Command::Declare { hold: false, .. },
+            ) => Effect::Some,
+            Request::Query(_) | Request::Explain { .. } | Request::Nothing | Request::Copy(_) | Request::Command(_) => {
+                Effect::None
+            }
+        }
+    }
+}
+
+impl Statement {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        self.source.slice(self.from, self.to)
+    }
+
+    /// A text without a statement.
+    pub fn empty(text: &str) -> Self {
+        Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing }
+    }
+
+    /// The numbers of the parameters in it.
+    pub fn parameters(&self) -> Result<BTreeSet<usize>> {
+        match &self.request {
+            Request::Query(query) | Request::Write(query) | Request::Explain { statement: query, .. } => {
+                placeholders::used(query)
+            }
+            _ => Ok(BTreeSet::new()),
+        }
+    }
+
+    pub fn is_query(&self) -> bool {
+        matches!(self.request, Request::Query(_))
+    }
+}
