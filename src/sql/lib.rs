@@ -1,11 +1,25 @@
 //! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
 //! service.
+//!
+//! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
+//! `system_catalog` answers what is asked about the database; `planner` plans one statement over
+//! one snapshot; `writes` and `definitions` say what a statement changes; `compiler` prepares
+//! statements, `executor` runs them, a [`session`] keeps what lasts between them; and the
+//! [`engine`] is what every way in holds.
 
 mod access;
+mod answer;
+mod compiler;
+mod definitions;
 pub mod engine;
+mod executor;
+mod explain;
+mod planner;
 mod provider;
+mod registry;
 pub mod session;
 mod system_catalog;
+mod writes;
 
 pub use access::plan_access;
 pub use provider::ScanOptions;

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use datafusion::sql::sqlparser::ast;
 
 use super::kinds;
-use super::parse::ExplainFormat;
 use super::placeholders;
 use super::source::Source;
 pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
@@ -41,6 +40,13 @@ pub enum Request {
     Define(Box<ast::Statement>),
     /// Blanks and comments.
     Nothing,
+}
+
+/// How EXPLAIN writes a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    Text,
+    Json,
 }
 
 /// What a request changes that a transaction could take back.

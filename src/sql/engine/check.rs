@@ -5,7 +5,7 @@ use std::path::Path;
 use rowkey_storage::{CheckReport, DamagedFile, Quarantined};
 
 use super::open::Engine;
-use crate::session::Result;
+use rowkey_base::Result;
 
 impl Engine {
     /// What opening had to mend: the log ended in a record that a crash had left half written, so

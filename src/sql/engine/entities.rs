@@ -10,7 +10,7 @@ use rowkey_model::{Entity, KeyRange, KeyRef, TableName};
 use rowkey_storage::TableSnapshot;
 
 use super::open::Engine;
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 
 impl Engine {
     /// Names of all tables, as they were created, in the order of their creation.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::open::Engine;
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
 use rowkey_storage::{Change, Condition, Content, Operation};
 

@@ -11,7 +11,7 @@ use super::key_conflicts::KeyConflicts;
 use super::named_types::NamedTypes;
 use super::open::Engine;
 use super::progress::ImportProgress;
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{
     self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
     Source, TypeSamples, Warning, WarningKind,

@@ -3,7 +3,7 @@
 use super::import::{ImportOptions, ImportReport};
 use super::named_types::NamedTypes;
 use super::open::Engine;
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Format, Source, StoredTable};
 use rowkey_model::TableName;
 

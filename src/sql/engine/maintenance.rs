@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::{Maintainer, Store};
 
 /// The thread; dropping this stops it and waits for its end.

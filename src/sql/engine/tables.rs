@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::open::Engine;
-use crate::session::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_storage::{Edit, Snapshot, Store};
 

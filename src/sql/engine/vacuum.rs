@@ -1,7 +1,7 @@
 //! VACUUM of one table.
 
 use super::open::Engine;
-use crate::session::Result;
+use rowkey_base::Result;
 use rowkey_storage::{FILE_BYTES, VacuumReport};
 
 impl Engine {

@@ -1,45 +1,26 @@
-//! One caller's view: statements in, rows out.
+//! One caller's session: statements in, rows out, and what lasts from one statement to the next.
 //!
-//! [`Session::sql`] takes a statement through its stages: `statement` parses it, `snapshot_catalog`
-//! gives the planner the tables of one snapshot, the types of `functions` and DataFusion's analyzer
-//! and optimizer work on the plan, the provider scans, and an [`Answer`] streams what comes out.
-//! EXPLAIN stops before the last step and tells what would be read (`explain`).
+//! [`Session::sql`] takes a statement through its stages: the compiler parses it and plans it over
+//! one snapshot, the executor runs the plan with its values, and an [`Answer`] streams what comes
+//! out. What a statement writes is committed by the session's transaction.
 
-mod answer;
-mod copy;
-mod definitions;
-mod explain;
+mod copy_to_file;
 mod export;
-mod facts;
-mod functions;
-mod key_read;
-mod literals;
-mod memory;
-mod own_functions;
-mod plan_cache;
-mod planning;
-mod portal;
-mod prepared;
-mod registry;
-mod relations;
+mod few_keys;
+mod file_access;
 #[allow(clippy::module_inception)]
 mod session;
-mod snapshot_catalog;
-mod statement_planner;
-mod statement_state;
 mod transaction;
-mod vacuum;
-mod writes;
 
-pub use answer::Answer;
-pub use copy::{CopyIn, CopyOut, FileAccess};
+pub use crate::answer::Answer;
+pub use crate::compiler::{Planner, Prepared, SessionOptions, memory_bytes_available};
+pub use crate::executor::copy::{CopyIn, CopyOut};
+pub use crate::executor::{PortalState, Rows};
+pub use crate::planner::Column;
+pub use crate::registry::{Activity, Registry};
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
-pub use literals::OfFewKeys;
-pub use memory::memory_bytes_available;
-pub use planning::{Planner, SessionOptions};
-pub use portal::{PortalState, Rows};
-pub use prepared::{Column, Prepared};
-pub use registry::{Activity, Registry};
+pub use few_keys::OfFewKeys;
+pub use file_access::FileAccess;
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
 pub use rowkey_postgres::cancellation::{Interrupt, StatementGuard};
 pub use rowkey_postgres::settings::Settings;

@@ -8,18 +8,20 @@ use arrow::datatypes::Schema;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
-use super::answer::Answer;
-use super::copy::{CopyIn, CopyOut, FileAccess};
-use super::definitions::Definition;
-use super::explain;
-use super::facts::Changes;
-use super::planning::{Planner, View};
-use super::portal::{Cursor, Portal, PortalState, Rows};
-use super::prepared::{Column, Prepared};
-use super::registry::Registration;
-use super::transaction::{Transaction, TransactionStatus};
-use super::writes;
+use super::file_access::FileAccess;
+use crate::answer::Answer;
+use crate::compiler::Changes;
+use crate::compiler::Prepared;
+use crate::compiler::{Planner, View};
+use crate::definitions::Definition;
+use crate::executor::copy::{CopyIn, CopyOut};
+use crate::executor::{Cursor, Portal, PortalState, Rows};
+use crate::explain;
+use crate::planner::Column;
+use crate::registry::Registration;
+use crate::session::transaction::{Transaction, TransactionStatus};
 use crate::system_catalog::CursorRow;
+use crate::writes;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
@@ -95,7 +97,7 @@ impl Session {
         self.file_access = access;
     }
 
-    pub(in crate::session) fn file_access(&self) -> &FileAccess {
+    pub(crate) fn file_access(&self) -> &FileAccess {
         &self.file_access
     }
 
@@ -164,7 +166,7 @@ impl Session {
         self.planner.keep_plan(text, types, prepared);
     }
 
-    pub(in crate::session) fn planner(&self) -> &Arc<Planner> {
+    pub(crate) fn planner(&self) -> &Arc<Planner> {
         &self.planner
     }
 
@@ -407,7 +409,7 @@ impl Session {
             }
             Request::Copy(copy) => {
                 self.transaction.refuse_if_failed()?;
-                if let Some(file) = super::copy::file_written(copy) {
+                if let Some(file) = crate::executor::copy::file_written(copy) {
                     return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
                 }
                 if rowkey_postgres::syntax::sends(copy) {
@@ -647,7 +649,7 @@ impl Session {
     }
 
     /// What a statement sees: the snapshot of the transaction, or the newest one.
-    pub(in crate::session) fn view(&mut self) -> View {
+    pub(crate) fn view(&mut self) -> View {
         let planner = &self.planner;
         let snapshot = self.transaction.snapshot(|| planner.snapshot());
         View {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::writes::{Mark, OwnChanges};
+use crate::writes::{Mark, OwnChanges};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::settings::{READ_ONLY, Settings, definition};

@@ -2,14 +2,8 @@
 
 use datafusion::sql::sqlparser::ast::{AnalyzeFormat, AnalyzeFormatKind, Expr, UnaryOperator, UtilityOption, Value};
 
+use crate::syntax::statement::ExplainFormat;
 use rowkey_base::{Error, Result, SqlState};
-
-/// How EXPLAIN writes a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    Text,
-    Json,
-}
 
 /// Options of EXPLAIN that make a difference here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

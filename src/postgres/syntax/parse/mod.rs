@@ -17,7 +17,6 @@ use super::kinds;
 use super::merge_actions;
 use super::source::Source;
 use super::statement::{Request, Statement};
-pub use explain_options::ExplainFormat;
 use explain_options::ExplainOptions;
 use rowkey_base::{Error, Result, SqlState};
 use tokens::tokens;

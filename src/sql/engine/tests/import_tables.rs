@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{entities, open, rows};
 use crate::engine::{Engine, ImportOptions, OnReject, SkippedAccount};
-use crate::session::SqlState;
+use rowkey_base::SqlState;
 use rowkey_formats::{Format, PropertyTypes, Source};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
@@ -35,7 +35,7 @@ fn import_all(
     engine: &Engine,
     source: Source,
     options: &ImportOptions,
-) -> (Done, crate::session::Result<Vec<SkippedAccount>>) {
+) -> (Done, rowkey_base::Result<Vec<SkippedAccount>>) {
     let mut done = Vec::new();
     let result = engine.import_tables(vec![source], options, &mut |table, report| {
         done.push((table.to_owned(), report.inserted, report.rejected));

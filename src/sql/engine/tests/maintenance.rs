@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{import, open, rows};
 use crate::engine::{Engine, EntityOperation, IfMatch};
-use crate::session::SqlState;
+use rowkey_base::SqlState;
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{EntityBuilder, Key, TableName};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{import, open, rows_with};
 use crate::engine::Engine;
-use crate::session::SqlState;
+use rowkey_base::SqlState;
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, EdmType, Value};
 

@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
 
 use super::options::{ExportOptions, ExportReport, Selection};
-use crate::session::planning::Planner;
+use crate::compiler::Planner;
 use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
 use rowkey_base::{Error, Result, SqlState};

@@ -7,7 +7,7 @@ use arrow::datatypes::{
     DataType, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType,
 };
 
-use crate::session::prepared::Column;
+use crate::planner::Column;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::Survey;
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};

@@ -3,7 +3,7 @@
 use arrow::array::RecordBatch;
 use bytes::BytesMut;
 
-use crate::session::prepared::Column;
+use crate::planner::Column;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle, type_of};
 

@@ -9,6 +9,6 @@ mod json_lines;
 mod options;
 mod results;
 
-pub(super) use results::{write_lines, write_rows};
+pub(crate) use results::{write_lines, write_rows};
 
 pub use options::{ExportOptions, ExportProgress, ExportReport, Selection};

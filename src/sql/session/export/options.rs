@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::session::planning::Planner;
+use crate::compiler::Planner;
 use rowkey_base::Result;
 use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, Written};
 use rowkey_model::KeyRange;
@@ -38,12 +38,7 @@ impl ExportOptions {
     }
 
     /// Refuses a path in the data folder.
-    pub(in crate::session) fn target(
-        &self,
-        destination: Destination,
-        planner: &Planner,
-        table: &str,
-    ) -> Result<ExportTarget> {
+    pub(crate) fn target(&self, destination: Destination, planner: &Planner, table: &str) -> Result<ExportTarget> {
         if let Destination::Path(path) = &destination {
             planner.store().expect_outside(path)?;
         }

@@ -7,10 +7,10 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
 use super::options::{ExportOptions, ExportReport};
-use crate::session::copy::{CopyOptions, CopyOut};
-use crate::session::planning::Planner;
-use crate::session::portal::Rows;
-use crate::session::prepared::Column;
+use crate::compiler::Planner;
+use crate::executor::Rows;
+use crate::executor::copy::{CopyOptions, CopyOut};
+use crate::planner::Column;
 use crate::session::session::{Outcome, Session};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Destination, ExportFormat, Layout, LineOutput, TableWriter, open_export};
@@ -46,7 +46,7 @@ impl Session {
 }
 
 /// Writes rows in the format of the options.
-pub(in crate::session) async fn write_rows(
+pub(crate) async fn write_rows(
     mut rows: Rows,
     style: &Arc<TextStyle>,
     options: &ExportOptions,
@@ -139,11 +139,7 @@ fn refuse_other(columns: &[Column]) -> Result<()> {
 }
 
 /// Writes rows as lines of COPY.
-pub(in crate::session) async fn write_lines(
-    mut copy: CopyOut,
-    options: &ExportOptions,
-    mut output: LineOutput,
-) -> Result<()> {
+pub(crate) async fn write_lines(mut copy: CopyOut, options: &ExportOptions, mut output: LineOutput) -> Result<()> {
     let mut out = copy.header().unwrap_or_default();
     while let Some(batch) = copy.rows.next(BATCH_ROWS_MAX).await? {
         copy.lines(&batch, |line| out.extend_from_slice(line))?;

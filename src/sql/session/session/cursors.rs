@@ -1,7 +1,7 @@
 //! Moving in cursors.
 
-use super::super::portal::{Portal, PortalState};
 use super::{Outcome, Session};
+use crate::executor::{Portal, PortalState};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Direction;
 

@@ -1,7 +1,7 @@
 //! Transactions that nobody has begun, and the end of all of them.
 
-use super::super::transaction::TransactionStatus;
 use super::Session;
+use crate::session::transaction::TransactionStatus;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_storage::TableHold;
 

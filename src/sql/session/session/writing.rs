@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
 
-use super::super::answer::Answer;
-use super::super::copy::CopyIn;
-use super::super::definitions::Definition;
-use super::super::portal::Rows;
-use super::super::prepared::Prepared;
-use super::super::transaction::TransactionStatus;
-use super::super::writes;
 use super::{Outcome, Session};
+use crate::answer::Answer;
+use crate::compiler::Prepared;
+use crate::definitions::Definition;
+use crate::executor::Rows;
+use crate::executor::copy::CopyIn;
+use crate::session::transaction::TransactionStatus;
+use crate::writes;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::syntax::Request;
@@ -80,7 +80,9 @@ impl Session {
                 let view = self.view();
                 for rewritten in &rewritten {
                     let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-                    let (table, changes) = self.planner.rewritten(&view, rewritten, held).await?;
+                    let files = self.planner.store().files();
+                    let changed = rewritten.changed_entities(files, &view.snapshot, &view.signals, held);
+                    let (table, changes) = changed.await?;
                     if let Some(own) = self.transaction.own() {
                         own.add(&table, changes, view.now)?;
                     }
@@ -127,7 +129,7 @@ impl Session {
     }
 
     /// Whether a write of few keys is the same for the next statement as when it was prepared.
-    pub(in crate::session) fn is_as_prepared(&self, prepared: &Prepared) -> bool {
+    pub(crate) fn is_as_prepared(&self, prepared: &Prepared) -> bool {
         let snapshot = self.transaction.snapshot_seen(|| self.planner.snapshot());
         prepared.key_write.as_ref().is_some_and(|write| write.fits(&snapshot, &self.settings))
     }

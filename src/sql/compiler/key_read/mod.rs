@@ -1,0 +1,172 @@
+//! Reads of few keys, answered without the query engine's planner: for one entity, or a page of
+//! them, planning a query takes many times as long as reading them.
+//!
+//! A prepared plan of the shape `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey"
+//! ..]` is recognised once ([`KeyRead::of`]) and then run as a look-up ([`KeyRead::rows`]). Where
+//! that cannot be done, because more is to be read than a few pages, or the table is not what it
+//! was, the caller takes the plan.
+
+mod recognize;
+
+use std::sync::{Arc, Weak};
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::DataFusionError;
+
+use crate::planner::Column;
+use crate::provider::EntityRows;
+use rowkey_base::Result;
+use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::types::SqlValue;
+use rowkey_storage::run::RunFiles;
+use rowkey_storage::{Snapshot, Table};
+
+/// Pages that are read this way; of more, the scan is the better way.
+const PAGES_MAX: usize = 4;
+
+/// A read of few keys of one table.
+#[derive(Debug)]
+pub(crate) struct KeyRead {
+    /// As it was when the statement was planned, without what was in it.
+    table: Arc<Table>,
+    /// The very one.
+    seen: Weak<Table>,
+    partition: Operand,
+    rows: Rows,
+    columns: EntityRows,
+    fetch: Option<usize>,
+}
+
+/// A text, or NULL, to which keys are compared.
+#[derive(Debug)]
+enum Operand {
+    Text(Option<String>),
+    /// By its place among the parameters.
+    Parameter(usize),
+}
+
+/// RowKeys.
+#[derive(Debug)]
+enum Rows {
+    One(Operand),
+    Between { lower: Option<Bound>, upper: Option<Bound> },
+}
+
+#[derive(Debug)]
+struct Bound {
+    operand: Operand,
+    inclusive: bool,
+}
+
+impl KeyRead {
+    /// The rows, under the names and with the types of `columns`. `None` if they have to be asked
+    /// for in another way.
+    pub(crate) async fn rows(
+        &self,
+        files: &RunFiles,
+        snapshot: &Snapshot,
+        values: &[SqlValue],
+        columns: &[Column],
+    ) -> Result<Option<RecordBatch>> {
+        let Some(table) = self.table_of(snapshot) else { return Ok(None) };
+        let table = snapshot.table_snapshot(table);
+        let schema: SchemaRef =
+            Arc::new(Schema::new(columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>()));
+        let batch = |arrays: Vec<ArrayRef>, rows: usize| {
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(DataFusionError::from)
+        };
+        let none = || Ok(Some(RecordBatch::new_empty(Arc::clone(&schema))));
+        // Nothing is equal to NULL, or beyond it.
+        let Known::Text(partition) = self.partition.text(values)? else { return none() };
+        let found = match &self.rows {
+            _ if self.fetch == Some(0) => return none(),
+            Rows::One(row) => {
+                let Known::Text(row) = row.text(values)? else { return none() };
+                match table.get(files, KeyRef { partition, row }).await? {
+                    Some(entity) => batch(self.columns.of_entities(&[entity]).map_err(from_datafusion)?, 1)
+                        .map_err(from_datafusion)?,
+                    None => return none(),
+                }
+            }
+            Rows::Between { lower, upper } => {
+                let lower = match lower {
+                    None => Cut::Start,
+                    Some(Bound { operand, inclusive }) => match (operand.text(values)?, inclusive) {
+                        (Known::Null, _) => return none(),
+                        (Known::Text(row), true) => Cut::Before(row.to_owned()),
+                        (Known::Text(row), false) => Cut::After(row.to_owned()),
+                    },
+                };
+                let upper = match upper {
+                    None => Cut::End,
+                    Some(Bound { operand, inclusive }) => match (operand.text(values)?, inclusive) {
+                        (Known::Null, _) => return none(),
+                        (Known::Text(row), true) => Cut::After(row.to_owned()),
+                        (Known::Text(row), false) => Cut::Before(row.to_owned()),
+                    },
+                };
+                let Some(rows) = Interval::new(lower, upper) else { return none() };
+                let range = KeyRange::rows(partition, &rows);
+                let Some(found) = table.few_rows(files, &range, PAGES_MAX).await? else { return Ok(None) };
+                let mut left = self.fetch.unwrap_or(usize::MAX);
+                let mut batches = Vec::with_capacity(found.len());
+                for rows in found {
+                    let rows = rows.slice(0, rows.num_rows().min(left));
+                    left -= rows.num_rows();
+                    if rows.num_rows() > 0 {
+                        batches.push(
+                            batch(self.columns.of_rows(&rows).map_err(from_datafusion)?, rows.num_rows())
+                                .map_err(from_datafusion)?,
+                        );
+                    }
+                }
+                match batches.as_slice() {
+                    [] => return none(),
+                    [one] => one.clone(),
+                    several => {
+                        concat_batches(&schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?
+                    }
+                }
+            }
+        };
+        Ok(Some(found))
+    }
+
+    /// The table in a snapshot, if it has the columns that it had.
+    fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
+        let now = snapshot.table(self.table.id)?;
+        let same = self.seen.as_ptr() == Arc::as_ptr(now)
+            || (now.schema_version == self.table.schema_version
+                && now.columns == self.table.columns
+                && now.name == self.table.name
+                && !now.has_other());
+        same.then_some(now)
+    }
+}
+
+/// The value of an operand.
+enum Known<'a> {
+    Null,
+    Text(&'a str),
+}
+
+impl Operand {
+    fn text<'a>(&'a self, values: &'a [SqlValue]) -> Result<Known<'a>> {
+        let text = match self {
+            Operand::Text(text) => text.as_deref(),
+            Operand::Parameter(place) => match values.get(*place) {
+                Some(SqlValue::Text(text)) => Some(text.as_str()),
+                Some(SqlValue::Null) => None,
+                other => {
+                    let message = format!("parameter ${} has {other:?}, and is a text", place + 1);
+                    return Err(rowkey_base::Error::new(rowkey_base::SqlState::INTERNAL_ERROR, message));
+                }
+            },
+        };
+        Ok(text.map_or(Known::Null, Known::Text))
+    }
+}

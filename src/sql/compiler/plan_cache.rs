@@ -1,0 +1,118 @@
+//! Statements that were planned before, by their text: clients send the same ones again and again,
+//! on one connection or on many.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::prepared::{Planned, Prepared};
+use crate::planner::PlanningSettings;
+use rowkey_postgres::syntax::Request;
+use rowkey_postgres::types::PostgresType;
+use rowkey_storage::{Catalog, Snapshot};
+
+/// What the cache holds at most, in bytes.
+const BYTES_MAX: u64 = 32 << 20;
+/// Longer texts are not sent twice.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// A plan takes about this many bytes, and more for each byte of its text and each of its columns.
+const PLAN_BYTES: u64 = 8 << 10;
+const PLAN_BYTES_EACH: u64 = 32;
+const COLUMN_BYTES: u64 = 512;
+
+/// Statements with their plans, all of the newest catalog: the plans of an older one would keep its
+/// files from being removed.
+#[derive(Debug)]
+pub(crate) struct PlanCache {
+    plans: Cache<Key, Arc<Prepared>, PlanWeight>,
+    newest: Mutex<Newest>,
+}
+
+/// Everything that a plan depends on, beside the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    text: Box<str>,
+    /// Oids of the declared types of parameters.
+    types: Box<[Option<u32>]>,
+    planning: PlanningSettings,
+}
+
+#[derive(Debug, Default)]
+struct Newest {
+    catalog: Weak<Catalog>,
+    sequence: u64,
+}
+
+#[derive(Debug, Clone)]
+struct PlanWeight;
+
+impl Weighter<Key, Arc<Prepared>> for PlanWeight {
+    fn weight(&self, key: &Key, prepared: &Arc<Prepared>) -> u64 {
+        let columns = prepared.columns.as_ref().map_or(0, |columns| columns.len());
+        PLAN_BYTES + PLAN_BYTES_EACH * key.text.len() as u64 + COLUMN_BYTES * columns as u64
+    }
+}
+
+impl PlanCache {
+    pub(crate) fn new() -> Self {
+        let plans = Cache::with_weighter((BYTES_MAX / PLAN_BYTES) as usize, BYTES_MAX, PlanWeight);
+        Self { plans, newest: Mutex::default() }
+    }
+
+    /// What a text, with these types declared, was planned as.
+    pub(crate) fn get(
+        &self,
+        text: &str,
+        types: &[Option<&'static PostgresType>],
+        snapshot: &Snapshot,
+        planning: &PlanningSettings,
+    ) -> Option<Arc<Prepared>> {
+        if text.len() > TEXT_BYTES_MAX || !self.is_of_newest(snapshot) {
+            return None;
+        }
+        let prepared = self.plans.get(&key(text, types, planning))?;
+        // It may have been put there for the catalog before, while that was replaced.
+        let plan = prepared.plan.as_ref()?;
+        plan.fits(snapshot, planning).then_some(prepared)
+    }
+
+    /// Keeps what the only statement of a text was planned as.
+    pub(crate) fn keep(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
+        let Some(plan) = &prepared.plan else { return };
+        let is_query = matches!(prepared.statement.request, Request::Query(_));
+        if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
+            self.plans.insert(key(text, types, &plan.planning), Arc::clone(prepared));
+        }
+    }
+
+    /// Whether a plan was made for the newest catalog that was seen.
+    fn has_newest(&self, plan: &Planned) -> bool {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.catalog.ptr_eq(&plan.catalog)
+    }
+
+    /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends
+    /// all plans.
+    fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
+        if snapshot.is_private() {
+            return false;
+        }
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.catalog.as_ptr() == Arc::as_ptr(&snapshot.catalog) {
+            return true;
+        }
+        // Nothing was seen before the first.
+        if newest.catalog.as_ptr() != Weak::<Catalog>::new().as_ptr() && snapshot.sequence <= newest.sequence {
+            return false;
+        }
+        *newest = Newest { catalog: Arc::downgrade(&snapshot.catalog), sequence: snapshot.sequence };
+        self.plans.clear();
+        true
+    }
+}
+
+fn key(text: &str, types: &[Option<&'static PostgresType>], planning: &PlanningSettings) -> Key {
+    let types = types.iter().map(|ty| ty.map(|ty| ty.oid)).collect();
+    Key { text: text.into(), types, planning: planning.clone() }
+}

@@ -1,0 +1,105 @@
+//! `entity_types('Table')`: the types of entities in a table and the views proposed for them, as
+//! rows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion::datasource::TableType;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use futures::stream;
+
+use super::discover::discover;
+use super::proposal;
+use crate::planner::PlanningContext;
+
+/// The table function. It reads the table on the same snapshot as the statement.
+pub(crate) struct EntityTypes {
+    statement: PlanningContext,
+}
+
+impl EntityTypes {
+    pub(crate) fn new(statement: PlanningContext) -> Self {
+        Self { statement }
+    }
+}
+
+impl fmt::Debug for EntityTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EntityTypes")
+    }
+}
+
+impl TableFunctionImpl for EntityTypes {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let table = match args.exprs() {
+            [Expr::Literal(ScalarValue::Utf8(Some(table)) | ScalarValue::Utf8View(Some(table)), _)] => table.clone(),
+            _ => return plan_err!("entity_types takes one argument, the name of a table: entity_types('Employees')"),
+        };
+        let rows = EntityTypesOf { statement: self.statement.clone(), table, schema: proposal::schema() };
+        Ok(Arc::new(EntityTypesTable(Arc::new(rows))))
+    }
+}
+
+#[derive(Debug)]
+struct EntityTypesTable(Arc<EntityTypesOf>);
+
+#[async_trait]
+impl TableProvider for EntityTypesTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows: Arc<dyn PartitionStream> = Arc::clone(&self.0) as _;
+        let (schema, order) = (Arc::clone(&self.0.schema), std::iter::empty());
+        Ok(Arc::new(StreamingTableExec::try_new(schema, vec![rows], projection, order, false, limit)?))
+    }
+}
+
+/// The rows for one table, found when they are read.
+#[derive(Clone)]
+struct EntityTypesOf {
+    statement: PlanningContext,
+    table: String,
+    schema: SchemaRef,
+}
+
+impl fmt::Debug for EntityTypesOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityTypesOf").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl PartitionStream for EntityTypesOf {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let of = self.clone();
+        let rows = stream::once(async move {
+            let found = discover(&of.table, &of.statement.planner()).await;
+            let found = found.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            Ok(proposal::batch(&found)?)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows))
+    }
+}

@@ -1,0 +1,151 @@
+//! Rows that come in.
+
+use std::sync::Arc;
+
+use super::options::CopyOptions;
+use super::reader::{Fields, Lines};
+use crate::writes::{Budget, Draft, Target, text_value};
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::types::TextStyle;
+
+/// A COPY FROM STDIN under way: bytes in, rows collected.
+#[derive(Debug)]
+pub struct CopyIn {
+    pub target: Target,
+    /// The columns of the fields.
+    columns: Vec<usize>,
+    options: CopyOptions,
+    style: Arc<TextStyle>,
+    budget: Budget,
+    lines: Lines,
+    fields: Fields,
+    line: u64,
+    /// The field that is being read.
+    failing: Option<usize>,
+    /// A line `\.` was read: what follows is passed over.
+    ended: bool,
+    drafts: Vec<Draft>,
+}
+
+impl CopyIn {
+    pub(crate) fn new(
+        target: Target,
+        columns: Vec<usize>,
+        options: CopyOptions,
+        style: Arc<TextStyle>,
+        budget: Budget,
+    ) -> Self {
+        Self {
+            target,
+            columns,
+            options,
+            style,
+            budget,
+            lines: Lines::default(),
+            fields: Fields::default(),
+            line: 0,
+            failing: None,
+            ended: false,
+            drafts: Vec::new(),
+        }
+    }
+
+    /// How many fields a row has.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Takes bytes as they come, cut anywhere.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.ended {
+            return Ok(());
+        }
+        self.lines.push(bytes);
+        while let Some(line) = self.lines.next(&self.options)? {
+            self.row(line)?;
+            if self.ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows, when there are no more bytes.
+    pub(crate) fn finish(mut self) -> Result<(Target, Vec<Draft>)> {
+        if !self.ended
+            && let Some(line) = self.lines.rest()?
+        {
+            self.row(line)?;
+        }
+        Ok((self.target, self.drafts))
+    }
+
+    fn row(&mut self, line: std::ops::Range<usize>) -> Result<()> {
+        self.line += 1;
+        let at = line.clone();
+        let bytes = self.lines.bytes(line);
+        if bytes == b"\\." {
+            self.ended = true;
+            return Ok(());
+        }
+        if self.options.header && self.line == 1 {
+            return Ok(());
+        }
+        self.failing = None;
+        let read = self.fields.read(bytes, &self.options).and_then(|()| self.draft());
+        let taken = read.and_then(|draft| self.budget.take(draft.memory_bytes()).map(|()| draft));
+        match taken {
+            Ok(draft) => self.drafts.push(draft),
+            Err(error) => return Err(error.with_context(self.context(at))),
+        }
+        Ok(())
+    }
+
+    fn draft(&mut self) -> Result<Draft> {
+        let mut draft = Draft::default();
+        for (place, at) in self.columns.iter().enumerate() {
+            let column = &self.target.columns[*at];
+            if place >= self.fields.len() {
+                let message = format!("missing data for column \"{}\"", column.name);
+                return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+            }
+            let value = match self.fields.get(place)? {
+                Some(text) => {
+                    self.failing = Some(place);
+                    Some(text_value(text, column, &self.style)?)
+                }
+                None => None,
+            };
+            draft.assign(column, value)?;
+            self.failing = None;
+        }
+        if self.fields.len() > self.columns.len() {
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "extra data after last expected column"));
+        }
+        draft.key(&self.target)?;
+        Ok(draft)
+    }
+
+    /// Which line it is, and which of its fields, as PostgreSQL says it.
+    fn context(&self, line: std::ops::Range<usize>) -> String {
+        let place = format!("COPY {}, line {}", self.target.name(), self.line);
+        match self.failing.and_then(|field| self.columns.get(field).map(|at| (field, at))) {
+            Some((field, at)) => {
+                let column = &self.target.columns[*at].name;
+                match self.fields.get(field) {
+                    Ok(Some(text)) => format!("{place}, column {column}: \"{}\"", shortened(text)),
+                    _ => format!("{place}, column {column}"),
+                }
+            }
+            None => format!("{place}: \"{}\"", shortened(&String::from_utf8_lossy(self.lines.bytes(line)))),
+        }
+    }
+}
+
+/// As much of a text as PostgreSQL shows.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,112 @@
+//! Rows that go out.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use bytes::{BufMut, BytesMut};
+
+use super::options::CopyOptions;
+use crate::executor::portal::Rows;
+use crate::planner::Column;
+use rowkey_base::Result;
+use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
+
+/// A COPY TO STDOUT under way.
+#[derive(Debug)]
+pub struct CopyOut {
+    pub rows: Rows,
+    options: CopyOptions,
+    style: Arc<TextStyle>,
+}
+
+impl CopyOut {
+    pub(crate) fn new(rows: Rows, options: CopyOptions, style: Arc<TextStyle>) -> Self {
+        Self { rows, options, style }
+    }
+
+    pub fn width(&self) -> usize {
+        self.rows.columns.len()
+    }
+
+    /// The line of column names, if it is wanted.
+    pub fn header(&self) -> Option<Vec<u8>> {
+        if !self.options.header {
+            return None;
+        }
+        let mut line = Vec::new();
+        for (place, column) in self.rows.columns.iter().enumerate() {
+            if place > 0 {
+                line.push(self.options.delimiter);
+            }
+            self.field(column.field.name().as_bytes(), false, &mut line);
+        }
+        line.push(b'\n');
+        Some(line)
+    }
+
+    /// Writes the lines of a batch, each by `send`.
+    pub fn lines(&self, batch: &RecordBatch, mut send: impl FnMut(&[u8])) -> Result<()> {
+        let columns: &[Column] = &self.rows.columns;
+        let encoders = batch
+            .columns()
+            .iter()
+            .zip(columns)
+            .map(|(array, column)| ColumnEncoder::new(&column.field, array, Format::Text, &self.style));
+        let encoders = encoders.collect::<std::result::Result<Vec<_>, _>>()?;
+        let (mut line, mut text) = (Vec::new(), BytesMut::new());
+        let is_alone = columns.len() == 1;
+        for row in 0..batch.num_rows() {
+            line.clear();
+            for (place, encoder) in encoders.iter().enumerate() {
+                if place > 0 {
+                    line.push(self.options.delimiter);
+                }
+                if encoder.is_null(row) {
+                    line.put_slice(self.options.null.as_bytes());
+                    continue;
+                }
+                text.clear();
+                encoder.write(row, &mut text)?;
+                self.field(&text, is_alone, &mut line);
+            }
+            line.push(b'\n');
+            send(&line);
+        }
+        Ok(())
+    }
+
+    fn field(&self, text: &[u8], is_alone: bool, line: &mut Vec<u8>) {
+        let options = &self.options;
+        if !options.csv {
+            for byte in text {
+                match byte {
+                    b'\\' => line.put_slice(b"\\\\"),
+                    8 => line.put_slice(b"\\b"),
+                    12 => line.put_slice(b"\\f"),
+                    b'\n' => line.put_slice(b"\\n"),
+                    b'\r' => line.put_slice(b"\\r"),
+                    b'\t' => line.put_slice(b"\\t"),
+                    11 => line.put_slice(b"\\v"),
+                    byte if *byte == options.delimiter => line.put_slice(&[b'\\', *byte]),
+                    byte => line.push(*byte),
+                }
+            }
+            return;
+        }
+        let special = |byte: &u8| [options.delimiter, options.quote, b'\n', b'\r'].contains(byte);
+        // What would be read as NULL, or as the end, is quoted.
+        let quotes = text == options.null.as_bytes() || text.iter().any(special) || (is_alone && text == b"\\.");
+        if !quotes {
+            line.put_slice(text);
+            return;
+        }
+        line.push(options.quote);
+        for byte in text {
+            if *byte == options.quote || *byte == options.escape {
+                line.push(options.escape);
+            }
+            line.push(*byte);
+        }
+        line.push(options.quote);
+    }
+}

@@ -1,0 +1,153 @@
+//! COPY, from its statement to its rows and from its rows to the log.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget};
+
+use super::copy_in::CopyIn;
+use super::copy_out::CopyOut;
+use super::options::CopyOptions;
+use crate::answer::Answer;
+use crate::compiler::Prepared;
+use crate::compiler::{Planner, View};
+use crate::executor::portal::Rows;
+use crate::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_model::Key;
+use rowkey_postgres::cancellation::Signals;
+
+fn server_files() -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
+        .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
+}
+
+/// The file of the server that a COPY writes.
+pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
+    match copy {
+        ast::Statement::Copy { to: true, target: CopyTarget::File { filename }, .. } => Some(filename),
+        _ => None,
+    }
+}
+
+impl Planner {
+    /// What COPY FROM STDIN is to take.
+    pub fn copy_in(&self, view: &View, prepared: &Prepared, copy: &ast::Statement, held_bytes: u64) -> Result<CopyIn> {
+        let planner = self.statement(view);
+        let mut copy = copy.clone();
+        planner.resolve(&prepared.statement, &mut copy)?;
+        let ast::Statement::Copy { source, target, options, legacy_options, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
+        };
+        if target != CopyTarget::Stdin {
+            return Err(server_files());
+        }
+        let options = CopyOptions::of(&options, &legacy_options)?;
+        let CopySource::Table { table_name, columns } = source else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
+        };
+        let (schema, name) = writes::relation_of(&table_name)?;
+        let target = Target::of(&planner, &schema, &name, "copy to")?;
+        let places = match columns.is_empty() {
+            true => target.implied(),
+            false => columns.iter().map(|column| target.place(&column.value)).collect::<Result<Vec<_>>>()?,
+        };
+        for at in &places {
+            let column = &target.columns[*at];
+            if column.takes == Takes::Timestamp {
+                let message = format!("column \"{}\" is a generated column", column.name);
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                    .with_detail("It is kept by the server and cannot be used in COPY."));
+            }
+            column.check_written(false)?;
+        }
+        let style = Arc::clone(view.settings.style());
+        Ok(CopyIn::new(target, places, options, style, Budget::beside(held_bytes)))
+    }
+
+    /// The changes that the rows of a COPY are.
+    pub async fn copied(&self, copy: CopyIn, signals: &Signals, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
+        let (target, drafts) = copy.finish()?;
+        let keys = drafts.iter().map(|draft| draft.key(&target)).collect::<Result<Vec<Key>>>()?;
+        let mut once = std::collections::HashSet::with_capacity(keys.len());
+        if let Some(twice) = keys.iter().find(|key| !once.insert(*key)) {
+            return Err(duplicate_key(target.name(), twice));
+        }
+        drop(once);
+        let before = match is_transaction {
+            true => Before::Absent,
+            false => {
+                let found = entities(&target.snapshot, self.store().files(), signals, &keys).await?;
+                if let Some((key, _)) = keys.iter().zip(&found).find(|(_, found)| found.is_some()) {
+                    return Err(duplicate_key(target.name(), key));
+                }
+                Before::Seen(None)
+            }
+        };
+        let change = |(key, draft): (Key, writes::Draft)| Change { key, before, after: Some(draft.properties) };
+        Ok((target, keys.into_iter().zip(drafts).map(change).collect()))
+    }
+
+    /// The rows of COPY TO STDOUT.
+    pub async fn copy_out(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<CopyOut> {
+        let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
+        };
+        if *target != CopyTarget::Stdout {
+            return Err(server_files());
+        }
+        let options = CopyOptions::of(options, legacy_options)?;
+        let rows = self.copied_rows(view, prepared, copy).await?;
+        Ok(CopyOut::new(rows, options, Arc::clone(view.settings.style())))
+    }
+
+    /// The rows that a COPY TO sends, wherever it sends them.
+    pub(crate) async fn copied_rows(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<Rows> {
+        let ast::Statement::Copy { source, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
+        };
+        let query = match source {
+            CopySource::Query(query) => ast::Statement::Query(query.clone()),
+            CopySource::Table { .. } => {
+                let (schema, name, target, columns) = self.copied_table(view, prepared, copy)?;
+                let names: Vec<String> = match columns.is_empty() {
+                    true => target.implied().into_iter().map(|at| target.columns[at].name.clone()).collect(),
+                    false => columns.iter().map(|column| column.value.clone()).collect(),
+                };
+                let item = |name: &String| ast::SelectItem::UnnamedExpr(syntax::column(&name_of(&target), name));
+                let from = vec![syntax::from_table(&[&schema, &name], &name_of(&target))];
+                syntax::select(None, names.iter().map(item).collect(), from, None)?
+            }
+        };
+        let planned = self.plan(view, &prepared.statement, &query, &[]).await?;
+        if !planned.parameters.is_empty() {
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
+        let answer: Answer = self.run(view, &planned, &query, &[]).await?;
+        Ok(Rows::new(columns, "COPY", answer))
+    }
+
+    /// The table of a COPY TO that has no query: its schema and name, itself, and the columns that
+    /// are named.
+    pub(crate) fn copied_table(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+    ) -> Result<(String, String, Target, Vec<ast::Ident>)> {
+        let planner = self.statement(view);
+        let mut copy = copy.clone();
+        planner.resolve(&prepared.statement, &mut copy)?;
+        let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY of a table"));
+        };
+        let (schema, name) = writes::relation_of(&table_name)?;
+        let target = Target::of(&planner, &schema, &name, "copy from")
+            .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
+        Ok((schema, name, target, columns))
+    }
+}
+
+fn name_of(target: &Target) -> String {
+    target.name().to_owned()
+}

@@ -1,0 +1,15 @@
+//! COPY: rows to the client and from it, as text or CSV.
+//!
+//! What comes in is read field by field as its columns take it, without the planner, and written as
+//! one: all of it or nothing.
+
+mod copy_in;
+mod copy_out;
+mod execute;
+mod options;
+mod reader;
+
+pub use copy_in::CopyIn;
+pub use copy_out::CopyOut;
+pub(crate) use execute::file_written;
+pub(crate) use options::CopyOptions;

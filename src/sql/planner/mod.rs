@@ -1,0 +1,22 @@
+//! Planning one statement: the tables and views of its snapshot, the meaning of its names, and
+//! DataFusion's planner with the rules of the dialect.
+
+mod column;
+mod own_functions;
+mod plan_size;
+mod planning_settings;
+mod relations;
+mod snapshot_catalog;
+mod statement_planner;
+mod statement_state;
+mod views;
+
+pub use column::Column;
+pub(crate) use own_functions::{
+    ACCESS_PATHS, ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, ENTITY_TYPES, ENTITY_TYPES_COLUMNS,
+};
+pub(crate) use planning_settings::PlanningSettings;
+pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
+pub(crate) use statement_planner::{MakeFunctions, PlanningContext, StatementPlanner};
+pub(crate) use statement_state::BaseState;
+pub(crate) use views::ViewExpansion;

@@ -1,0 +1,59 @@
+//! Table functions of schema `rowkey`.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{Statement, visit_relations_mut};
+
+use crate::system_catalog::ROWKEY_SCHEMA;
+
+/// `access_paths(sql)`: how a statement would find its rows.
+pub(crate) const ACCESS_PATHS: &str = "access_paths";
+
+/// `entity_types(table, property)`: the kinds of entities that a table holds.
+pub(crate) const ENTITY_TYPES: &str = "entity_types";
+
+/// Columns of `access_paths` that are texts; they come first.
+pub(crate) const ACCESS_PATHS_TEXTS: [&str; 6] = ["table", "path", "keys", "residual", "order", "hint"];
+
+/// Columns of `access_paths` that are numbers.
+pub(crate) const ACCESS_PATHS_NUMBERS: [&str; 11] = [
+    "point_keys",
+    "range_partitions",
+    "range_partitions_all",
+    "files",
+    "files_all",
+    "row_groups",
+    "row_groups_all",
+    "pages",
+    "pages_all",
+    "rows_max",
+    "bytes_max",
+];
+
+/// Columns of `entity_types`.
+pub(crate) const ENTITY_TYPES_COLUMNS: [&str; 6] =
+    ["entity_type", "rule", "entities", "columns", "view_name", "create_statement"];
+
+/// The columns of a function of this schema.
+pub(crate) fn columns(function: &str) -> Option<Vec<String>> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    match function {
+        ACCESS_PATHS => Some(owned(&[&ACCESS_PATHS_TEXTS[..], &ACCESS_PATHS_NUMBERS[..]].concat())),
+        ENTITY_TYPES => Some(owned(&ENTITY_TYPES_COLUMNS)),
+        _ => None,
+    }
+}
+
+/// Table functions of schema `rowkey` are known to the planner by their bare names.
+pub(crate) fn unqualify(statement: &mut Statement) {
+    let _walked: ControlFlow<()> = visit_relations_mut(statement, |name| {
+        let named = |place: usize, wanted: &[&str]| {
+            let part = name.0.get(place).and_then(|part| part.as_ident());
+            part.is_some_and(|part| wanted.iter().any(|wanted| part.value.eq_ignore_ascii_case(wanted)))
+        };
+        if name.0.len() == 2 && named(0, &[ROWKEY_SCHEMA]) && named(1, &[ACCESS_PATHS, ENTITY_TYPES]) {
+            name.0.remove(0);
+        }
+        ControlFlow::Continue(())
+    });
+}

@@ -1,0 +1,26 @@
+//! How large the plan of a view may be.
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::LogicalPlan;
+
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::error::from_datafusion;
+
+/// Most nodes of the plan of a view, those of the views it reads included. Views that read another
+/// one twice, again and again, would otherwise double the plan each time.
+const NODES_MAX: usize = 2000;
+
+/// Refuses a plan of more nodes than a view may have.
+pub(crate) fn refuse_large(plan: &LogicalPlan) -> Result<()> {
+    let mut nodes = 0_usize;
+    plan.apply_with_subqueries(|_| {
+        nodes += 1;
+        Ok(if nodes > NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })
+    .map_err(from_datafusion)?;
+    if nodes <= NODES_MAX {
+        return Ok(());
+    }
+    let message = format!("with the views that it reads, it is planned in more than {NODES_MAX} steps");
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+}

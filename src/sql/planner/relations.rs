@@ -1,0 +1,136 @@
+//! Which relations there are, for the pass over names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::own_functions;
+use super::snapshot_catalog::PUBLIC;
+use crate::provider::TableColumns;
+use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
+use rowkey_model::{AccountName, TableName};
+use rowkey_postgres::functions::system::table_function_columns;
+use rowkey_postgres::names::{Lookup, Relation, Relations};
+use rowkey_storage::{Snapshot, Table};
+
+/// Looked through first, unless the search path names it elsewhere.
+const PG_CATALOG: &str = "pg_catalog";
+
+/// The relations of a snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct SnapshotRelations {
+    snapshot: Snapshot,
+    account: AccountName,
+    system: SystemCatalog,
+    search_path: Arc<[String]>,
+}
+
+impl SnapshotRelations {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        account: &AccountName,
+        system: SystemCatalog,
+        search_path: Vec<String>,
+    ) -> Self {
+        let mut search_path = search_path;
+        if !search_path.iter().any(|schema| schema == PG_CATALOG) {
+            search_path.insert(0, PG_CATALOG.to_owned());
+        }
+        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into() }
+    }
+
+    /// The same relations along another search path.
+    pub(crate) fn along(&self, search_path: Vec<String>) -> Self {
+        Self::new(&self.snapshot, &self.account, self.system.clone(), search_path)
+    }
+
+    /// The relations of another snapshot.
+    pub(crate) fn of(&self, snapshot: &Snapshot) -> Self {
+        Self { snapshot: snapshot.clone(), ..self.clone() }
+    }
+
+    fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        let name = TableName::parse(name).ok()?;
+        self.snapshot.catalog.table(&self.account, &name)
+    }
+
+    /// Oid of a relation, and the numbers of its columns by name.
+    pub(crate) fn column_numbers(&self, schema: &str, relation: &str) -> Option<(u32, HashMap<String, i16>)> {
+        let oids = self.system.oids();
+        let oid = oids.relation_oid(schema, relation)?;
+        Some((oid, oids.column_numbers(oid)))
+    }
+
+    fn in_schema(&self, schema: &str, (name, quoted): (&str, bool)) -> Option<Relation> {
+        if schema == PUBLIC {
+            let Some(table) = self.table(name) else {
+                let view = self.snapshot.catalog.view(&self.account, name)?;
+                return Some(Relation {
+                    schema: PUBLIC.to_owned(),
+                    name: view.name.clone(),
+                    columns: view.columns.iter().map(|column| column.name.clone()).collect(),
+                    system_columns: 0,
+                });
+            };
+            let columns = TableColumns::of(table);
+            return Some(Relation {
+                schema: PUBLIC.to_owned(),
+                name: table.name.clone(),
+                columns: columns.schema().fields().iter().map(|field| field.name().clone()).collect(),
+                system_columns: 0,
+            });
+        }
+        let name = if quoted { name.to_owned() } else { name.to_ascii_lowercase() };
+        if schema == ROWKEY_SCHEMA {
+            let columns = RowkeySchema::relation_columns(&name)?.into();
+            return Some(Relation { schema: schema.to_owned(), name, columns, system_columns: 0 });
+        }
+        let mut columns = self.system.relation_columns(schema, &name)?;
+        let hidden = self.system.hidden_columns(schema, &name);
+        columns.extend(hidden.iter().map(|column| (*column).to_owned()));
+        Some(Relation { schema: schema.to_owned(), name, columns: columns.into(), system_columns: hidden.len() })
+    }
+}
+
+impl Relations for SnapshotRelations {
+    fn relation(&self, schema: Option<(&str, bool)>, name: (&str, bool)) -> Lookup {
+        match schema {
+            Some((schema, quoted)) => {
+                let schema = if quoted { schema.to_owned() } else { schema.to_ascii_lowercase() };
+                let exists =
+                    [PUBLIC, ROWKEY_SCHEMA].contains(&schema.as_str()) || self.system.schema_names().contains(&schema);
+                match self.in_schema(&schema, name) {
+                    Some(relation) => Lookup::Found(relation),
+                    None if exists => Lookup::NoSuchRelation { suggestion: self.suggestion(name.0) },
+                    None => Lookup::NoSuchSchema,
+                }
+            }
+            None => {
+                let found = self.search_path.iter().find_map(|schema| self.in_schema(schema, name));
+                match found {
+                    Some(relation) => Lookup::Found(relation),
+                    None => Lookup::NoSuchRelation { suggestion: self.suggestion(name.0) },
+                }
+            }
+        }
+    }
+
+    fn function_columns(&self, name: &str) -> Option<Vec<String>> {
+        own_functions::columns(name)
+            .or_else(|| table_function_columns(name))
+            .or_else(|| rowkey_postgres::desugar::function_columns(name))
+    }
+
+    fn database(&self) -> &str {
+        self.account.as_str()
+    }
+}
+
+impl SnapshotRelations {
+    fn suggestion(&self, name: &str) -> Option<String> {
+        let (catalog, account) = (&self.snapshot.catalog, self.account.as_str());
+        let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.as_str());
+        let views = catalog.views().filter(|view| view.account == account).map(|view| view.name.as_str());
+        let names: Vec<&str> = tables.chain(views).collect();
+        rowkey_postgres::suggestion::suggestion(name, &names).map(str::to_owned)
+    }
+}

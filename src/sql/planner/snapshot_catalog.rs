@@ -1,0 +1,127 @@
+//! The tables and views of one snapshot, as the planner looks them up.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+
+use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
+use crate::provider::{EntityTable, ScanOptions};
+use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, Setting, SystemCatalog};
+use rowkey_model::{AccountName, TableName};
+use rowkey_postgres::functions;
+use rowkey_storage::run::RunFiles;
+use rowkey_storage::{Snapshot, Store, View};
+
+/// The schema that tables lie in.
+pub(crate) const PUBLIC: &str = "public";
+
+/// Plans the views that a statement reads.
+#[async_trait]
+pub(crate) trait Views: std::fmt::Debug + Send + Sync {
+    /// A view as a table, which the planner puts into the plan of what reads it. `tables` are those
+    /// of the statement.
+    async fn expand(&self, view: &Arc<View>, tables: &SnapshotCatalog) -> rowkey_base::Result<Arc<dyn TableProvider>>;
+
+    /// The tables of a statement as the text of one of its views sees them, one level deeper.
+    fn nested(&self, tables: &SnapshotCatalog) -> SnapshotCatalog;
+
+    /// How statements of this session run, for `rowkey.settings`.
+    fn settings(&self) -> [Setting; 2];
+}
+
+/// The relation of rows that a statement has in memory. No table or view has such a name.
+pub(crate) const MEMORY_ROWS: &str = "(rows)";
+
+/// An account's tables and views in one snapshot, in schema `public` of the database named as the
+/// account. Every statement has one of its own, so all tables of a statement are of one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct SnapshotCatalog {
+    pub snapshot: Snapshot,
+    pub account: AccountName,
+    pub files: Arc<RunFiles>,
+    /// For what is under way in it; what is stored comes from the snapshot.
+    pub store: Arc<Store>,
+    pub scan: ScanOptions,
+    pub system: SystemCatalog,
+    /// What plans the views.
+    pub views: Arc<dyn Views>,
+    /// Rows that a statement has in memory.
+    pub rows: Option<Arc<dyn TableProvider>>,
+}
+
+impl CatalogProviderList for SnapshotCatalog {
+    fn register_catalog(&self, _name: String, _catalog: Arc<dyn CatalogProvider>) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![self.account.as_str().to_owned()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        (name == self.account.as_str()).then(|| Arc::new(self.clone()) as _)
+    }
+}
+
+impl CatalogProvider for SnapshotCatalog {
+    fn schema_names(&self) -> Vec<String> {
+        let mut names = self.system.schema_names();
+        names.extend([PUBLIC.to_owned(), ROWKEY_SCHEMA.to_owned()]);
+        names
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        match name {
+            PUBLIC => Some(Arc::new(self.clone())),
+            ROWKEY_SCHEMA => {
+                let (snapshot, account) = (self.snapshot.clone(), self.account.clone());
+                let status = self.store.maintenance_status();
+                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files), status);
+                Some(schema.with_settings(self.views.settings()).schema())
+            }
+            name => self.system.schema(name),
+        }
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for SnapshotCatalog {
+    fn table_names(&self) -> Vec<String> {
+        let (catalog, account) = (&self.snapshot.catalog, self.account.as_str());
+        let tables = catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone());
+        tables.chain(catalog.views().filter(|view| view.account == account).map(|view| view.name.clone())).collect()
+    }
+
+    /// Table names ignore case. An unknown one is an error here, where the names there are can be
+    /// looked through.
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        if name == MEMORY_ROWS {
+            return Ok(self.rows.clone());
+        }
+        let table = TableName::parse(name).ok().and_then(|name| self.snapshot.catalog.table(&self.account, &name));
+        let Some(table) = table else {
+            if let Some(view) = self.snapshot.catalog.view(&self.account, name) {
+                let expanded = self.views.expand(view, self).await;
+                return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
+            }
+            // The planner asks for table functions here as well.
+            if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name)
+                || functions::system::table_function_columns(name).is_some()
+            {
+                return Ok(None);
+            }
+            let names = self.table_names();
+            let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Err(DataFusionError::External(Box::new(rowkey_postgres::error::no_such_table(name, &candidates))));
+        };
+        Ok(Some(Arc::new(EntityTable::new(self.snapshot.table_snapshot(table), Arc::clone(&self.files), self.scan))))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        let catalog = &self.snapshot.catalog;
+        TableName::parse(name).is_ok_and(|name| catalog.table(&self.account, &name).is_some())
+            || catalog.view(&self.account, name).is_some()
+    }
+}

@@ -1,0 +1,281 @@
+//! A statement being planned: its names resolved, its constructs rewritten, its columns typed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::catalog::{TableFunctionImpl, TableProvider};
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::tokenizer::Location;
+use rowkey_model::AccountName;
+use rowkey_postgres::functions;
+use rowkey_postgres::types::PostgresType;
+use rowkey_storage::{Catalog, Snapshot};
+
+use super::column::Column;
+use super::own_functions;
+use super::plan_size::refuse_large;
+use super::relations::SnapshotRelations;
+use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
+use super::statement_state::{LentState, StatementSettings};
+use crate::answer::Answer;
+use crate::system_catalog::SystemCatalog;
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::desugar;
+use rowkey_postgres::error::at_function;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::names;
+use rowkey_postgres::parameters;
+use rowkey_postgres::syntax::{Request, Statement, parse};
+
+/// The table functions of schema `rowkey`, by name. They plan statements, so what they are made of
+/// is above this module.
+pub(crate) type MakeFunctions = &'static [(&'static str, fn(PlanningContext) -> Arc<dyn TableFunctionImpl>)];
+
+/// A statement being planned: the functions and rules of all statements, with the tables of one
+/// snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementPlanner {
+    pub state: Arc<LentState>,
+    pub settings: StatementSettings,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+    functions: MakeFunctions,
+}
+
+/// What a statement is planned with. It costs little to keep, for functions that plan statements
+/// and are seldom called.
+#[derive(Debug, Clone)]
+pub(crate) struct PlanningContext {
+    settings: StatementSettings,
+    tables: SnapshotCatalog,
+    relations: SnapshotRelations,
+    functions: MakeFunctions,
+}
+
+impl PlanningContext {
+    /// `settings` has the functions, rules and settings of the session.
+    pub(crate) fn new(
+        settings: StatementSettings,
+        tables: SnapshotCatalog,
+        system: SystemCatalog,
+        search_path: Vec<String>,
+        functions: MakeFunctions,
+    ) -> Self {
+        let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
+        Self { settings, tables, relations, functions }
+    }
+
+    pub(crate) fn planner(&self) -> StatementPlanner {
+        let state = self.settings.lend(|state| {
+            state.register_catalog_list(Arc::new(self.tables.clone()));
+            for (name, make) in self.functions {
+                state.register_udtf(name, make(self.clone()));
+            }
+        });
+        StatementPlanner {
+            state: Arc::new(state),
+            settings: self.settings.clone(),
+            tables: self.tables.clone(),
+            relations: self.relations.clone(),
+            functions: self.functions,
+        }
+    }
+
+    /// The query of a view, planned as where the view will be read.
+    pub(crate) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
+        let nested = Self {
+            tables: self.tables.views.nested(&self.tables),
+            relations: self.relations.along(vec![PUBLIC.to_owned()]),
+            ..self.clone()
+        };
+        let planned = nested.planner().query(statement, query, &[]).await?;
+        refuse_large(&planned.plan)?;
+        Ok(planned)
+    }
+}
+
+/// A query whose names are resolved and whose types are known.
+#[derive(Debug)]
+pub(crate) struct PlannedQuery {
+    pub plan: LogicalPlan,
+    pub parameters: Vec<&'static PostgresType>,
+    pub columns: Vec<Column>,
+    /// Schemas and names of the relations that it reads.
+    pub relations: Vec<(String, String)>,
+}
+
+impl StatementPlanner {
+    /// What this is made with.
+    fn context(&self) -> PlanningContext {
+        PlanningContext {
+            settings: self.settings.clone(),
+            tables: self.tables.clone(),
+            relations: self.relations.clone(),
+            functions: self.functions,
+        }
+    }
+
+    /// The same for the text of a view, whose names do not depend on who reads it.
+    pub(crate) fn for_views(&self) -> Self {
+        Self { relations: self.relations.along(vec![PUBLIC.to_owned()]), ..self.clone() }
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.tables.snapshot.catalog
+    }
+
+    pub(crate) fn account(&self) -> &AccountName {
+        &self.tables.account
+    }
+
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.tables.snapshot
+    }
+
+    /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
+    pub(crate) fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
+        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
+        PlanningContext { tables, ..self.context() }.planner()
+    }
+
+    /// The same for another snapshot.
+    pub(crate) fn seeing(&self, snapshot: &Snapshot) -> Self {
+        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.tables.clone() };
+        let relations = self.relations.of(snapshot);
+        PlanningContext { tables, relations, ..self.context() }.planner()
+    }
+
+    /// Whether a view can be read.
+    pub(crate) async fn has_view(&self, view: &Arc<rowkey_storage::View>) -> bool {
+        self.tables.views.expand(view, &self.tables).await.is_ok()
+    }
+
+    /// The zone of times without one.
+    pub(crate) fn zone(&self) -> Result<functions::Zone> {
+        functions::Zone::of(self.state.config_options()).map_err(from_datafusion)
+    }
+
+    /// A plan to look at.
+    pub(crate) async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        Ok((self.state.create_physical_plan(plan).await.map_err(from_datafusion)?, self.settings.task_context()))
+    }
+
+    /// Runs a plan.
+    pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
+        let plan = self.state.create_physical_plan(plan).await.map_err(from_datafusion)?;
+        let watch = StatementWatch::new(Arc::clone(signals));
+        Ok(WatchedRows::new(
+            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, self.settings.task_context())
+                .map_err(from_datafusion)?,
+            watch,
+        ))
+    }
+
+    /// What a view is to be made of, planned as where it will be read.
+    pub(crate) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
+        self.context().view_query(statement, query).await
+    }
+
+    /// All rows of a query of our own, whose answer is small.
+    pub(crate) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let statement = parse(sql)?;
+        let Request::Query(query) = &statement.request else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, format!("not a query: {sql}")));
+        };
+        let plan = self.for_views().physical_plan(&statement, query).await?;
+        Answer::new(execute_stream(plan, self.settings.task_context()).map_err(from_datafusion)?).collect().await
+    }
+
+    /// Plans a query of which nothing is known but its text.
+    pub(crate) async fn physical_plan(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let planned = self.query(statement, query, &[]).await?;
+        if !planned.parameters.is_empty() {
+            return Err(Error::new(
+                SqlState::INVALID_STATEMENT,
+                "the statement has parameters, for which there are no values",
+            ));
+        }
+        self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)
+    }
+
+    /// The plan of a query before its values are known, with the types of its parameters and its
+    /// columns.
+    pub(crate) async fn query(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
+        let mut query = query.clone();
+        let resolved = self.resolve(statement, &mut query)?;
+        let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
+        Ok(PlannedQuery { relations: resolved.relations, ..planned })
+    }
+
+    /// Writes into a statement what its names mean.
+    pub(crate) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
+        own_functions::unqualify(resolved);
+        names::resolve(resolved, &self.relations).map_err(|error| error.located(&statement.source))
+    }
+
+    /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they
+    /// have the planner's names.
+    pub(crate) async fn resolved_query(
+        &self,
+        statement: &Statement,
+        mut query: ast::Statement,
+        called: &[(String, Location)],
+        output: Vec<names::OutputColumn>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<PlannedQuery> {
+        desugar::rewrite_syntax(&mut query).map_err(from_datafusion)?;
+        functions::rewrite_syntax(&mut query);
+        let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))
+            .map_err(from_datafusion)?;
+        let planned = parameters::plan(&state, query, declared).await;
+        let (plan, parameters) = planned.map_err(|error| at_function(error, called, &statement.source))?;
+        // Literals and what is computed from them get their types from the analyzer.
+        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
+        let analyzed = match is_plain {
+            true => None,
+            // What is wrong beside the types of the columns is told when the statement runs.
+            false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
+        };
+        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
+    }
+
+    fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {
+        let fields = plan.schema().fields();
+        if output.is_empty() {
+            // SHOW TABLES and DESCRIBE have no labels of their own.
+            return Ok(fields.iter().map(|field| Column { field: Arc::clone(field), origin: None }).collect());
+        }
+        if fields.len() != output.len() {
+            let message = format!("{} columns were planned, {} named", fields.len(), output.len());
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        }
+        // Each relation is looked up once, however many of its columns there are.
+        let mut numbers = HashMap::new();
+        let columns = fields.iter().zip(output).map(|(field, output)| {
+            let origin = output.origin.and_then(|names::Origin { schema, relation, column }| {
+                let found = numbers
+                    .entry((schema, relation))
+                    .or_insert_with_key(|(schema, relation)| self.relations.column_numbers(schema, relation));
+                let (oid, numbers) = found.as_ref()?;
+                Some((*oid, *numbers.get(&column)?))
+            });
+            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
+        });
+        Ok(columns.collect())
+    }
+}

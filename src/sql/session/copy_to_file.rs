@@ -1,0 +1,157 @@
+//! COPY TO a file of the server.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, CopyLegacyOption, CopyOption, CopySource, Ident};
+
+use super::export::{ExportOptions, Selection, write_lines, write_rows};
+use super::file_access::FileAccess;
+use super::session::Session;
+use crate::compiler::Prepared;
+use crate::executor::copy::{CopyOptions, CopyOut};
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_formats::{Compression, Destination, ExportFormat, LineOutput, path_within};
+
+/// How a file is written.
+enum Form {
+    /// PostgreSQL's text or CSV.
+    Lines(CopyOptions),
+    /// A format of exports.
+    Export(ExportFormat),
+}
+
+impl Session {
+    /// Refuses a path for output that leads into the data folder, or that the data folder lies in.
+    pub fn expect_outside_data(&self, path: &Path) -> Result<()> {
+        Ok(self.planner().store().expect_outside(path)?)
+    }
+
+    /// Writes the rows of a COPY to a file, which has its name when all of them are there; a file
+    /// of that name is replaced. Gives the tag.
+    pub(crate) async fn copy_to_file(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        copy: &ast::Statement,
+        file: &str,
+    ) -> Result<String> {
+        let ast::Statement::Copy { source, options, legacy_options, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
+        };
+        let path = allowed(self.file_access(), file)?;
+        let compression = Compression::of_path(&path);
+        let is_table = matches!(source, CopySource::Table { columns, .. } if columns.is_empty());
+        let form = form(options, legacy_options, &path, is_table)?;
+        let mut export = ExportOptions::new(match &form {
+            Form::Lines(_) => ExportFormat::PlainCsv,
+            Form::Export(format) => *format,
+        });
+        export.overwrite = true;
+        export.compression = compression;
+        if export.format == ExportFormat::Parquet && compression.is_some() {
+            let message = "Parquet is compressed inside: other programs do not read it in a compressed file";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        let destination = Destination::Path(path);
+        let view = self.view();
+        let planner = Arc::clone(self.planner());
+        match form {
+            Form::Export(_) if is_table => {
+                let (_, _, target, _) = planner.copied_table(&view, prepared, copy)?;
+                let name = target.name().to_owned();
+                drop(target);
+                self.export(&name, &Selection::All, &export, destination).await?;
+            }
+            Form::Export(_) => {
+                let rows = planner.copied_rows(&view, prepared, copy).await?;
+                write_rows(rows, view.settings.style(), &export, destination, &planner).await?;
+            }
+            Form::Lines(options) => {
+                let rows = planner.copied_rows(&view, prepared, copy).await?;
+                let copy = CopyOut::new(rows, options, Arc::clone(view.settings.style()));
+                let output = LineOutput::open(export.target(destination, &planner, "")?)?;
+                write_lines(copy, &export, output).await?;
+            }
+        }
+        Ok(format!("COPY {}", export.progress.entities()))
+    }
+}
+
+/// The path of a file, if it may be written.
+fn allowed(access: &FileAccess, file: &str) -> Result<PathBuf> {
+    match access {
+        FileAccess::Anywhere => Ok(PathBuf::from(file)),
+        FileAccess::Within(folder) => path_within(folder, Path::new(file))?.ok_or_else(|| {
+            let message = format!("permission denied to COPY to file \"{file}\"");
+            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .with_detail("Only plain files in the folder that the server was started with may be written.")
+                .with_hint("Name it relative to that folder.")
+        }),
+        FileAccess::Nowhere => {
+            let message = "permission denied to COPY to a file";
+            Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .with_detail("Only a server that was started with --copy-dir writes files, into that folder.")
+                .with_hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."))
+        }
+    }
+}
+
+/// The format that the options name, or where they name none, the end of the file's name.
+fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_table: bool) -> Result<Form> {
+    let named = options.iter().find_map(|option| match option {
+        CopyOption::Format(name) => Some(export_format(&name.value.to_ascii_lowercase())),
+        _ => None,
+    });
+    let is_named = |option: &CopyLegacyOption| matches!(option, CopyLegacyOption::Csv(_) | CopyLegacyOption::Binary);
+    let format = match named {
+        Some(format) => format,
+        None if legacy.iter().any(is_named) => None,
+        None => match ExportFormat::of_path(path) {
+            // A table is written whole. Rows of a query may have no keys, and values that entities
+            // do not have; and options of PostgreSQL's CSV mean that one.
+            Some(ExportFormat::TypedCsv) if !is_table || !options.is_empty() || !legacy.is_empty() => {
+                return Ok(Form::Lines(csv_by_name(options, legacy)?));
+            }
+            format => format,
+        },
+    };
+    let Some(format) = format else { return CopyOptions::of(options, legacy).map(Form::Lines) };
+    if let Some(other) = options.iter().find(|option| !matches!(option, CopyOption::Format(_))) {
+        let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    match legacy.first() {
+        Some(_) if named.is_some() => Err(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")),
+        Some(other) => {
+            let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
+        None => Ok(Form::Export(format)),
+    }
+}
+
+/// PostgreSQL's CSV in a file whose name alone says that it is one; its first line has the names of
+/// the columns unless the options say otherwise.
+fn csv_by_name(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<CopyOptions> {
+    let mut options = options.to_vec();
+    options.push(CopyOption::Format(Ident::new("csv")));
+    if !options.iter().any(|option| matches!(option, CopyOption::Header(_))) {
+        options.push(CopyOption::Header(true));
+    }
+    CopyOptions::of(&options, legacy)
+}
+
+/// The formats beside PostgreSQL's own, whose CSV is another one than Storage Explorer's.
+fn export_format(name: &str) -> Option<ExportFormat> {
+    ExportFormat::ALL
+        .into_iter()
+        .filter(|format| *format != ExportFormat::PlainCsv)
+        .find(|format| copy_name(*format) == name)
+}
+
+fn copy_name(format: ExportFormat) -> &'static str {
+    match format {
+        ExportFormat::TypedCsv => "typed_csv",
+        format => format.name(),
+    }
+}
