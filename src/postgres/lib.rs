@@ -3,17 +3,22 @@
 //! A text becomes statements in [`syntax`]; [`names`] says which relation, column and alias each
 //! identifier means; [`desugar`] turns what DataFusion does not take into what it does; the
 //! [`types`] and [`functions`] are PostgreSQL's; [`parameters`] have their types inferred;
-//! [`workarounds`] keep DataFusion's faults away from plans; [`cancellation`] is how a statement
-//! that computes is stopped; and what goes wrong comes out through [`error`].
+//! workarounds keep DataFusion's faults away from plans. [`install()`] puts all of it into a
+//! session. [`cancellation`] is how a statement that computes is stopped, and what goes wrong comes
+//! out through [`error`].
 
 pub mod cancellation;
 pub mod desugar;
 pub mod error;
 pub mod functions;
+mod install;
 pub mod names;
 pub mod parameters;
+pub mod rules;
 pub mod settings;
 pub mod suggestion;
 pub mod syntax;
 pub mod types;
-pub mod workarounds;
+mod workarounds;
+
+pub use install::install;

@@ -78,7 +78,8 @@ pub(crate) fn modules(sources: &Sources) -> (Vec<Module>, Vec<String>) {
         modules.push(Module { file, member, path, test, scan });
     }
     modules.sort_by(|a, b| a.file.cmp(&b.file));
-    (modules, unreached.into_iter().cloned().collect())
+    // Build scripts are crates of their own.
+    (modules, unreached.into_iter().filter(|file| !file.ends_with("/build.rs")).cloned().collect())
 }
 
 #[cfg(test)]

@@ -24,40 +24,36 @@ use types::CatalogTypes;
 
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::AggregateUDF;
 
+use crate::functions::POSTGRES_TYPES;
+use crate::rules::Rules;
 use frames::WideRangeFrames;
 use subqueries::{ApplySubqueries, PrepareSubqueries, SettleOuterTypes};
 use subquery_order::SubqueryOrder;
 
-/// Adds the planner's hooks and the analyzer's rules to a state, before those that it has; the type
-/// planner that it has is asked for what these types are not.
-pub fn install(state: SessionState) -> SessionState {
+/// Adds the planner's hooks and the analyzer's rules to a state that has those of
+/// [`crate::functions`]; the type planner that it has is asked for what these types are not.
+pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     let casts = Arc::new(CatalogCasts::new());
-    let mut rules = state.analyzer().rules.clone();
-    if let Some(types) = rules.iter_mut().find(|rule| rule.name() == "postgres_types") {
-        *types = Arc::new(SettleOuterTypes { types: Arc::clone(types) });
-    }
-    rules.insert(0, Arc::clone(&casts) as _);
-    rules.insert(0, Arc::new(PrepareSubqueries));
     let aggregate = |name: &str, otherwise: fn() -> Arc<AggregateUDF>| {
         state.aggregate_functions().get(name).map_or_else(otherwise, Arc::clone)
     };
     let (min, max) = (aggregate("min", min_udaf), aggregate("max", max_udaf));
-    let place = rules.iter().position(|rule| rule.name() == "type_coercion").map_or(rules.len(), |place| place + 1);
-    rules.insert(place, Arc::new(ApplySubqueries::new(min, max)));
-    rules.insert(place, Arc::new(SubqueryOrder));
-    rules.insert(place.saturating_sub(1), Arc::new(WideRangeFrames));
+    let mut rules = Rules::of(&state);
+    rules.analyzer.wrap(POSTGRES_TYPES, |types| Arc::new(SettleOuterTypes { types }))?;
+    rules.analyzer.before("type_coercion", Arc::new(WideRangeFrames))?;
+    rules.analyzer.after("type_coercion", Arc::new(ApplySubqueries::new(min, max)))?;
+    rules.analyzer.after("type_coercion", Arc::new(SubqueryOrder))?;
+    rules.analyzer.first(Arc::clone(&casts) as _);
+    rules.analyzer.first(Arc::new(PrepareSubqueries));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);
-    let mut builder = SessionStateBuilder::new_from_existing(state);
+    let mut builder = SessionStateBuilder::new_from_existing(rules.put_into(state));
     let others = builder.type_planner().take();
-    builder
-        .with_analyzer_rules(rules)
-        .with_expr_planners(planners)
-        .with_type_planner(Arc::new(CatalogTypes { others }))
-        .build()
+    Ok(builder.with_expr_planners(planners).with_type_planner(Arc::new(CatalogTypes { others })).build())
 }

@@ -37,6 +37,9 @@ pub(super) struct PostgresTypes {
     pub names: ObjectNames,
 }
 
+/// The name of the rule [`PostgresTypes`].
+pub(crate) const POSTGRES_TYPES: &str = "postgres_types";
+
 /// Casts of types that hold names of objects, which only the catalog can tell, by the type's name
 /// in `pg_type`: `regclass`, ...
 #[derive(Debug, Default)]
@@ -98,7 +101,7 @@ impl PostgresTypes {
 
 impl AnalyzerRule for PostgresTypes {
     fn name(&self) -> &str {
-        "postgres_types"
+        POSTGRES_TYPES
     }
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {

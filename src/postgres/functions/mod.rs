@@ -51,6 +51,7 @@ mod undefined;
 mod zone;
 
 pub use analyzer::ObjectNames;
+pub(crate) use analyzer::POSTGRES_TYPES;
 pub use cast::{cast_array, typed_constant};
 pub use error::{Error, SqlState};
 pub use keys::key as comparison_key;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -19,9 +19,10 @@ use super::{
     angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
     integers, justify, letter_case, math, now, overlaps, series, strings, text,
 };
+use crate::rules::Rules;
 use rowkey_base::clock::Clock;
 
-/// The engine's own functions that answer in nanoseconds, or that PostgreSQL does not have under
+/// DataFusion's functions that answer in nanoseconds, or that PostgreSQL does not have under
 /// names that it has.
 const REMOVED: [&str; 16] = [
     // Its other names are functions of ours, which would give way to it.
@@ -43,26 +44,27 @@ const REMOVED: [&str; 16] = [
     "to_timestamp",
 ];
 
-/// Settings of the query engine that PostgreSQL's types need.
+/// DataFusion's settings that PostgreSQL's types need.
 pub fn configure(config: SessionConfig) -> SessionConfig {
     config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
 }
 
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
-/// state that has the engine's defaults.
+/// state that has DataFusion's defaults.
 pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
-    let mut analyzer = state.analyzer().rules.clone();
-    let place = analyzer.iter().position(|rule| rule.name() == "type_coercion").unwrap_or(0);
-    analyzer.insert(place, Arc::new(PostgresTypes { names }));
+    let mut rules = Rules::of(&state);
+    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names }))?;
+    let state = rules.put_into(state);
     let mut operators = state.expr_planners().to_vec();
     operators.insert(0, Arc::new(PostgresOperators));
     let mut state = SessionStateBuilder::new_from_existing(state)
-        .with_analyzer_rules(analyzer)
         .with_expr_planners(operators)
         .with_type_planner(Arc::new(TypeNames))
         .build();
     for name in REMOVED {
-        state.deregister_udf(name)?;
+        if state.deregister_udf(name)?.is_none() {
+            return internal_err!("DataFusion has no function \"{name}\" to take away");
+        }
     }
     for function in functions(clock) {
         state.register_udf(function)?;

@@ -15,14 +15,13 @@ use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use crate::rules::Rules;
+
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rule, kept from such conditions if it is the one that hands filters down.
-pub(super) fn guarded(rule: Rule) -> Rule {
-    match rule.name() {
-        "push_down_filter" => Arc::new(Guarded(rule)),
-        _ => rule,
-    }
+/// Keeps the rule from such conditions.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    rules.optimizer.wrap("push_down_filter", |rule| Arc::new(Guarded(rule)))
 }
 
 #[derive(Debug)]
@@ -81,7 +80,6 @@ fn is_grouped_by_volatile(aggregate: &Aggregate) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::execution::session_state::SessionStateBuilder;
     use datafusion::prelude::SessionContext;
 
     use super::*;
@@ -101,10 +99,11 @@ mod tests {
 
     fn session(guards: bool) -> SessionContext {
         let state = SessionContext::new().state();
-        let rules = state.optimizers().iter().cloned();
-        let rules = rules.map(|rule| if guards { guarded(rule) } else { rule }).collect();
-        let state = SessionStateBuilder::new_from_existing(state).with_optimizer_rules(rules).build();
-        SessionContext::new_with_state(state)
+        let mut rules = Rules::of(&state);
+        if guards {
+            install(&mut rules).expect("its rule");
+        }
+        SessionContext::new_with_state(rules.put_into(state))
     }
 
     fn run<T>(work: impl Future<Output = Result<T>>) -> T {

@@ -23,9 +23,17 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use super::recomputed;
+use crate::rules::Rules;
+
+/// Adds the rule, and the planner that leaves its node out.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    rules.analyzer.last(Arc::new(ForgetKeys));
+    rules.query_planner = Some(Arc::new(Planner));
+    Ok(())
+}
 
 #[derive(Debug)]
-pub(super) struct ForgetKeys;
+struct ForgetKeys;
 
 impl AnalyzerRule for ForgetKeys {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
@@ -132,9 +140,9 @@ impl UserDefinedLogicalNodeCore for Forgotten {
     }
 }
 
-/// The engine's own planner, which leaves the node out.
+/// DataFusion's own planner, which leaves the node out.
 #[derive(Debug)]
-pub(super) struct Planner;
+struct Planner;
 
 #[async_trait]
 impl QueryPlanner for Planner {

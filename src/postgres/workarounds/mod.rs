@@ -1,27 +1,68 @@
-//! What the query engine's optimizer gets wrong, kept from it.
+//! DataFusion's faults, kept from plans.
 
 mod filter_pushdown;
 mod forget_keys;
 mod null_equal_joins;
 mod schemas_above_joins;
+mod unambiguous_filters;
 
+#[cfg(test)]
+mod canaries;
+
+use datafusion::common::Result;
+use datafusion::execution::context::SessionState;
+
+use crate::rules::Rules;
 pub(crate) use schemas_above_joins::recomputed;
 
-use std::sync::Arc;
+/// Rules that keep one fault from plans.
+#[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "names and places are for canaries, and for readers"))]
+struct Workaround {
+    name: &'static str,
+    /// Where the fault is reported upstream; of one that is not, the canary's statement tells.
+    upstream: Option<&'static str>,
+    install: fn(&mut Rules) -> Result<()>,
+}
 
-use datafusion::execution::context::SessionState;
-use datafusion::execution::session_state::SessionStateBuilder;
+/// In the order in which they are installed: what wraps a rule that another one wraps comes later.
+/// `canaries` has for each of them the smallest statement that shows the fault.
+const WORKAROUNDS: [Workaround; 5] = [
+    Workaround {
+        name: "filters over columns of one name",
+        upstream: Some("https://github.com/apache/datafusion/issues/25296"),
+        install: unambiguous_filters::install,
+    },
+    Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
+    Workaround {
+        name: "conditions above aggregates, windows, DISTINCT and UNNEST",
+        upstream: Some("https://github.com/apache/datafusion/issues/11748"),
+        install: filter_pushdown::install,
+    },
+    Workaround {
+        name: "schemas above sub-queries that became joins",
+        upstream: Some("https://github.com/apache/datafusion/issues/13190"),
+        install: schemas_above_joins::install,
+    },
+    Workaround {
+        name: "keys that a join repeats",
+        upstream: Some("https://github.com/apache/datafusion/issues/23626"),
+        install: forget_keys::install,
+    },
+];
 
 /// Adds the rules that go round the faults to those of a state.
-pub fn avoid(state: SessionState) -> SessionState {
-    let rules = state.optimizers().iter().cloned();
-    let rules = rules.map(null_equal_joins::guarded).map(filter_pushdown::guarded);
-    let optimizers = rules.map(schemas_above_joins::guarded).collect();
-    let mut rules = state.analyzer().rules.clone();
-    rules.push(Arc::new(forget_keys::ForgetKeys));
-    SessionStateBuilder::new_from_existing(state)
-        .with_optimizer_rules(optimizers)
-        .with_analyzer_rules(rules)
-        .with_query_planner(Arc::new(forget_keys::Planner))
-        .build()
+///
+/// # Errors
+/// DataFusion has no rule of a name that one of them goes round.
+pub(crate) fn install(state: SessionState) -> Result<SessionState> {
+    install_some(state, |_| true)
+}
+
+fn install_some(state: SessionState, wanted: impl Fn(&Workaround) -> bool) -> Result<SessionState> {
+    let mut rules = Rules::of(&state);
+    for workaround in WORKAROUNDS.iter().filter(|workaround| wanted(workaround)) {
+        (workaround.install)(&mut rules)?;
+    }
+    Ok(rules.put_into(state))
 }

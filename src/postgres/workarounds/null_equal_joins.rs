@@ -11,17 +11,16 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use crate::rules::Rules;
+
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rule, kept from such joins if it is one of those.
-pub(super) fn guarded(rule: Rule) -> Rule {
-    match rule.name() {
-        // Takes one join at a time.
-        "extract_equijoin_predicate" => Arc::new(Guarded { rule, whole: false }),
-        // Takes all joins of a plan apart and puts them together again.
-        "eliminate_cross_join" => Arc::new(Guarded { rule, whole: true }),
-        _ => rule,
-    }
+/// Keeps the two rules from such joins.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    // Takes one join at a time.
+    rules.optimizer.wrap("extract_equijoin_predicate", |rule| Arc::new(Guarded { rule, whole: false }))?;
+    // Takes all joins of a plan apart and puts them together again.
+    rules.optimizer.wrap("eliminate_cross_join", |rule| Arc::new(Guarded { rule, whole: true }))
 }
 
 #[derive(Debug)]

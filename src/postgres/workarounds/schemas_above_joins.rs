@@ -12,15 +12,16 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{LogicalPlan, Union};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use crate::rules::Rules;
+
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rule, with the schemas recomputed behind it if it is one of those that make joins of
-/// sub-queries.
-pub(super) fn guarded(rule: Rule) -> Rule {
-    match rule.name() {
-        "scalar_subquery_to_join" | "decorrelate_lateral_join" => Arc::new(Guarded(rule)),
-        _ => rule,
+/// Has the rules that make joins of sub-queries recompute the schemas behind them.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    for name in ["scalar_subquery_to_join", "decorrelate_lateral_join"] {
+        rules.optimizer.wrap(name, |rule| Arc::new(Guarded(rule)))?;
     }
+    Ok(())
 }
 
 /// Both rules go from the top down; this one goes through the plan itself, to see the whole of it
@@ -68,7 +69,6 @@ fn with_nulls(union: Union) -> Result<Union> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::execution::session_state::SessionStateBuilder;
     use datafusion::prelude::SessionContext;
 
     use super::*;
@@ -84,10 +84,11 @@ mod tests {
     /// How many rows a query has, or the error.
     fn rows(sql: &str, guards: bool) -> Result<usize> {
         let state = SessionContext::new().state();
-        let rules = state.optimizers().iter().cloned();
-        let rules = rules.map(|rule| if guards { guarded(rule) } else { rule }).collect();
-        let state = SessionStateBuilder::new_from_existing(state).with_optimizer_rules(rules).build();
-        let session = SessionContext::new_with_state(state);
+        let mut rules = Rules::of(&state);
+        if guards {
+            install(&mut rules)?;
+        }
+        let session = SessionContext::new_with_state(rules.put_into(state));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             for (name, values) in [("t", "(2), (3), (3)"), ("u", "(1), (2), (3)")] {

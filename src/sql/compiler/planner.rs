@@ -13,8 +13,6 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::OptimizerRule;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
@@ -33,7 +31,7 @@ use crate::planner::{
     ACCESS_PATHS, BaseState, Column, ENTITY_TYPES, MakeFunctions, PUBLIC, PlanningContext, PlanningSettings,
     SnapshotCatalog, StatementPlanner, ViewExpansion,
 };
-use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions, UnambiguousFilters};
+use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions};
 use crate::registry::Registry;
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::{CursorRow, SystemCatalog};
@@ -41,16 +39,15 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
 use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
-use rowkey_postgres::desugar;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::StatementContext;
 use rowkey_postgres::parameters;
+use rowkey_postgres::rules::Rules;
 use rowkey_postgres::settings::Settings;
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
-use rowkey_postgres::workarounds;
 use rowkey_storage::{Catalog, Edit, Snapshot, Store, TableHold};
 
 /// Memory for queries where the machine does not tell how much it has.
@@ -128,26 +125,12 @@ impl Planner {
             .with_runtime_env(runtime)
             .with_default_features()
             .build();
-        let checked =
-            |rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>| match UnambiguousFilters::concerns(rule.as_ref()) {
-                true => Arc::new(UnambiguousFilters(Arc::clone(rule))) as Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-                false => Arc::clone(rule),
-            };
-        let mut physical: Vec<_> = state.physical_optimizers().iter().map(checked).collect();
+        state = rowkey_postgres::install(state, store.clock())?;
+        let mut rules = Rules::of(&state);
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
-        let place = physical.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(physical.len());
-        physical.insert(place, Arc::new(ScanInKeyOrder));
-        let mut logical: Vec<Arc<dyn OptimizerRule + Send + Sync>> = state.optimizers().to_vec();
-        logical.push(Arc::new(AggregateFromSnapshot));
-        state = SessionStateBuilder::new_from_existing(state)
-            .with_physical_optimizer_rules(physical)
-            .with_optimizer_rules(logical)
-            .build();
-        state = desugar::install(
-            functions::register(state, store.clock(), functions::ObjectNames::default()).map_err(from_datafusion)?,
-        );
-        state = workarounds::avoid(state);
-        functions::system::register(&mut state).map_err(from_datafusion)?;
+        rules.physical.before("EnsureRequirements", Arc::new(ScanInKeyOrder)).map_err(from_datafusion)?;
+        rules.optimizer.last(Arc::new(AggregateFromSnapshot));
+        state = rules.put_into(state);
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;
         }

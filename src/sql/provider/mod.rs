@@ -17,7 +17,6 @@ mod shown;
 mod snapshot_aggregate;
 mod snapshot_count;
 mod table;
-mod unambiguous_filters;
 
 pub(crate) use columns::{ColumnSource, TableColumns};
 pub(crate) use entity_rows::EntityRows;
@@ -26,4 +25,3 @@ pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan};
 pub(crate) use snapshot_aggregate::AggregateFromSnapshot;
 pub(crate) use table::EntityTable;
 pub use table::ScanOptions;
-pub(crate) use unambiguous_filters::UnambiguousFilters;

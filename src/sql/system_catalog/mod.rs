@@ -4,7 +4,8 @@
 //! [`SystemCatalog`] gives the two standard schemas as DataFusion tables over one snapshot, in the
 //! shape of PostgreSQL 15: every relation with every column. Rows are made while they are read; the
 //! oids in them ([`oid`]) hold across connections and restarts. What the session knows comes
-//! through [`SessionFacts`]; [`CatalogContext`] answers functions that turn oids into names and back.
+//! through [`SessionFacts`]; [`CatalogContext`] answers functions that turn oids into names and
+//! back.
 
 mod catalog;
 mod cell;

@@ -14,9 +14,11 @@ use super::*;
 use crate::system_catalog::{
     ActivityRow, CursorRow, FunctionRow, PreparedRow, SessionFacts, SettingRow, SystemCatalog,
 };
+use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_postgres::desugar;
-use rowkey_postgres::functions::system::{self, FunctionError, SqlState, StatementContext};
+use rowkey_postgres::functions;
+use rowkey_postgres::functions::system::{FunctionError, SqlState, StatementContext};
 use rowkey_postgres::names::{self, Lookup, Name, Relation, Relations};
 use rowkey_storage::{Edit, Snapshot};
 
@@ -182,8 +184,9 @@ fn session() -> SessionContext {
         .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
         .with_target_partitions(2);
     config.options_mut().extensions.insert(StatementContext(Arc::new(context)));
-    let mut state = desugar::install(SessionContext::new_with_config(config).state());
-    system::register(&mut state).expect("registered");
+    let state = SessionContext::new_with_config(functions::configure(config)).state();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let state = rowkey_postgres::install(state, &clock).expect("installed");
     let context = SessionContext::new_with_state(state);
     context.register_catalog(DATABASE, Arc::new(database));
     context
