@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::arguments::{CheckArguments, DATA_MEMORY};
-use super::failure::{Failure, Outcome};
+use super::failure::{ExitStatus, Failure};
 use super::text::counted;
 use super::unreadable;
 use rowkey_sql::engine::{Engine, Options};
@@ -12,7 +12,7 @@ use rowkey_sql::session::{Error, SqlState};
 use rowkey_storage::is_data_folder;
 use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
-pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
     if location == DATA_MEMORY {
         return Err(Failure::usage(
@@ -79,7 +79,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         }
     }
     out.flush()?;
-    Ok(if report.findings.is_empty() && !repaired { Outcome::Well } else { Outcome::Found })
+    Ok(if report.findings.is_empty() && !repaired { ExitStatus::Well } else { ExitStatus::Found })
 }
 
 fn beyond_repair(error: Error) -> Failure {

@@ -9,21 +9,21 @@ use rowkey_sql::session;
 
 /// What a command that could do its work found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ExitStatus {
     Well,
     /// It did its work, and what it has to say is no good news: the exit status is 1.
     Found,
-    /// It did its work and left out entities that were rejected, without having been told to: the
-    /// exit status is 3.
+    /// It did its work and left out entities that were rejected, without `--on-error`: the exit
+    /// status is 3.
     Rejected,
 }
 
-impl Outcome {
+impl ExitStatus {
     pub(super) fn exit_code(self) -> ExitCode {
         match self {
-            Outcome::Well => ExitCode::SUCCESS,
-            Outcome::Found => ExitCode::FAILURE,
-            Outcome::Rejected => ExitCode::from(EXIT_REJECTED),
+            ExitStatus::Well => ExitCode::SUCCESS,
+            ExitStatus::Found => ExitCode::FAILURE,
+            ExitStatus::Rejected => ExitCode::from(EXIT_REJECTED),
         }
     }
 }
@@ -154,7 +154,8 @@ mod tests {
         assert_eq!(shown(write(io::ErrorKind::BrokenPipe)), shown(ExitCode::from(141)));
         assert_eq!(shown(write(io::ErrorKind::StorageFull)), shown(ExitCode::from(1)));
         assert_eq!(shown(Failure::usage("", "").exit_code()), shown(ExitCode::from(2)));
-        let outcomes = [Outcome::Well, Outcome::Found, Outcome::Rejected].map(Outcome::exit_code).map(shown);
+        let outcomes =
+            [ExitStatus::Well, ExitStatus::Found, ExitStatus::Rejected].map(ExitStatus::exit_code).map(shown);
         assert_eq!(outcomes, [0, 1, 3].map(ExitCode::from).map(shown));
         let column = output::Error::ColumnTwice { column: "a".to_owned() };
         assert_eq!(shown(Failure::from(column).exit_code()), shown(ExitCode::from(1)));

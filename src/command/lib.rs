@@ -3,11 +3,13 @@
 //! Results go to standard output and everything else to standard error. The exit status is 0 only
 //! when all went well: 1 after an error, a finding of `check` or a reject under `--on-error stop`;
 //! 2 when the arguments make no sense; 3 when an import rejected entities without `--on-error`; 130
-//! and 143 when SIGINT or SIGTERM ended an export; 141 when whoever read standard output went away
-//! before the end (as for a program ended by SIGPIPE), without a message.
+//! and 143 when SIGINT or SIGTERM ended an export; 141 when the reader of standard output went
+//! away before the end (as for a program ended by SIGPIPE), without a message.
 
 mod arguments;
 mod check;
+mod compute;
+mod cursor;
 mod export;
 mod failure;
 mod import;
@@ -15,6 +17,7 @@ mod output;
 mod progress;
 mod prompt;
 mod sample;
+mod script;
 mod serve;
 mod sql;
 mod text;

@@ -25,7 +25,7 @@ impl Connection {
         match self.statements(&text).await {
             Ok(()) => {}
             Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => return Err(error),
-            Err(error) => self.tell(&error)?,
+            Err(error) => self.report(&error)?,
         }
         self.session.end_of_request();
         self.ready()

@@ -28,7 +28,7 @@ const READ_BYTES: usize = 8 << 10;
 /// While the client does not take its answers, no more than this is read ahead.
 const AHEAD_BYTES_MAX: usize = 16 << 20;
 
-/// Messages that come in one by one, and those that go out, gathered until somebody waits for them.
+/// The socket with its buffers: messages are read one by one, answers are gathered until a flush.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// What goes out.
@@ -51,7 +51,7 @@ impl Wire {
 
     /// The next message; none when the client has left. It can be dropped at any time.
     pub(crate) async fn next(&mut self) -> Option<Result<Message, Lost>> {
-        // One client whose messages never end is not the only one.
+        // A client whose messages never end yields to others.
         tokio::task::coop::consume_budget().await;
         loop {
             match self.read_before() {

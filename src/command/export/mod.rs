@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::ExportArguments;
-use super::failure::{Failure, Outcome, tell};
+use super::failure::{ExitStatus, Failure, tell};
 use super::progress::ProgressLine;
 use super::text::{counted, grouped};
 use rowkey_base::clock::{Clock, SystemClock};
@@ -20,7 +20,7 @@ use rowkey_sql::engine::Engine;
 use rowkey_sql::session::Error;
 use rowkey_sql::session::{ExportOptions, ExportReport, Selection};
 
-pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ExportArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
     let options = options(&arguments)?;
     let selection = selection(&arguments)?;
@@ -67,7 +67,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
         tell(format_args!("note: {note}"));
     }
     tell(summary(&report, &arguments, clock.elapsed().saturating_sub(begun)));
-    Ok(Outcome::Well)
+    Ok(ExitStatus::Well)
 }
 
 async fn export(

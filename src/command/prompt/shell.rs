@@ -8,7 +8,7 @@ use rustyline::error::ReadlineError;
 use tokio::runtime::Handle;
 
 use super::completion::Completion;
-use super::describe::{self, Told};
+use super::describe::{self, DescribeError};
 use super::display::{self, Display};
 use super::editor::{self, LineEditor};
 use super::execute::{Event, Interrupts, Runner, Wanted};
@@ -18,9 +18,9 @@ use super::meta::{self, Expanded, Meta, Switch};
 use super::pager::{Screen, pager_of_environment};
 use super::statements::{Lines, Open, Piece, prompt};
 use super::variables::Variables;
-use super::{edit, help, trouble};
+use super::{diagnostics, edit, help};
 use crate::failure::{Failure, tell};
-use crate::sql::read_file;
+use crate::script::read_file;
 use crate::text::{counted, visible};
 use rowkey_sql::engine::Engine;
 use std::sync::Arc;
@@ -159,9 +159,9 @@ impl Shell {
         let took = began.elapsed();
         let shown = showing.finish(done.is_ok());
         if let Err(error) = done {
-            eprint!("{}", trouble::error(&error, text));
+            eprint!("{}", diagnostics::error(&error, text));
         }
-        self.tell_output(shown.map_err(Told::Output))?;
+        self.report_output(shown.map_err(DescribeError::Output))?;
         if self.display.timing {
             println!("{}", display::time(took));
         }
@@ -181,13 +181,13 @@ impl Shell {
         };
         match meta {
             Meta::Quit => return Ok(Next::Leave),
-            Meta::Describe(pattern) => self.shown(|runner, out| describe::describe(runner, &pattern, out))?,
+            Meta::Describe(pattern) => self.show(|runner, out| describe::describe(runner, &pattern, out))?,
             Meta::List(listing, pattern) => {
-                self.shown(|runner, out| describe::list(runner, listing, pattern.as_deref(), out))?;
+                self.show(|runner, out| describe::list(runner, listing, pattern.as_deref(), out))?;
             }
-            Meta::Help => self.shown(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
+            Meta::Help => self.show(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
             Meta::SqlHelp(topic) => match help::statements(topic.as_deref()) {
-                Ok(text) => self.shown(|_, out| Ok(out.write_all(text.as_bytes())?))?,
+                Ok(text) => self.show(|_, out| Ok(out.write_all(text.as_bytes())?))?,
                 Err(message) => tell(message),
             },
             Meta::Expanded(expanded) => self.expand(expanded),
@@ -204,7 +204,7 @@ impl Shell {
                 println!("Null display is \"{}\".", visible(&text));
                 self.display.null = text;
             }
-            Meta::Echo(text) => self.shown(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
+            Meta::Echo(text) => self.show(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
             Meta::Set(None) => print!("{}", visible(&self.variables.listed())),
             Meta::Set(Some((name, value))) => {
                 if let Err(message) = self.variables.set(&name, &value) {
@@ -215,7 +215,7 @@ impl Shell {
             Meta::Connect(Some(database)) if database != self.database.account().as_str() => {
                 tell(format_args!("\\c: database \"{}\" does not exist: there is one", visible(&database)));
             }
-            Meta::Connect(_) => self.shown(|runner, out| describe::connection(runner, out))?,
+            Meta::Connect(_) => self.show(|runner, out| describe::connection(runner, out))?,
             Meta::Copy(copy) => self.copy(copy)?,
             Meta::ConnectionInfo => {
                 let (account, place) = (self.database.account().as_str(), self.place());
@@ -337,24 +337,27 @@ impl Shell {
     }
 
     /// Shows what something other than a statement writes.
-    fn shown(&mut self, write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), Told>) -> Result<(), Failure> {
+    fn show(
+        &mut self,
+        write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), DescribeError>,
+    ) -> Result<(), Failure> {
         let screen = self.screen();
         let mut showing = self.display.begin(screen, false);
         let written = write(&mut self.runner, showing.out());
         let finished = showing.finish(true);
-        self.tell_output(written)?;
-        self.tell_output(finished.map_err(Told::Output))
+        self.report_output(written)?;
+        self.report_output(finished.map_err(DescribeError::Output))
     }
 
     /// Says what could not be shown. Only a terminal that is gone ends the prompt.
-    fn tell_output(&mut self, done: Result<(), Told>) -> Result<(), Failure> {
+    fn report_output(&mut self, done: Result<(), DescribeError>) -> Result<(), Failure> {
         match done {
             Ok(()) => Ok(()),
-            Err(Told::Statement(error)) => {
-                eprint!("{}", trouble::error(&error, ""));
+            Err(DescribeError::Statement(error)) => {
+                eprint!("{}", diagnostics::error(&error, ""));
                 Ok(())
             }
-            Err(Told::Output(error)) => match Failure::from(error) {
+            Err(DescribeError::Output(error)) => match Failure::from(error) {
                 Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 Failure::Write(error) if self.display.output().is_none() => Err(Failure::Write(error)),
                 Failure::Write(error) => {
