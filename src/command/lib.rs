@@ -36,7 +36,7 @@ use rowkey_sql::engine::{Engine, Options};
 use rowkey_sql::session::SqlState;
 use std::sync::Arc;
 
-/// Does what the command line asks and says what went wrong, if anything did.
+/// Runs the command and prints its error, if there is one.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(arguments) => serve::run(arguments).await,
@@ -54,8 +54,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just
-/// made.
+/// Refuses a missing folder, which opening would create empty.
 fn expect_folder(location: &str) -> Result<(), Failure> {
     if location == arguments::DATA_MEMORY || location.contains("://") {
         return Ok(());
@@ -70,7 +69,7 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
     }
 }
 
-/// Opens the database, with a way out when another process owns the folder.
+/// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(options()?)).await
 }

@@ -59,14 +59,14 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     } else {
         execute(&database, &statements, arguments.output.unwrap_or(Form::Table), &mut out).await
     };
-    // What was printed before an error stays printed, and comes before its message.
+    // Results before an error are printed before its message.
     let flushed = out.flush();
     done?;
     flushed?;
     Ok(ExitStatus::Well)
 }
 
-/// Whether statements are typed one by one: asked for, or at a terminal where nothing else is said.
+/// Whether there is a prompt: with `--prompt`, or at a terminal without any statement.
 fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let is_plain = arguments.query.is_none() && arguments.file.is_none() && !arguments.sample;

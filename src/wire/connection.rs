@@ -46,7 +46,7 @@ pub(super) fn error_of(malformed: Malformed) -> Error {
 
 /// Why a session ends.
 enum End {
-    /// The client left, or said so.
+    /// The client disconnected or sent Terminate.
     Quiet,
     /// The client gets a FATAL error.
     Fatal(Error),
@@ -59,13 +59,13 @@ impl Connection {
         Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, reported, reported_settings }
     }
 
-    /// Serves until the client leaves or is sent away.
+    /// Serves until the client disconnects or is disconnected.
     pub(crate) async fn run(mut self) {
         if let End::Fatal(error) = self.serve().await {
             // The client may be gone, and the connection ends anyway.
             let _ = self.wire.error(&error, Severity::Fatal);
         }
-        // The answers before Terminate too. It is cut off if it does not take them.
+        // Also the answers before Terminate. A client that does not read them is cut off.
         let _ = tokio::time::timeout(LAST_FLUSH_TIMEOUT, self.wire.flush()).await;
         self.wire.end();
     }
@@ -167,7 +167,7 @@ impl Connection {
                 (limits.idle_in_transaction_session_timeout, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, message)
             }
         };
-        // In the middle of a request a client may take its time.
+        // No timeout in the middle of a request.
         let timeout = timeout.filter(|_| self.is_ready);
         let idle_for = async {
             match timeout {

@@ -49,7 +49,7 @@ impl Wire {
         Self { buffer, incoming, passed_over: None, has_ended: false, was_filled: false, peer }
     }
 
-    /// The next message; none when the client has left. It can be dropped at any time.
+    /// The next message; none at the end of the input. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Result<Message, Lost>> {
         // A client whose messages never end yields to others.
         tokio::task::coop::consume_budget().await;

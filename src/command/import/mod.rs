@@ -128,8 +128,7 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
     Ok(outcome(rejected, entities, arguments.on_error))
 }
 
-/// How an import of so many rejected and other entities ends; what it was told of rejects counts
-/// only if it was said.
+/// The exit status of an import of so many rejected and other entities.
 fn outcome(rejected: u64, entities: u64, on_error: Option<OnError>) -> ExitStatus {
     match (rejected, on_error) {
         (0, _) => ExitStatus::Well,

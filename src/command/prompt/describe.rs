@@ -1,4 +1,4 @@
-//! `\d` and the like: questions to the catalog, printed like psql's answers.
+//! `\d` and the like: catalog queries, printed as by psql.
 
 use std::io::Write;
 
@@ -252,7 +252,7 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Why a question to the catalog has no answer.
+/// Why a description cannot be shown.
 #[derive(Debug)]
 pub(super) enum DescribeError {
     Statement(Error),
@@ -277,7 +277,7 @@ impl From<std::io::Error> for DescribeError {
     }
 }
 
-/// The rows of a question to the catalog.
+/// The rows of a catalog query.
 #[derive(Default)]
 struct CatalogRows {
     columns: ResultColumns,

@@ -102,7 +102,7 @@ impl Showing<'_> {
         }
     }
 
-    /// The end of all results, good or bad. What went wrong while they were written comes back.
+    /// Ends the results, also after an error of the statement. Returns an error of writing.
     pub(super) fn finish(mut self, well: bool) -> Result<(), output::Error> {
         let ended = match self.writer.take() {
             Some(mut writer) if well => writer.finish(self.out()).and_then(|()| Ok(writeln!(self.out())?)),

@@ -1,4 +1,4 @@
-//! Statements on threads of their own, so that Ctrl-C stops them whatever they do.
+//! Statements on the compute threads, so that Ctrl-C can cancel them at any time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use rowkey_sql::session::{
 const BATCH_ROWS_MAX: usize = 8192;
 /// Batches that wait to be printed.
 const EVENTS_WAITING_MAX: usize = 4;
-/// How long a statement has to stop before it is left alone, with its session.
+/// How long a cancelled statement may take to stop before it is abandoned with its session.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a statement gives while it runs.
@@ -73,7 +73,7 @@ impl Drop for Interrupts {
 pub(super) struct Runner {
     database: Arc<Engine>,
     threads: Handle,
-    /// Away while a statement runs.
+    /// Moved to the task of a statement while that runs.
     session: Option<Session>,
     interrupts: Interrupts,
     /// Ctrl-C cancelled a statement since [`Runner::was_interrupted`] was called last.
@@ -191,7 +191,7 @@ impl Runner {
         }
     }
 
-    /// Leaves a statement that does not stop, and begins a new session.
+    /// Abandons a statement that does not stop; the next one gets a new session.
     fn abandon<T>(&mut self, task: &JoinHandle<T>) -> Error {
         task.abort();
         self.status = TransactionStatus::Idle;

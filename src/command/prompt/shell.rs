@@ -1,4 +1,4 @@
-//! The loop: a line is read, and what is complete is done.
+//! The loop: reads lines, and executes complete statements and commands.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::describe::{self, DescribeError};
 use super::display::{self, Display};
 use super::editor::{self, LineEditor};
 use super::execute::{Event, Interrupts, Runner, Wanted};
-use super::history::Kept;
+use super::history::History;
 use super::local_copy::LocalCopy;
 use super::meta::{self, Expanded, Meta, Switch};
 use super::pager::{Screen, pager_of_environment};
@@ -25,9 +25,9 @@ use crate::text::{counted, visible};
 use rowkey_sql::engine::Engine;
 use std::sync::Arc;
 
-/// How long each question behind a Tab may take.
+/// How long each query of a completion may take.
 const COMPLETION_PATIENCE: Duration = Duration::from_millis(600);
-/// Files that run files.
+/// Nested `\i`.
 const INCLUDES_MAX: usize = 16;
 
 /// Whether the prompt goes on.
@@ -41,13 +41,13 @@ pub(super) struct Shell {
     database: Arc<Engine>,
     location: String,
     editor: LineEditor,
-    kept: Kept,
+    history: History,
     runner: Runner,
     display: Display,
     lines: Lines,
     /// The statement that ran last, for `\e` and `\g`.
     last: String,
-    /// How many files are being run, each by the one before.
+    /// The depth of nested `\i`.
     includes: usize,
     variables: Variables,
 }
@@ -59,14 +59,14 @@ impl Shell {
         let interrupts = Interrupts::listen(&threads)
             .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;
         let runner = Runner::new(database.clone(), threads, interrupts)?;
-        let kept = Kept::load(&mut editor, &database);
+        let history = History::load(&mut editor, &database);
         let display = Display::new(pager_of_environment());
         let (lines, last) = (Lines::default(), String::new());
         Ok(Self {
             database,
             location,
             editor,
-            kept,
+            history,
             runner,
             display,
             lines,
@@ -108,21 +108,21 @@ impl Shell {
         self.display.send_to(None).map_err(Failure::Write)
     }
 
-    /// Takes a line (or several, pasted), and does what is complete with it.
+    /// Adds a line (or several, pasted), and executes what is complete.
     fn line(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
         self.lines.push(line);
         while let Some(piece) = self.lines.next() {
             let next = match piece {
                 Piece::Statement(text) => {
                     if typed {
-                        self.kept.add(&mut self.editor, &format!("{text};"));
+                        self.history.add(&mut self.editor, &format!("{text};"));
                     }
                     self.statement(&text, false)?;
                     Next::Line
                 }
                 Piece::Meta(line) => {
                     if typed {
-                        self.kept.add(&mut self.editor, &line);
+                        self.history.add(&mut self.editor, &line);
                     }
                     self.meta(&line, typed)?
                 }
@@ -134,7 +134,7 @@ impl Shell {
         Ok(Next::Line)
     }
 
-    /// Runs a statement and shows what it gives; `expanded` whatever is set.
+    /// Runs a statement and shows its results; `expanded` overrides `\x`.
     fn statement(&mut self, text: &str, expanded: bool) -> Result<(), Failure> {
         text.clone_into(&mut self.last);
         let text = self.variables.filled(text);
@@ -169,7 +169,7 @@ impl Shell {
     }
 
     fn meta(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
-        // What `\copy` names is not looked into.
+        // Variables in `\copy` are not replaced, as in psql.
         let filled =
             if line.trim_start().starts_with("\\copy") { line.to_owned() } else { self.variables.filled(line) };
         let meta = match meta::parse(&filled) {
@@ -237,7 +237,7 @@ impl Shell {
                 let text = match self.lines.take_pending() {
                     Some(text) => {
                         if typed {
-                            self.kept.add(&mut self.editor, &format!("{text};"));
+                            self.history.add(&mut self.editor, &format!("{text};"));
                         }
                         text
                     }
@@ -311,7 +311,7 @@ impl Shell {
             }
         };
         let outside = std::mem::take(&mut self.lines);
-        // What was cancelled before does not concern the file.
+        // A Ctrl-C before the file began is not meant for it.
         self.runner.was_interrupted();
         self.includes += 1;
         let ran = self.included(&text);
@@ -336,7 +336,7 @@ impl Shell {
         }
     }
 
-    /// Shows what something other than a statement writes.
+    /// Shows the output of a command.
     fn show(
         &mut self,
         write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), DescribeError>,
@@ -349,7 +349,7 @@ impl Shell {
         self.report_output(finished.map_err(DescribeError::Output))
     }
 
-    /// Says what could not be shown. Only a terminal that is gone ends the prompt.
+    /// Prints why something could not be shown. Only a closed terminal ends the prompt.
     fn report_output(&mut self, done: Result<(), DescribeError>) -> Result<(), Failure> {
         match done {
             Ok(()) => Ok(()),
