@@ -118,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// Whether the statement about to run is the last before Sync. Waits for the next message, before
-    /// which the protocol demands no answer.
+    /// Whether the statement about to run is the last before Sync. Waits for the next message,
+    /// before which the protocol demands no answer.
     pub(super) async fn is_last_of_request(&mut self) -> Result<bool> {
         let mut place = 0;
         loop {
@@ -183,8 +183,8 @@ impl Connection {
         }
     }
 
-    /// Handles a message. Errors of statements are sent to the client; an error that is returned ends
-    /// the session.
+    /// Handles a message. Errors of statements are sent to the client; an error that is returned
+    /// ends the session.
     async fn handle(&mut self, message: Message) -> Result<()> {
         if self.skip_to_sync && !matches!(message, Message::Sync) {
             return Ok(());

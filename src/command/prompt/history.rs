@@ -26,8 +26,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Reads the file into the editor. If that fails a note is printed, and the history is in memory
-    /// only.
+    /// Reads the file into the editor. If that fails a note is printed, and the history stays in
+    /// memory.
     pub(super) fn load<H: Helper>(editor: &mut Editor<H, FileHistory>, database: &Arc<Engine>) -> Self {
         let Some(file) = path(|name| env::var_os(name)) else { return Self { file: None } };
         if let Err(error) = database.expect_outside(&file) {
