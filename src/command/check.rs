@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::arguments::{CheckArguments, DATA_MEMORY};
-use super::failure::{Failure, Outcome};
+use super::failure::{ExitStatus, Failure};
 use super::text::counted;
 use super::unreadable;
 use rowkey_sql::engine::{Engine, Options};
@@ -12,7 +12,7 @@ use rowkey_sql::session::{Error, SqlState};
 use rowkey_storage::is_data_folder;
 use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
-pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
     if location == DATA_MEMORY {
         return Err(Failure::usage(
@@ -20,7 +20,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
             "name a folder with --data DIR",
         ));
     }
-    // Opening would make the folder, and a folder just made has nothing wrong with it.
+    // Opening would create the folder, and a new one passes the check.
     super::expect_folder(&location)?;
     let is_local = !location.contains("://");
     let not_looked_at = |error| unreadable::not_looked_at(&location, &error);
@@ -35,10 +35,10 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         return Err(Failure::usage("a data folder on an object store can only be read", "repair a copy of it"));
     }
     let mut repaired = false;
-    // Whoever checks a folder wants to find it as it was.
+    // A check leaves the folder as it was.
     let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(super::options()?) };
     let database = match super::open_as(&location, options.clone()).await {
-        // A log that is gone cannot be cut, and the error says what to do instead.
+        // A missing log cannot be cut; its error has a hint.
         Err(Failure::Engine(error))
             if error.sqlstate() == SqlState::DATA_CORRUPTED && is_local && error.hint().is_none() =>
         {
@@ -79,7 +79,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<Outcome, Failure> {
         }
     }
     out.flush()?;
-    Ok(if report.findings.is_empty() && !repaired { Outcome::Well } else { Outcome::Found })
+    Ok(if report.findings.is_empty() && !repaired { ExitStatus::Well } else { ExitStatus::Found })
 }
 
 fn beyond_repair(error: Error) -> Failure {
@@ -187,7 +187,7 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
         0 => String::new(),
         count => format!(", {} not yet folded into files", counted(count, "recent write", "recent writes")),
     };
-    // The query of a URL may be a signature, which is nobody's to read.
+    // The query of a URL may be a signature, which is a secret.
     let location = location.split_once("://").map_or(location, |_| location.split('?').next().unwrap_or_default());
     writeln!(
         out,

@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit statuses and errors of commands.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,23 +7,22 @@ use super::output;
 use super::text::visible;
 use rowkey_sql::session;
 
-/// What a command that could do its work found.
+/// How a command that could do its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ExitStatus {
     Well,
-    /// It did its work, and what it has to say is no good news: the exit status is 1.
+    /// A finding of `check`, or rejects: 1.
     Found,
-    /// It did its work and left out entities that were rejected, without having been told to: the
-    /// exit status is 3.
+    /// An import left out rejected entities without `--on-error`: 3.
     Rejected,
 }
 
-impl Outcome {
+impl ExitStatus {
     pub(super) fn exit_code(self) -> ExitCode {
         match self {
-            Outcome::Well => ExitCode::SUCCESS,
-            Outcome::Found => ExitCode::FAILURE,
-            Outcome::Rejected => ExitCode::from(EXIT_REJECTED),
+            ExitStatus::Well => ExitCode::SUCCESS,
+            ExitStatus::Found => ExitCode::FAILURE,
+            ExitStatus::Rejected => ExitCode::from(EXIT_REJECTED),
         }
     }
 }
@@ -33,7 +32,7 @@ impl Outcome {
 pub(super) enum Failure {
     Engine(session::Error),
     Input(rowkey_formats::Error),
-    /// A sentence, and what to do about it.
+    /// With a hint on what to do.
     Plain {
         message: String,
         hint: String,
@@ -43,7 +42,7 @@ pub(super) enum Failure {
         message: String,
         hint: String,
     },
-    /// A signal came; the exit status is the one that stands for it.
+    /// Ended by a signal; the exit status is 128 and its number.
     Interrupted {
         message: String,
         hint: String,
@@ -84,8 +83,7 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what went wrong; nothing when the reader of standard output went
-    /// away.
+    /// Prints the error on standard error; nothing on a broken pipe.
     pub(super) fn tell(&self) {
         if self.is_broken_pipe() {
             return;
@@ -154,7 +152,8 @@ mod tests {
         assert_eq!(shown(write(io::ErrorKind::BrokenPipe)), shown(ExitCode::from(141)));
         assert_eq!(shown(write(io::ErrorKind::StorageFull)), shown(ExitCode::from(1)));
         assert_eq!(shown(Failure::usage("", "").exit_code()), shown(ExitCode::from(2)));
-        let outcomes = [Outcome::Well, Outcome::Found, Outcome::Rejected].map(Outcome::exit_code).map(shown);
+        let outcomes =
+            [ExitStatus::Well, ExitStatus::Found, ExitStatus::Rejected].map(ExitStatus::exit_code).map(shown);
         assert_eq!(outcomes, [0, 1, 3].map(ExitCode::from).map(shown));
         let column = output::Error::ColumnTwice { column: "a".to_owned() };
         assert_eq!(shown(Failure::from(column).exit_code()), shown(ExitCode::from(1)));

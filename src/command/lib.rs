@@ -3,11 +3,13 @@
 //! Results go to standard output and everything else to standard error. The exit status is 0 only
 //! when all went well: 1 after an error, a finding of `check` or a reject under `--on-error stop`;
 //! 2 when the arguments make no sense; 3 when an import rejected entities without `--on-error`; 130
-//! and 143 when SIGINT or SIGTERM ended an export; 141 when whoever read standard output went away
-//! before the end (as for a program ended by SIGPIPE), without a message.
+//! and 143 when SIGINT or SIGTERM ended an export; 141 when the reader of standard output went
+//! away before the end (as for a program ended by SIGPIPE), without a message.
 
 mod arguments;
 mod check;
+mod compute;
+mod cursor;
 mod export;
 mod failure;
 mod import;
@@ -15,6 +17,7 @@ mod output;
 mod progress;
 mod prompt;
 mod sample;
+mod script;
 mod serve;
 mod sql;
 mod text;
@@ -33,7 +36,7 @@ use rowkey_sql::engine::{Engine, Options};
 use rowkey_sql::session::SqlState;
 use std::sync::Arc;
 
-/// Does what the command line asks and says what went wrong, if anything did.
+/// Runs the command and prints its error, if there is one.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(arguments) => serve::run(arguments).await,
@@ -51,8 +54,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// Refuses a folder that is not there: opening would make it, and there is nothing in a folder just
-/// made.
+/// Refuses a missing folder, which opening would create empty.
 fn expect_folder(location: &str) -> Result<(), Failure> {
     if location == arguments::DATA_MEMORY || location.contains("://") {
         return Ok(());
@@ -67,7 +69,7 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
     }
 }
 
-/// Opens the database, with a way out when another process owns the folder.
+/// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(options()?)).await
 }

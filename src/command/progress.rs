@@ -1,4 +1,4 @@
-//! A line on the terminal that says how far something is.
+//! A progress line on the terminal.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// `line` is what there is to say after a time.
+    /// `line` gives the text for the time elapsed.
     pub(super) fn start(
         name: &str,
         clock: Arc<dyn Clock>,
@@ -39,12 +39,12 @@ impl ProgressLine {
     /// Ends the line and clears it away.
     pub(super) fn end(self) {
         drop(self.end);
-        // A thread that panicked has said so itself, and its line is no part of the work.
+        // A panic of the thread is printed by the runtime and does not concern the work.
         let _ = self.thread.join();
     }
 }
 
-/// A terminal that is gone ends nothing.
+/// A closed terminal is ignored.
 fn show(text: &str) {
     let mut terminal = io::stderr().lock();
     let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());

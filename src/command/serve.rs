@@ -3,20 +3,17 @@
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
-use super::failure::{Failure, Outcome};
+use super::failure::{ExitStatus, Failure};
+use super::{compute, sample};
 use rowkey_sql::engine::Engine;
 use rowkey_storage::expect_outside;
 use rowkey_wire::{Server, ServerOptions};
-use std::sync::Arc;
-
-/// Deep plans and expressions are walked by recursion, and an overflow would end the process, with
-/// everybody's sessions. Pages that are not used take no memory.
-pub(super) const COMPUTE_STACK_BYTES: usize = 64 << 20;
 
 /// More threads than processors: a step that computes for long then shares a processor with the
 /// others' short ones, as the system divides it, instead of keeping it.
@@ -43,7 +40,7 @@ const TRY: [(&str, &str); 4] = [
     ),
 ];
 
-pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
     let address = resolve(&arguments.pg)?;
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
@@ -61,18 +58,9 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<Outcome, Failure> {
     }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
-        super::sql::fill_sample(&database).await?;
+        sample::add(&database).await?;
     }
-    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let compute = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads((threads * COMPUTE_THREADS_EACH).max(COMPUTE_THREADS_MIN))
-        .thread_name("query")
-        .thread_stack_size(COMPUTE_STACK_BYTES)
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Failure::plain(format!("cannot start the threads that run queries: {error}"), "allow more threads")
-        })?;
+    let compute = compute::runtime((compute::processors() * COMPUTE_THREADS_EACH).max(COMPUTE_THREADS_MIN))?;
     let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
     let served = serve(database, &options, &compute, arguments.sample).await;
     compute.shutdown_background();
@@ -84,7 +72,7 @@ async fn serve(
     options: &ServerOptions,
     compute: &tokio::runtime::Runtime,
     is_sample: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<ExitStatus, Failure> {
     let server = Server::bind(database.clone(), options, compute.handle().clone()).await?;
     announce(&server.address()?, database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
@@ -100,7 +88,7 @@ async fn serve(
     if let Err(error) = server.await {
         return Err(Failure::defect(format!("the server ended unexpectedly: {error}")));
     }
-    Ok(Outcome::Well)
+    Ok(ExitStatus::Well)
 }
 
 fn resolve(text: &str) -> Result<SocketAddr, Failure> {

@@ -1,25 +1,23 @@
 //! `rowkey sql`: statements from the command line, a file or standard input.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-
-use super::arguments::SqlArguments;
-use super::failure::{Failure, Outcome};
-use super::output::{self, Form};
-use super::{prompt, tour};
-use crate::sample;
-use rowkey_sql::engine::Engine;
-use rowkey_sql::session::{Request, StatementGuard, parse_all};
 use std::sync::Arc;
 
-/// Most bytes of statements, which are in memory as a whole.
-const STATEMENTS_BYTES_MAX: u64 = 64 << 20;
+use super::arguments::SqlArguments;
+use super::cursor::open_rows;
+use super::failure::{ExitStatus, Failure};
+use super::output::{self, Form, ResultColumns};
+use super::script::{HOW_TO_ASK, read_file, read_standard_input};
+use super::{prompt, sample, tour};
+use rowkey_postgres::types::TextStyle;
+use rowkey_sql::engine::Engine;
+use rowkey_sql::session::{Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, parse_all};
 
-const HOW_TO_ASK: &str =
-    "rowkey sql 'SELECT ...', rowkey sql -f FILE, or rowkey sql < FILE; or rowkey sql at a terminal";
+/// Rows asked for at a time.
+const BATCH_ROWS_MAX: usize = 8192;
 
-pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> {
     let is_prompt = is_prompt(&arguments)?;
     let is_tour = !is_prompt && arguments.sample && arguments.query.is_none() && arguments.file.is_none();
     if is_tour && arguments.output.is_some_and(|form| form != Form::Table) {
@@ -34,7 +32,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
         (Some(query), _) => query,
         (None, Some(file)) if file == Path::new("-") => read_standard_input()?,
         (None, Some(file)) => read_file(&file)?,
-        // Somebody types, and nobody would see a prompt.
+        // At a terminal, with output that goes elsewhere: a prompt would not be seen.
         (None, None) if io::stdin().is_terminal() => return Err(Failure::usage("there is no query", HOW_TO_ASK)),
         (None, None) => read_standard_input()?,
     };
@@ -50,7 +48,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
-        fill_sample(&database).await?;
+        sample::add(&database).await?;
     }
     if is_prompt {
         return prompt::run(database, &location).await;
@@ -61,14 +59,14 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<Outcome, Failure> {
     } else {
         execute(&database, &statements, arguments.output.unwrap_or(Form::Table), &mut out).await
     };
-    // What was printed before an error stays printed, and comes before its message.
+    // Results before an error are printed before its message.
     let flushed = out.flush();
     done?;
     flushed?;
-    Ok(Outcome::Well)
+    Ok(ExitStatus::Well)
 }
 
-/// Whether statements are typed one by one: asked for, or at a terminal where nothing else is said.
+/// Whether there is a prompt: with `--prompt`, or at a terminal without any statement.
 fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let is_plain = arguments.query.is_none() && arguments.file.is_none() && !arguments.sample;
@@ -96,68 +94,100 @@ fn makes_table_first(statements: &[String]) -> bool {
     first.flatten().is_some_and(|request| request.makes_table())
 }
 
-/// Adds the sample tables.
-pub(super) async fn fill_sample(database: &Arc<Engine>) -> Result<(), Failure> {
-    let filled = database.clone();
-    match tokio::task::spawn_blocking(move || sample::fill(&filled)).await {
-        Ok(filled) => Ok(filled?),
-        Err(error) => Err(Failure::defect(format!("making the sample tables ended unexpectedly: {error}"))),
-    }
-}
-
 /// Runs the statements in order and prints each result before the next statement runs. The first
 /// error ends it.
 async fn execute(database: &Engine, statements: &[String], form: Form, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut tables = 0;
+    let mut printer = Printer { form, tables: 0, out };
     let mut session = database.own_session()?;
-    for statement in statements {
-        let timeout = session.settings().limits().statement_timeout;
-        let mut guard = StatementGuard::new(session.registration().signals(), timeout);
-        let answer = guard.run(session.sql(statement, &[])).await?;
-        for notice in session.take_notices() {
-            eprintln!("note: {notice}");
-        }
-        if form == Form::Table && !answer.schema().fields().is_empty() {
-            if tables > 0 {
-                writeln!(out)?;
-            }
-            tables += 1;
-        }
-        output::print(answer, form, out).await?;
-        out.flush()?;
+    for text in statements {
+        session.active(text);
+        run_statement(&mut session, text, &mut printer).await?;
         session.succeeded()?;
+        session.end_of_request();
     }
     Ok(())
 }
 
-pub(super) fn read_file(path: &Path) -> Result<String, Failure> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| unreadable(&name, error))?;
-    read(file, &name)
-}
-
-fn read_standard_input() -> Result<String, Failure> {
-    read(io::stdin().lock(), "standard input")
-}
-
-fn read(input: impl Read, name: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    input.take(STATEMENTS_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, error))?;
-    if bytes.len() as u64 > STATEMENTS_BYTES_MAX {
-        return Err(Failure::plain(
-            format!("{name} is longer than {} MiB", STATEMENTS_BYTES_MAX >> 20),
-            "statements are read as a whole; split them into several files",
-        ));
+async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<'_>) -> Result<(), Failure> {
+    let timeout = session.settings().limits().statement_timeout;
+    let mut guard = StatementGuard::new(session.registration().signals(), timeout);
+    let Some(statement) = parse_all(text)?.pop() else { return Ok(()) };
+    let prepared = Arc::new(guard.run(session.prepare(Arc::new(statement), &[])).await?);
+    if !prepared.parameters.is_empty() {
+        return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").into());
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        Failure::plain(format!("{name}:{line}: the text is not UTF-8"), "statements are written in UTF-8")
-    })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    let outcome = guard.run(session.run(&prepared, &[])).await?;
+    for notice in session.take_notices() {
+        eprintln!("note: {notice}");
+    }
+    let style = Arc::clone(session.settings().style());
+    match outcome {
+        Outcome::Done(_) => Ok(()),
+        Outcome::Rows(mut rows) => printer.print(&mut rows, u64::MAX, &style, &mut guard).await,
+        Outcome::FromCursor { name, rows_max } => {
+            let mut portal = session.take_portal(&name)?;
+            printer.print(open_rows(&mut portal.state, &name)?, rows_max, &style, &mut guard).await?;
+            session.put_portal(&name, portal);
+            Ok(())
+        }
+        Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+            let message = "COPY needs a connection of the Postgres wire";
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).into())
+        }
+    }
 }
 
-fn unreadable(name: &str, error: io::Error) -> Failure {
-    Failure::plain(format!("{name}: cannot read it: {error}"), HOW_TO_ASK)
+/// Prints results one after the other.
+struct Printer<'a> {
+    form: Form,
+    /// Tables printed so far.
+    tables: u64,
+    out: &'a mut dyn Write,
+}
+
+impl Printer<'_> {
+    /// Prints rows as they come, at most `rows_max`. A result without columns prints nothing.
+    async fn print(
+        &mut self,
+        rows: &mut Rows,
+        rows_max: u64,
+        style: &Arc<TextStyle>,
+        guard: &mut StatementGuard,
+    ) -> Result<(), Failure> {
+        let columns = ResultColumns::of(rows, style);
+        let mut writer = match columns.is_empty() {
+            true => None,
+            false => Some(output::writer(self.form, columns)?),
+        };
+        if writer.is_some() && self.form == Form::Table {
+            if self.tables > 0 {
+                writeln!(self.out)?;
+            }
+            self.tables += 1;
+        }
+        let mut left = rows_max;
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
+            let batch = match guard.run(rows.next(most)).await {
+                Ok(Some(batch)) => batch,
+                Ok(None) => break,
+                Err(error) => {
+                    if let Some(mut writer) = writer {
+                        writer.abandon(self.out)?;
+                    }
+                    return Err(error.into());
+                }
+            };
+            left -= batch.num_rows() as u64;
+            if let Some(writer) = &mut writer {
+                writer.batch(&batch, self.out)?;
+            }
+        }
+        if let Some(mut writer) = writer {
+            writer.finish(self.out)?;
+        }
+        Ok(self.out.flush()?)
+    }
 }
 
 #[cfg(test)]
@@ -166,19 +196,37 @@ mod tests {
 
     use super::*;
 
-    fn message(failure: Failure) -> String {
-        match failure {
-            Failure::Plain { message, .. } => message,
-            other => panic!("{other:?}"),
-        }
-    }
-
     async fn answers(statements: &[&str]) -> Result<String, Failure> {
         let database = Arc::new(Engine::open(":memory:", Options::new().unwrap()).await?);
         let statements: Vec<String> = statements.iter().map(|statement| (*statement).to_owned()).collect();
         let mut out = Vec::new();
         execute(&database, &statements, Form::Csv, &mut out).await?;
         Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[tokio::test]
+    async fn values_follow_the_settings() {
+        let asked = "SELECT TIMESTAMPTZ '2024-06-01 12:00:00+00' AS at, ARRAY[1, 2] AS list, \
+                     INTERVAL '1 day 2 hours' AS span, '\\x00ff'::bytea AS data, 0.1::float8 + 0.2 AS sum";
+        let printed = answers(&[asked]).await.unwrap();
+        let row = |printed: &str| printed.lines().last().unwrap_or_default().to_owned();
+        let expected = "2024-06-01 12:00:00+00,\"{1,2}\",1 day 02:00:00,\\x00ff,0.30000000000000004";
+        assert_eq!(row(&printed), expected);
+        let set = "SET TimeZone = 'Europe/Berlin'; SET DateStyle = German; SET IntervalStyle = iso_8601; \
+                   SET bytea_output = escape; SET extra_float_digits = 0";
+        let mut statements: Vec<&str> = set.split("; ").collect();
+        statements.push(asked);
+        let printed = answers(&statements).await.unwrap();
+        assert_eq!(row(&printed), "01.06.2024 14:00:00 CEST,\"{1,2}\",P1DT2H,\\000\\377,0.3");
+    }
+
+    #[tokio::test]
+    async fn rows_of_cursors_are_printed() {
+        let declare = "DECLARE c CURSOR FOR SELECT n FROM generate_series(1, 5) AS g(n) ORDER BY n";
+        let printed = answers(&["BEGIN", declare, "FETCH 2 FROM c", "FETCH 2 FROM c", "COMMIT"]).await.unwrap();
+        assert_eq!(printed, "n\n1\n2\nn\n3\n4\n");
+        let failure = answers(&["COPY (SELECT 1) TO STDOUT"]).await.unwrap_err();
+        assert!(matches!(&failure, Failure::Engine(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED));
     }
 
     #[tokio::test]
@@ -191,15 +239,5 @@ mod tests {
             Failure::Engine(error) => assert_eq!(error.to_string(), "canceling statement due to statement timeout"),
             other => panic!("{other:?}"),
         }
-    }
-
-    #[test]
-    fn statements_are_utf8_text_of_bounded_length() {
-        assert_eq!(read("\u{feff}SELECT 'é'".as_bytes(), "a.sql").unwrap(), "SELECT 'é'");
-        let failure = read(b"SELECT 1;\nSELECT '\xff'".as_slice(), "a.sql").unwrap_err();
-        assert_eq!(message(failure), "a.sql:2: the text is not UTF-8");
-        let failure = read(io::repeat(b' '), "a.sql").unwrap_err();
-        assert_eq!(message(failure), "a.sql is longer than 64 MiB");
-        assert!(message(read_file(Path::new("/no/such.sql")).unwrap_err()).starts_with("/no/such.sql: cannot read it"));
     }
 }

@@ -1,14 +1,15 @@
 //! `rowkey sql --sample` without a query: one question, asked in four ways.
 
 use std::io::{self, Write};
-
-use arrow::array::RecordBatch;
+use std::sync::Arc;
 
 use super::failure::Failure;
-use super::output::{self, Column, TableWriter, decoded};
+use super::output::{ResultColumns, TableWriter};
 use super::text::{counted, visible, width, wrapped};
 use crate::sample;
+use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
+use rowkey_sql::session::Answer;
 
 /// The width of the page, in terminal columns.
 const PAGE_COLUMNS: usize = 100;
@@ -62,7 +63,7 @@ fn write_heading(title: &str, out: &mut dyn Write) -> io::Result<()> {
 /// The first rows of the answer, indented.
 async fn show_answer(database: &Engine, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let mut answer = database.sql(sql, &[]).await?;
-    let mut table = TableWriter::new(&answer.schema());
+    let mut table = TableWriter::new(columns_of(&answer), "");
     let mut text = Vec::new();
     let mut rows = 0;
     while let Some(batch) = answer.next().await {
@@ -84,7 +85,7 @@ async fn show_answer(database: &Engine, sql: &str, out: &mut dyn Write) -> Resul
 
 /// What EXPLAIN says about access paths, out of the whole plan.
 async fn show_plan(database: &Engine, sql: &str, out: &mut dyn Write) -> Result<(), Failure> {
-    let plan = all_text(database, &format!("EXPLAIN {sql}")).await?;
+    let plan = text_of(database.sql(&format!("EXPLAIN {sql}"), &[]).await?).await?;
     let lines: Vec<&str> = plan.iter().flat_map(|row| row.iter()).flat_map(|cell| cell.lines()).collect();
     for line in access_lines(&lines) {
         show_wrapped(line.trim(), out)?;
@@ -120,8 +121,8 @@ async fn show_side_by_side(database: &Engine, out: &mut dyn Write) -> Result<(),
     for (label, sql) in sample::QUESTIONS {
         let quoted = sql.trim().replace('\'', "''");
         let answer = database.sql(&format!("SELECT * FROM access_paths('{quoted}')"), &[]).await?;
-        names = answer.schema().fields().iter().map(|field| field.name().clone()).collect();
-        for row in text_of(&answer.collect().await?)? {
+        names = columns_of(&answer).names().map(str::to_owned).collect();
+        for row in text_of(answer).await? {
             columns.push(((*label).to_owned(), row));
         }
     }
@@ -171,26 +172,21 @@ fn push_cell(text: &str, columns: usize, line: &mut String) {
     line.extend(std::iter::repeat_n(' ', columns.saturating_sub(width(text))));
 }
 
-/// All values of a small result as text, row by row.
-async fn all_text(database: &Engine, sql: &str) -> Result<Vec<Vec<String>>, Failure> {
-    Ok(text_of(&database.sql(sql, &[]).await?.collect().await?)?)
+/// The columns of an answer, under the settings of a new session.
+fn columns_of(answer: &Answer) -> ResultColumns {
+    ResultColumns::new(answer.schema().fields().iter().map(Arc::clone), &Arc::new(TextStyle::default()))
 }
 
-fn text_of(batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, output::Error> {
+/// All values of a small result as text, row by row.
+async fn text_of(mut answer: Answer) -> Result<Vec<Vec<String>>, Failure> {
+    let columns = columns_of(&answer);
     let mut rows = Vec::new();
-    for batch in batches {
-        let begin = rows.len();
-        rows.resize_with(begin + batch.num_rows(), Vec::new);
-        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-            let failed = |source| output::Error::Value { column: field.name().clone(), source };
-            let array = decoded(array).map_err(failed)?;
-            let column = Column::new(array.as_ref()).map_err(failed)?;
-            for (at, row) in rows[begin..].iter_mut().enumerate() {
-                let mut text = String::new();
-                column.write_text(at, &mut text).map_err(failed)?;
-                row.push(visible(&text));
-            }
-        }
+    while let Some(batch) = answer.next().await {
+        let values = columns.text(&batch?)?.rows()?;
+        rows.extend(values.into_iter().map(|row| {
+            let cells = row.into_iter().map(|cell| cell.map_or_else(String::new, |text| visible(&text)));
+            cells.collect::<Vec<_>>()
+        }));
     }
     Ok(rows)
 }

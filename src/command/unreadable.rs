@@ -1,4 +1,4 @@
-//! What helps where files of the data folder cannot be read.
+//! Hints for files of the data folder that cannot be read.
 
 use std::error::Error as _;
 use std::io;
@@ -6,9 +6,9 @@ use std::io;
 use super::failure::Failure;
 use rowkey_sql::session::Error;
 
-/// Numbers of the operating system for too many open files, of the process and of the machine.
+/// EMFILE and ENFILE.
 const TOO_MANY_OPEN: [i32; 2] = [24, 23];
-/// Where nothing better is known.
+/// The hint for any other error.
 const SEE_LOG: &str = "the system's log may say why: copy the data folder to a disk that can be read, and run it again";
 
 /// The error of the operating system behind one of ours.
@@ -37,7 +37,7 @@ pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// What is told when files cannot be checked or repaired because they cannot be read now.
+/// The error of a check or a repair that cannot read the files now.
 pub(super) fn failure(error: Error) -> Failure {
     let Some(remedy) = cause(&error).map(|cause| remedy(cause).unwrap_or(SEE_LOG)) else {
         return Failure::Engine(error);
@@ -45,7 +45,7 @@ pub(super) fn failure(error: Error) -> Failure {
     Failure::plain(error, format!("what cannot be read is not taken for damaged and stays where it is; {remedy}"))
 }
 
-/// The same where a file or a folder could not even be looked at.
+/// The same where the metadata of a file or a folder cannot be read.
 pub(super) fn not_looked_at(location: &str, error: &io::Error) -> Failure {
     Failure::plain(format!("cannot look at {location}: {error}"), remedy(error).unwrap_or(SEE_LOG))
 }

@@ -14,18 +14,18 @@ pub(crate) struct Connection {
     pub(super) wire: Wire,
     /// Messages that were looked at before their turn.
     ahead: VecDeque<Message>,
-    /// The client was told that the session is ready, and has not asked for anything since.
+    /// ReadyForQuery was sent, and no request has come since.
     is_ready: bool,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
-    /// What the client was told of the settings.
-    told: BTreeMap<&'static str, String>,
-    /// The settings when it was told.
-    told_of: Settings,
+    /// The values of ParameterStatus that were sent last.
+    reported: BTreeMap<&'static str, String>,
+    /// The settings at that time.
+    reported_settings: Settings,
 }
 
-/// How long a client has to take the last that is sent to it.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long a client may take to read the last messages.
+const LAST_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 fn terminated() -> Error {
     Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
@@ -46,27 +46,27 @@ pub(super) fn error_of(malformed: Malformed) -> Error {
 
 /// Why a session ends.
 enum End {
-    /// The client left, or said so.
+    /// The client disconnected or sent Terminate.
     Quiet,
-    /// The client is told.
+    /// The client gets a FATAL error.
     Fatal(Error),
 }
 
 impl Connection {
     pub(crate) fn new(session: Session, wire: Wire) -> Self {
-        let told = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
-        let told_of = session.settings().clone();
-        Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, told, told_of }
+        let reported = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
+        let reported_settings = session.settings().clone();
+        Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, reported, reported_settings }
     }
 
-    /// Serves until the client leaves or is sent away.
+    /// Serves until the client disconnects or is disconnected.
     pub(crate) async fn run(mut self) {
         if let End::Fatal(error) = self.serve().await {
-            // The client may be gone; it was the last there was to say.
+            // The client may be gone, and the connection ends anyway.
             let _ = self.wire.error(&error, Severity::Fatal);
         }
-        // The answers before Terminate too. It is cut off if it does not take them.
-        let _ = tokio::time::timeout(FAREWELL, self.wire.flush()).await;
+        // Also the answers before Terminate. A client that does not read them is cut off.
+        let _ = tokio::time::timeout(LAST_FLUSH_TIMEOUT, self.wire.flush()).await;
         self.wire.end();
     }
 
@@ -87,8 +87,8 @@ impl Connection {
         }
     }
 
-    /// Nobody waits for an answer in the middle of a pipeline. A client that does not read can be
-    /// sent away.
+    /// Flushes at the end of a pipeline; in the middle of one the client does not wait for answers.
+    /// A client that does not read can still be terminated.
     async fn flush_when_idle(&mut self) -> Result<()> {
         let more = !self.ahead.is_empty() || self.wire.has_more();
         if more && !self.wire.is_large() || self.wire.try_flush()? {
@@ -118,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// Whether the statement about to run is the last before Sync. Waits for the client to say what
-    /// comes next: no answer is owed to it before that.
+    /// Whether the statement about to run is the last before Sync. Waits for the next message,
+    /// before which the protocol demands no answer.
     pub(super) async fn is_last_of_request(&mut self) -> Result<bool> {
         let mut place = 0;
         loop {
@@ -143,7 +143,7 @@ impl Connection {
                 if error.sqlstate() == SqlState::ADMIN_SHUTDOWN {
                     return Err(error);
                 }
-                self.tell(&error)?;
+                self.report(&error)?;
             }
         }
         self.session.end_of_request();
@@ -167,7 +167,7 @@ impl Connection {
                 (limits.idle_in_transaction_session_timeout, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, message)
             }
         };
-        // In the middle of a request a client may take its time.
+        // No timeout in the middle of a request.
         let timeout = timeout.filter(|_| self.is_ready);
         let idle_for = async {
             match timeout {
@@ -183,8 +183,8 @@ impl Connection {
         }
     }
 
-    /// Handles a message. What a statement does wrong is told the client here; an error ends the
-    /// session.
+    /// Handles a message. Errors of statements are sent to the client; an error that is returned
+    /// ends the session.
     async fn handle(&mut self, message: Message) -> Result<()> {
         if self.skip_to_sync && !matches!(message, Message::Sync) {
             return Ok(());
@@ -210,12 +210,12 @@ impl Connection {
                 let error =
                     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "function calls of the protocol are not supported")
                         .with_hint("SELECT the function instead");
-                self.tell(&error)?;
+                self.report(&error)?;
                 self.ready()
             }
             Message::Malformed(malformed) => Err(error_of(malformed)),
             Message::MalformedQuery(malformed) => {
-                self.tell(&error_of(malformed))?;
+                self.report(&error_of(malformed))?;
                 self.session.end_of_request();
                 self.ready()
             }
@@ -226,7 +226,7 @@ impl Connection {
         match done {
             Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => Err(error),
             Err(error) => {
-                self.tell(&error)?;
+                self.report(&error)?;
                 self.skip_to_sync = extended;
                 Ok(())
             }
@@ -234,8 +234,8 @@ impl Connection {
         }
     }
 
-    /// Tells the client that a statement failed.
-    pub(super) fn tell(&mut self, error: &Error) -> Result<()> {
+    /// Sends the error of a statement.
+    pub(super) fn report(&mut self, error: &Error) -> Result<()> {
         self.session.failed();
         self.notices()?;
         self.wire.error(error, Severity::Error)
@@ -250,22 +250,22 @@ impl Connection {
 
     pub(super) fn ready(&mut self) -> Result<()> {
         self.notices()?;
-        self.tell_settings()?;
+        self.report_settings()?;
         self.session.idle();
         self.is_ready = true;
         self.wire.ready(self.session.status())
     }
 
-    /// Drivers keep some settings in mind, and have to hear of every change.
-    fn tell_settings(&mut self) -> Result<()> {
-        if self.session.settings().is_unchanged_since(&self.told_of) {
+    /// ParameterStatus for the settings that have changed: drivers cache them.
+    fn report_settings(&mut self) -> Result<()> {
+        if self.session.settings().is_unchanged_since(&self.reported_settings) {
             return Ok(());
         }
-        self.told_of = self.session.settings().clone();
+        self.reported_settings = self.session.settings().clone();
         for (name, value) in self.session.settings().reported() {
-            let told = self.told.entry(name).or_default();
-            if told != value {
-                value.clone_into(told);
+            let reported = self.reported.entry(name).or_default();
+            if reported != value {
+                value.clone_into(reported);
                 self.wire.parameter(name, value)?;
             }
         }

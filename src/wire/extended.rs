@@ -12,7 +12,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::message::Bind;
-use super::rows::{formats, send};
+use super::rows::{formats, open_rows, send};
 use super::simple::tag;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
 use rowkey_sql::session::{
@@ -211,12 +211,7 @@ impl Connection {
     ) -> Result<()> {
         let style = Arc::clone(self.session.settings().style());
         let mut portal = self.session.take_portal(cursor)?;
-        let PortalState::Running(rows) = &mut portal.state else {
-            return Err(Error::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("cursor \"{cursor}\" is not open"),
-            ));
-        };
+        let rows = open_rows(&mut portal.state, cursor)?;
         let formats = formats(asked, rows.columns.len())?;
         let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
         self.session.put_portal(cursor, portal);

@@ -1,24 +1,25 @@
 //! The PostgreSQL wire protocol, version 3.
 //!
-//! A connection is one task, on threads of its own kind so that computing does not hold up those
-//! who come in or cancel: it takes a message off the socket, does what it asks, and gathers the
-//! answers until nothing more has come. A slow reader slows its own statement and takes no memory.
-//! While it waits for a client to take its answers it reads ahead, up to a bound; beyond that a
-//! client that sends without reading is not read any further, as in PostgreSQL. That a client has
-//! left while its statement runs is seen from outside.
+//! A connection is one task on the compute threads, so that statements do not hold up new
+//! connections and cancel requests: it reads a message, executes it, and buffers the answers until
+//! no further message has come. A slow client blocks its own statement and takes no memory. While a
+//! flush waits, messages are read ahead, up to a bound; a client that sends beyond it without
+//! reading is not read any further, as in PostgreSQL. That a client has disconnected while its
+//! statement runs is found by polling (`peer`).
 
 mod connection;
+mod context;
 mod copy;
 mod describe;
 mod error_fields;
 mod extended;
 mod message;
 mod peer;
+mod pending;
 mod rows;
 mod server;
 mod simple;
 mod startup;
-mod strangers;
 mod wire;
 
 pub use server::{Server, ServerOptions};

@@ -83,7 +83,7 @@ pub(crate) enum Malformed {
     TooLarge(usize),
 }
 
-/// The connection cannot go on: what follows cannot be told apart.
+/// The connection cannot go on: the boundaries of the messages that follow are lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lost(pub String);
 

@@ -1,7 +1,7 @@
-//! The other end of a connection, and whether it is still there.
+//! The client's socket, and whether the client has disconnected.
 //!
-//! While a statement runs its session does not read, so that the end of the input goes unseen. It
-//! is looked for now and then from outside, at no cost to those who stay.
+//! While a statement runs its session does not read, so the end of the input goes unseen. All
+//! sockets are polled for it at an interval, without a system call where nothing has come.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,32 +14,33 @@ use tokio::net::TcpStream;
 
 use rowkey_sql::session::{Interrupt, Registry};
 
-/// How often it is looked.
-pub(crate) const LOOKS_EVERY: Duration = Duration::from_millis(100);
+/// How often sockets are polled.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The message Terminate.
-const GOODBYE: [u8; 5] = *b"X\0\0\0\x04";
-/// With more than this still to be read, it is looked again later.
+const TERMINATE: [u8; 5] = *b"X\0\0\0\x04";
+/// With more than this still unread, the next poll decides.
 const PEEK_BYTES: usize = 64 << 10;
 
 /// A client's socket.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub socket: TcpStream,
-    /// What was read ends with its goodbye.
-    has_said_goodbye: AtomicBool,
+    /// What was read ends with Terminate.
+    has_terminated: AtomicBool,
 }
 
 impl Peer {
     pub(crate) fn new(socket: TcpStream) -> Self {
-        Self { socket, has_said_goodbye: AtomicBool::new(false) }
+        Self { socket, has_terminated: AtomicBool::new(false) }
     }
 
     /// Takes note of the end of what has been read.
     pub(crate) fn has_read(&self, buffer: &[u8]) {
-        self.has_said_goodbye.store(buffer.ends_with(&GOODBYE), Ordering::Relaxed);
+        self.has_terminated.store(buffer.ends_with(&TERMINATE), Ordering::Relaxed);
     }
 
-    /// Whether it went without a goodbye. After one, what it has sent is done to the end.
+    /// Whether the client has disconnected without Terminate. After Terminate, what it has sent is
+    /// executed to the end.
     fn is_gone(&self) -> bool {
         let ready = self.socket.ready(Interest::READABLE).now_or_never();
         if !ready.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed())) {
@@ -48,9 +49,9 @@ impl Peer {
         let mut unread = vec![0; PEEK_BYTES];
         match self.socket.peek(&mut unread).now_or_never() {
             None => false,
-            Some(Ok(0)) => !self.has_said_goodbye.load(Ordering::Relaxed),
+            Some(Ok(0)) => !self.has_terminated.load(Ordering::Relaxed),
             Some(Ok(PEEK_BYTES)) => false,
-            Some(Ok(bytes)) => !unread[..bytes].ends_with(&GOODBYE),
+            Some(Ok(bytes)) => !unread[..bytes].ends_with(&TERMINATE),
             Some(Err(_)) => true,
         }
     }
@@ -67,8 +68,8 @@ impl Peers {
         self.by_pid().insert(pid, Arc::downgrade(peer));
     }
 
-    /// Ends the sessions of those who are gone.
-    pub(crate) fn look(&self, registry: &Registry) {
+    /// Ends the sessions of clients that have disconnected.
+    pub(crate) fn poll(&self, registry: &Registry) {
         self.by_pid().retain(|pid, peer| {
             let Some(peer) = peer.upgrade() else { return false };
             let is_gone = peer.is_gone();

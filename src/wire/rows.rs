@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::wire::{CHUNK_BYTES, Wire};
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
-use rowkey_sql::session::{Column, Error, Result, Rows, SqlState, StatementGuard};
+use rowkey_sql::session::{Column, Error, PortalState, Result, Rows, SqlState, StatementGuard};
 
 /// Rows asked for at a time where the client sets no limit.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -55,6 +55,16 @@ pub(crate) async fn send(
         sent += batch.num_rows() as u64;
     }
     Ok(sent)
+}
+
+/// The rows of a cursor.
+pub(crate) fn open_rows<'a>(cursor: &'a mut PortalState, name: &str) -> Result<&'a mut Rows> {
+    match cursor {
+        PortalState::Running(rows) => Ok(rows),
+        PortalState::Ready | PortalState::Finished => {
+            Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")))
+        }
+    }
 }
 
 fn encoders<'a>(

@@ -1,30 +1,31 @@
-//! The listener: who may come in, and how all leave.
+//! The listener: admission of connections, and shutdown.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::peer::{LOOKS_EVERY, Peers};
+use super::context::ServerContext;
+use super::peer::{POLL_INTERVAL, Peers};
+use super::pending::PendingConnections;
 use super::startup;
-use super::strangers::Strangers;
 use rowkey_sql::engine::Engine;
-use rowkey_sql::session::{Error, Registry, Result, SqlState};
+use rowkey_sql::session::{Error, Result, SqlState};
 
-/// How long sessions may take to say goodbye.
-const SHUTDOWN: Duration = Duration::from_secs(5);
-/// After a refused accept: usually there are no descriptors left, and some come back.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// How long sessions may take to end at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause after a failed accept: usually there are no descriptors left, and some are closed soon.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// How often a thread of the sessions' runtime is woken. Where the one that waited for sockets and
 /// timers has got a statement that computes for long, no other waits for them until it is woken
 /// (tokio hands that on only with a second task).
-const WAKES_EVERY: Duration = Duration::from_millis(10);
+const WAKE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How the server runs.
 #[derive(Debug, Clone)]
@@ -47,19 +48,7 @@ impl Default for ServerOptions {
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    shared: Arc<Shared>,
-}
-
-/// What all connections share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub database: Arc<Engine>,
-    pub registry: Arc<Registry>,
-    pub peers: Peers,
-    /// Where statements run: not where sockets are served.
-    pub compute: Handle,
-    pub port: u16,
-    pub copy_folder: Option<PathBuf>,
+    context: Arc<ServerContext>,
 }
 
 impl Server {
@@ -85,7 +74,7 @@ impl Server {
         registry.allow(options.connections_max);
         Ok(Self {
             listener,
-            shared: Arc::new(Shared {
+            context: Arc::new(ServerContext {
                 database,
                 registry,
                 peers: Peers::default(),
@@ -101,50 +90,44 @@ impl Server {
         self.listener.local_addr().map_err(|error| Error::new(SqlState::IO_ERROR, error.to_string()))
     }
 
-    /// Serves until told to stop; then statements are stopped, clients are told, and sockets
-    /// closed.
+    /// Serves until `stop` is set; then statements are cancelled, clients get a FATAL error, and
+    /// sockets are closed.
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
-        let mut strangers = Strangers::default();
+        let mut pending = PendingConnections::default();
         let mut connections = JoinSet::new();
-        let mut looks = tokio::time::interval(LOOKS_EVERY);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut wakes = tokio::time::interval(WAKES_EVERY);
+        let mut polls = tokio::time::interval(POLL_INTERVAL);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut wakes = tokio::time::interval(WAKE_INTERVAL);
         wakes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
-                () = asked_to_stop(&mut stop) => break,
+                () = stopped(&mut stop) => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                _ = looks.tick(), if !connections.is_empty() => self.shared.peers.look(&self.shared.registry),
-                // The task has nothing to do: whoever takes it waits for sockets and timers next.
-                _ = wakes.tick(), if !connections.is_empty() => drop(self.shared.compute.spawn(std::future::ready(()))),
+                _ = polls.tick(), if !connections.is_empty() => self.context.peers.poll(&self.context.registry),
+                // An empty task: the thread that takes it waits for sockets and timers next.
+                _ = wakes.tick(), if !connections.is_empty() => drop(self.context.compute.spawn(std::future::ready(()))),
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
-                        let stranger = strangers.one_more();
-                        connections.spawn(startup::welcome(socket, client, Arc::clone(&self.shared), stranger));
+                        let place = pending.admit();
+                        connections.spawn(startup::accept(socket, client, Arc::clone(&self.context), place));
                     }
                     Err(_) => {
-                        strangers.one_goes();
-                        tokio::time::sleep(ACCEPT_AGAIN).await;
+                        pending.evict_oldest();
+                        tokio::time::sleep(ACCEPT_RETRY).await;
                     }
                 },
             }
         }
         drop(self.listener);
-        self.shared.registry.terminate_all();
-        let goodbye = async { while connections.join_next().await.is_some() {} };
-        // Those who do not read their goodbye are cut off.
-        let _ = tokio::time::timeout(SHUTDOWN, goodbye).await;
+        self.context.registry.terminate_all();
+        let ended = async { while connections.join_next().await.is_some() {} };
+        // Clients that do not read the last message are cut off.
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
     }
 }
 
-async fn asked_to_stop(stop: &mut watch::Receiver<bool>) {
-    // An error means that nobody is left who could ask.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that the sender is dropped.
     let _ = stop.wait_for(|stop| *stop).await.map(|_| ());
-}
-
-/// Small answers go out at once.
-pub(super) fn set_no_delay(socket: &TcpStream) {
-    // Without it the connection is slower, nothing else.
-    let _ = socket.set_nodelay(true);
 }

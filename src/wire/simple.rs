@@ -8,10 +8,10 @@ use pgwire::messages::response::EmptyQueryResponse;
 
 use super::connection::Connection;
 use super::describe::row_description;
-use super::rows::{formats, send};
+use super::rows::{formats, open_rows, send};
 use rowkey_postgres::types::SqlValue;
 use rowkey_sql::session::{
-    Error, OfFewKeys, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
+    Error, OfFewKeys, Outcome, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
 };
 
 impl Connection {
@@ -25,7 +25,7 @@ impl Connection {
         match self.statements(&text).await {
             Ok(()) => {}
             Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => return Err(error),
-            Err(error) => self.tell(&error)?,
+            Err(error) => self.report(&error)?,
         }
         self.session.end_of_request();
         self.ready()
@@ -119,12 +119,7 @@ impl Connection {
             Outcome::FromCursor { name, rows_max } => {
                 let style = Arc::clone(self.session.settings().style());
                 let mut portal = self.session.take_portal(&name)?;
-                let PortalState::Running(rows) = &mut portal.state else {
-                    return Err(Error::new(
-                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                        format!("cursor \"{name}\" is not open"),
-                    ));
-                };
+                let rows = open_rows(&mut portal.state, &name)?;
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;
                 let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;

@@ -11,18 +11,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::connection::Connection;
+use super::context::ServerContext;
 use super::error_fields::{Severity, fields};
 use super::message::{self, First};
 use super::peer::Peer;
-use super::server::{Shared, set_no_delay};
-use super::strangers::Stranger;
+use super::pending::PendingConnection;
 use super::wire::Wire;
 use rowkey_sql::session::{Error, FileAccess, Result, Session, Settings, SqlState};
 
-/// How long a client may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take to send its startup message.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a client says of itself.
+/// The parameters of a startup message.
 #[derive(Debug, Default)]
 struct Client {
     user: String,
@@ -34,29 +34,39 @@ struct Client {
 }
 
 /// Serves a connection to its end. Only its own socket suffers from what it sends.
-pub(crate) async fn welcome(mut socket: TcpStream, address: SocketAddr, shared: Arc<Shared>, mut stranger: Stranger) {
-    set_no_delay(&socket);
+pub(crate) async fn accept(
+    mut socket: TcpStream,
+    address: SocketAddr,
+    context: Arc<ServerContext>,
+    mut pending: PendingConnection,
+) {
+    // Small answers go out at once. Without it the connection is slower, nothing else.
+    let _ = socket.set_nodelay(true);
     let mut buffer = BytesMut::new();
     let first = tokio::select! {
-        first = tokio::time::timeout(PATIENCE, introduction(&mut socket, &mut buffer, &shared)) => first,
-        () = stranger.has_to_go() => return,
+        first = tokio::time::timeout(STARTUP_TIMEOUT, startup_message(&mut socket, &mut buffer, &context)) => first,
+        () = pending.evicted() => return,
     };
-    drop(stranger);
+    drop(pending);
     let client = match first {
         Ok(Ok(Some(client))) => client,
         Ok(Err(error)) => return refuse(&mut socket, &error).await,
-        // It said nothing, something else than PostgreSQL's protocol, or asked only to cancel.
+        // Nothing came in time, another protocol, or a cancel request, which is done.
         Ok(Ok(None)) | Err(_) => return,
     };
-    let session = match admit(&client, address, &shared) {
+    let session = match open_session(&client, address, &context) {
         Ok(session) => session,
         Err(error) => return refuse(&mut socket, &error).await,
     };
-    serve(socket, buffer, client, session, shared).await;
+    serve(socket, buffer, client, session, context).await;
 }
 
 /// Reads up to the startup message; `None` where the connection has served its purpose.
-async fn introduction(socket: &mut TcpStream, buffer: &mut BytesMut, shared: &Shared) -> Result<Option<Client>> {
+async fn startup_message(
+    socket: &mut TcpStream,
+    buffer: &mut BytesMut,
+    context: &ServerContext,
+) -> Result<Option<Client>> {
     loop {
         match message::first(buffer) {
             Err(_) => return Ok(None),
@@ -71,7 +81,7 @@ async fn introduction(socket: &mut TcpStream, buffer: &mut BytesMut, shared: &Sh
                 }
             }
             Ok(Some(First::Cancel { pid, secret })) => {
-                shared.registry.cancel_with_secret(pid, secret);
+                context.registry.cancel_with_secret(pid, secret);
                 return Ok(None);
             }
             Ok(Some(First::Startup { major: 3, minor, parameters })) => {
@@ -145,17 +155,17 @@ fn command_line(options: &str) -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-fn admit(client: &Client, address: SocketAddr, shared: &Shared) -> Result<Session> {
+fn open_session(client: &Client, address: SocketAddr, context: &ServerContext) -> Result<Session> {
     let database = client.database.as_deref().unwrap_or(&client.user);
-    if database != shared.database.account().as_str() && !(client.database.is_none() || database == "postgres") {
+    if database != context.database.account().as_str() && !(client.database.is_none() || database == "postgres") {
         let message = format!("database \"{database}\" does not exist");
-        let hint = format!("the database is named {}", shared.database.account().as_str());
+        let hint = format!("the database is named {}", context.database.account().as_str());
         return Err(Error::new(SqlState::UNDEFINED_DATABASE, message).with_hint(hint));
     }
     let mut settings = Settings::new(client.settings.iter().cloned())?;
-    settings.tell("port", &shared.port.to_string());
-    let mut session = shared.database.session(&client.user, &address.to_string(), settings)?;
-    if let Some(folder) = &shared.copy_folder {
+    settings.tell("port", &context.port.to_string());
+    let mut session = context.database.session(&client.user, &address.to_string(), settings)?;
+    if let Some(folder) = &context.copy_folder {
         session.allow_files(FileAccess::Within(folder.clone()));
     }
     Ok(session)
@@ -174,16 +184,16 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
 /// Runs a session where statements run. Its socket is served there too: a question that is answered
 /// in microseconds is not worth waking other threads for. New clients and cancellations are served
 /// here, whatever the statements do.
-async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, shared: Arc<Shared>) {
-    // Without a descriptor that can be used there is nobody to tell.
+async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, context: Arc<ServerContext>) {
+    // Without a descriptor that can be used no error can be sent.
     let Ok(socket) = socket.into_std() else { return };
-    let compute = shared.compute.clone();
+    let compute = context.compute.clone();
     let work = compute.spawn(async move {
         let Ok(socket) = TcpStream::from_std(socket) else { return };
         let peer = Arc::new(Peer::new(socket));
-        shared.peers.add(session.registration().pid, &peer);
+        context.peers.add(session.registration().pid, &peer);
         let mut wire = Wire::new(peer, buffer);
-        if greet(&mut wire, &client, &session).is_err() {
+        if begin(&mut wire, &client, &session).is_err() {
             return;
         }
         Connection::new(session, wire).run().await;
@@ -192,7 +202,8 @@ async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Ses
     let _ = work.await;
 }
 
-fn greet(wire: &mut Wire, client: &Client, session: &Session) -> Result<()> {
+/// AuthenticationOk, the reported settings, BackendKeyData and ReadyForQuery.
+fn begin(wire: &mut Wire, client: &Client, session: &Session) -> Result<()> {
     if client.minor > 0 || !client.unknown.is_empty() {
         negotiate(&mut wire.buffer, &client.unknown);
     }

@@ -28,7 +28,7 @@ const READ_BYTES: usize = 8 << 10;
 /// While the client does not take its answers, no more than this is read ahead.
 const AHEAD_BYTES_MAX: usize = 16 << 20;
 
-/// Messages that come in one by one, and those that go out, gathered until somebody waits for them.
+/// The socket with its buffers: messages are read one by one, answers are gathered until a flush.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// What goes out.
@@ -49,9 +49,9 @@ impl Wire {
         Self { buffer, incoming, passed_over: None, has_ended: false, was_filled: false, peer }
     }
 
-    /// The next message; none when the client has left. It can be dropped at any time.
+    /// The next message; none at the end of the input. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Result<Message, Lost>> {
-        // One client whose messages never end is not the only one.
+        // A client whose messages never end yields to others.
         tokio::task::coop::consume_budget().await;
         loop {
             match self.read_before() {

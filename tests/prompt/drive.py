@@ -150,6 +150,17 @@ def main():
     terminal.type("ROLLBACK;\r")
     terminal.prompt()
 
+    # Values follow the settings of the session.
+    terminal.type("SET TimeZone = 'Europe/Berlin';\r")
+    terminal.expect(r"SET\n", "a setting")
+    terminal.prompt()
+    terminal.type("SELECT timestamptz '2024-06-01 12:00:00+00' AS at, ARRAY[1, 2] AS list, interval '1 day 2 hours' AS span;\r")
+    terminal.expect(r"\n 2024-06-01 14:00:00\+02 \| \{1,2\} \| 1 day 02:00:00\n", "values as psql prints them")
+    terminal.prompt()
+    terminal.type("RESET TimeZone;\r")
+    terminal.expect(r"RESET\n", "a setting is reset")
+    terminal.prompt()
+
     # Files on this side, and names that stand for texts.
     rows = os.path.join(FOLDER, "rows.csv")
     terminal.type(f"\\copy (select 'p' as partitionkey, 'k' || n as rowkey, n as one from generate_series(1, 3) n) to '{rows}' csv header\r")

@@ -1,4 +1,4 @@
-//! Signals that end an export, so that it can take away what it has written so far.
+//! Signals that end an export, which then removes what it has written so far.
 
 use std::io;
 use std::time::Duration;
@@ -18,16 +18,16 @@ const SIGTERM: u8 = 15;
 pub(super) fn watch() -> io::Result<oneshot::Receiver<u8>> {
     let mut signals =
         Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? };
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
         let mut status = signals.next().await;
-        // An export that has just ended has nothing left to take away.
-        if tell.send(status).is_ok() {
+        // An export that has just ended has nothing left to remove.
+        if sender.send(status).is_ok() {
             status = tokio::time::timeout(PATIENCE, signals.next()).await.unwrap_or(status);
         }
         std::process::exit(status.into());
     });
-    Ok(told)
+    Ok(receiver)
 }
 
 struct Signals {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::ExportArguments;
-use super::failure::{Failure, Outcome, tell};
+use super::failure::{ExitStatus, Failure, tell};
 use super::progress::ProgressLine;
 use super::text::{counted, grouped};
 use rowkey_base::clock::{Clock, SystemClock};
@@ -20,7 +20,7 @@ use rowkey_sql::engine::Engine;
 use rowkey_sql::session::Error;
 use rowkey_sql::session::{ExportOptions, ExportReport, Selection};
 
-pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ExportArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
     let options = options(&arguments)?;
     let selection = selection(&arguments)?;
@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
         false => Destination::Path(arguments.output.clone()),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    // On a terminal the output itself is what is to be seen.
+    // Exported to a terminal, the output itself is shown.
     let is_shown = io::stderr().is_terminal() && !(is_stream && io::stdout().is_terminal());
     let line = is_shown
         .then(|| {
@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
         .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "run it again"))?;
     let exported = tokio::select! {
         exported = export(&database, &arguments, &selection, &options, destination) => Ok(exported),
-        // What was written so far goes with the future.
+        // Dropping the future removes what was written so far.
         Ok(status) = interrupted => Err(status),
     };
     if let Some(line) = line {
@@ -67,7 +67,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> 
         tell(format_args!("note: {note}"));
     }
     tell(summary(&report, &arguments, clock.elapsed().saturating_sub(begun)));
-    Ok(Outcome::Well)
+    Ok(ExitStatus::Well)
 }
 
 async fn export(
@@ -86,7 +86,7 @@ async fn export(
     }
 }
 
-/// Whoever reads standard output may go away, which is no trouble of ours.
+/// A broken pipe is no error of the export.
 fn failure(error: Error) -> Failure {
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<WriteError>());
     match source {
@@ -109,8 +109,7 @@ fn summary(report: &ExportReport, arguments: &ExportArguments, took: Duration) -
     format!("exported {what} to {to}{files}: {} bytes in {:.1} s", grouped(report.bytes), took.as_secs_f64())
 }
 
-/// What the arguments say of the format, the layout and the compression, and what the name of the
-/// output says where they do not.
+/// Format, layout and compression: by the arguments, else by the name of the output.
 fn options(arguments: &ExportArguments) -> Result<ExportOptions, Failure> {
     let compression_of_name = Compression::of_path(&arguments.output);
     let format = match (arguments.format, ExportFormat::of_path(&arguments.output)) {

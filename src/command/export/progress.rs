@@ -1,4 +1,4 @@
-//! What the terminal is told while an export goes on.
+//! The progress line of an export.
 
 use std::time::Duration;
 

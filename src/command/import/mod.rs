@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::{DATA_MEMORY, ImportArguments, OnError};
-use super::failure::{Failure, Outcome, tell};
+use super::failure::{ExitStatus, Failure, tell};
 use super::progress::ProgressLine;
 use super::text::counted;
 use inputs::Input;
@@ -23,7 +23,7 @@ use rowkey_sql::engine::{ImportOptions, ImportReport, SkippedAccount};
 /// Rejects and skipped files that are named; of more there is a count.
 const LISTED_MAX: usize = 20;
 
-pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
     let inputs = inputs::find(&arguments.paths)?;
     tell_some(inputs.skipped.iter().map(|path| format!("skipped {}: not an export by its name", path.display())));
@@ -128,15 +128,14 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<Outcome, Failure> 
     Ok(outcome(rejected, entities, arguments.on_error))
 }
 
-/// How an import of so many rejected and other entities ends; what it was told of rejects counts
-/// only if it was said.
-fn outcome(rejected: u64, entities: u64, on_error: Option<OnError>) -> Outcome {
+/// The exit status of an import of so many rejected and other entities.
+fn outcome(rejected: u64, entities: u64, on_error: Option<OnError>) -> ExitStatus {
     match (rejected, on_error) {
-        (0, _) => Outcome::Well,
-        (_, None) => Outcome::Rejected,
+        (0, _) => ExitStatus::Well,
+        (_, None) => ExitStatus::Rejected,
         // Nothing but rejects is no export of entities.
-        (_, Some(OnError::Skip)) if entities > 0 => Outcome::Well,
-        (_, Some(OnError::Skip | OnError::Stop)) => Outcome::Found,
+        (_, Some(OnError::Skip)) if entities > 0 => ExitStatus::Well,
+        (_, Some(OnError::Skip | OnError::Stop)) => ExitStatus::Found,
     }
 }
 
@@ -240,12 +239,12 @@ mod tests {
     #[test]
     fn only_rejects_that_were_to_be_skipped_end_well() {
         for (rejected, entities, on_error, expected) in [
-            (0, 0, None, Outcome::Well),
-            (1, 9, None, Outcome::Rejected),
-            (1, 0, None, Outcome::Rejected),
-            (1, 9, Some(OnError::Skip), Outcome::Well),
-            (1, 0, Some(OnError::Skip), Outcome::Found),
-            (0, 9, Some(OnError::Stop), Outcome::Well),
+            (0, 0, None, ExitStatus::Well),
+            (1, 9, None, ExitStatus::Rejected),
+            (1, 0, None, ExitStatus::Rejected),
+            (1, 9, Some(OnError::Skip), ExitStatus::Well),
+            (1, 0, Some(OnError::Skip), ExitStatus::Found),
+            (0, 9, Some(OnError::Stop), ExitStatus::Well),
         ] {
             assert_eq!(outcome(rejected, entities, on_error), expected, "{rejected} of {entities}, {on_error:?}");
         }

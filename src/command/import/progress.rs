@@ -1,4 +1,4 @@
-//! What the terminal is told while an import goes on.
+//! The progress line of an import.
 
 use std::time::Duration;
 

@@ -3,29 +3,28 @@
 use std::io::Write;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 
-use super::{Error, ResultWriter, columns_of, open_columns, value_error};
+use super::{Error, ResultColumns, ResultWriter};
 
 /// Writes a header line and a line for each row, quoted as RFC 4180 says, with `\n` at the end.
 /// NULL is an empty field and the empty string a quoted one.
 pub(super) struct CsvWriter {
-    schema: SchemaRef,
+    columns: ResultColumns,
     begun: bool,
 }
 
 impl CsvWriter {
-    pub(super) fn new(schema: &SchemaRef) -> Self {
-        Self { schema: schema.clone(), begun: false }
+    pub(super) fn new(columns: ResultColumns) -> Self {
+        Self { columns, begun: false }
     }
 
     fn begin(&mut self, out: &mut dyn Write) -> Result<(), Error> {
         if !self.begun {
             self.begun = true;
             let mut line = String::new();
-            for (at, field) in self.schema.fields().iter().enumerate() {
+            for (at, name) in self.columns.names().enumerate() {
                 line.push_str(if at == 0 { "" } else { "," });
-                push_quoted(field.name(), &mut line);
+                push_quoted(name, &mut line);
             }
             writeln!(out, "{line}")?;
         }
@@ -36,18 +35,14 @@ impl CsvWriter {
 impl ResultWriter for CsvWriter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error> {
         self.begin(out)?;
-        let arrays = columns_of(batch)?;
-        let columns = open_columns(batch, &arrays)?;
-        let (mut line, mut value) = (String::new(), String::new());
+        let mut text = self.columns.text(batch)?;
+        let mut line = String::new();
         for row in 0..batch.num_rows() {
             line.clear();
-            for (at, column) in columns.iter().enumerate() {
-                line.push_str(if at == 0 { "" } else { "," });
-                if !column.is_null(row) {
-                    value.clear();
-                    let name = self.schema.field(at).name();
-                    column.write_text(row, &mut value).map_err(|source| value_error(name, source))?;
-                    push_quoted(&value, &mut line);
+            for column in 0..text.columns() {
+                line.push_str(if column == 0 { "" } else { "," });
+                if let Some(value) = text.value(row, column)? {
+                    push_quoted(value, &mut line);
                 }
             }
             line.push('\n');

@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 
 use super::super::text::{visible, width};
-use super::{Error, ResultWriter, columns_of, open_columns, value_error};
+use super::{Error, ResultColumns, ResultWriter};
 
 /// The line between rows is as long as the widest of so many rows at the beginning.
 const ROWS_HELD_MAX: usize = 100;
@@ -17,6 +16,7 @@ const RULE_COLUMNS_MAX: usize = 200;
 /// Writes a line with the row's number, then a line (or more, for values with line breaks) for each
 /// column.
 pub(crate) struct ExpandedWriter {
+    columns: ResultColumns,
     names: Vec<String>,
     names_width: usize,
     /// What stands for NULL.
@@ -29,9 +29,10 @@ pub(crate) struct ExpandedWriter {
 }
 
 impl ExpandedWriter {
-    pub(crate) fn new(schema: &SchemaRef, null: &str) -> Self {
-        let names: Vec<String> = schema.fields().iter().map(|field| visible(field.name()).replace('\n', " ")).collect();
+    pub(crate) fn new(columns: ResultColumns, null: &str) -> Self {
+        let names: Vec<String> = columns.names().map(|name| visible(name).replace('\n', " ")).collect();
         Self {
+            columns,
             names_width: names.iter().map(|name| width(name)).max().unwrap_or(0),
             names,
             null: visible(null),
@@ -78,20 +79,10 @@ impl ExpandedWriter {
 
 impl ResultWriter for ExpandedWriter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error> {
-        let arrays = columns_of(batch)?;
-        let columns = open_columns(batch, &arrays)?;
-        let mut value = String::new();
+        let columns = self.columns.clone();
+        let mut text = columns.text(batch)?;
         for row in 0..batch.num_rows() {
-            let mut cells = Vec::with_capacity(columns.len());
-            for (at, column) in columns.iter().enumerate() {
-                if column.is_null(row) {
-                    cells.push(self.null.clone());
-                    continue;
-                }
-                value.clear();
-                column.write_text(row, &mut value).map_err(|source| value_error(&self.names[at], source))?;
-                cells.push(visible(&value));
-            }
+            let cells = text.cells(row, &self.null)?;
             self.bytes_held += cells.iter().map(String::len).sum::<usize>();
             self.held.push(cells);
             if self.values_width.is_some() || self.held.len() >= ROWS_HELD_MAX || self.bytes_held >= BYTES_HELD_MAX {
@@ -116,11 +107,11 @@ impl ResultWriter for ExpandedWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::texts;
+    use super::super::samples::{columns_of, texts};
     use super::*;
 
     fn printed(batches: &[RecordBatch], null: &str) -> String {
-        let mut writer = ExpandedWriter::new(&batches[0].schema(), null);
+        let mut writer = ExpandedWriter::new(columns_of(&batches[0]), null);
         let mut out = Vec::new();
         for batch in batches {
             writer.batch(batch, &mut out).unwrap();
@@ -155,7 +146,7 @@ long name | 0123456789
     #[test]
     fn later_rows_stream() {
         let one = texts(&[("a", &[Some("1"); ROWS_HELD_MAX])]);
-        let mut writer = ExpandedWriter::new(&one.schema(), "");
+        let mut writer = ExpandedWriter::new(columns_of(&one), "");
         let mut out = Vec::new();
         writer.batch(&one.slice(0, ROWS_HELD_MAX - 1), &mut out).unwrap();
         assert!(out.is_empty());

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 
 use super::super::text::width;
-use super::{Error, ExpandedWriter, ResultWriter, TableWriter};
+use super::{Error, ExpandedWriter, ResultColumns, ResultWriter, TableWriter};
 
 /// Which form it is to be is decided when the table has settled the widths of its columns.
 pub(crate) struct FittedWriter {
-    columns: usize,
+    screen_columns: usize,
     undecided: Option<Undecided>,
     decided: Option<Box<dyn ResultWriter>>,
 }
@@ -23,22 +22,21 @@ struct Undecided {
 }
 
 impl FittedWriter {
-    /// `columns` is the width of the screen.
-    pub(crate) fn new(schema: &SchemaRef, null: &str, columns: usize) -> Self {
+    pub(crate) fn new(columns: ResultColumns, null: &str, screen_columns: usize) -> Self {
         let undecided = Undecided {
-            table: TableWriter::with_null(schema, null),
-            expanded: ExpandedWriter::new(schema, null),
+            table: TableWriter::new(columns.clone(), null),
+            expanded: ExpandedWriter::new(columns, null),
             batches: Vec::new(),
             begun: Vec::new(),
         };
-        Self { columns, undecided: Some(undecided), decided: None }
+        Self { screen_columns, undecided: Some(undecided), decided: None }
     }
 
     /// Chooses by what the table has written so far.
     fn decide(&mut self, out: &mut dyn Write) -> Result<(), Error> {
         let Some(Undecided { table, mut expanded, batches, begun }) = self.undecided.take() else { return Ok(()) };
         let text = String::from_utf8_lossy(&begun);
-        if text.lines().all(|line| width(line) <= self.columns) {
+        if text.lines().all(|line| width(line) <= self.screen_columns) {
             out.write_all(&begun)?;
             self.decided = Some(Box::new(table));
         } else {
@@ -69,7 +67,7 @@ impl ResultWriter for FittedWriter {
     fn finish(&mut self, out: &mut dyn Write) -> Result<(), Error> {
         if let Some(undecided) = &mut self.undecided {
             undecided.table.finish(&mut undecided.begun)?;
-            let whole = self.columns;
+            let whole = self.screen_columns;
             let text = String::from_utf8_lossy(&undecided.begun);
             if text.lines().all(|line| width(line) <= whole) {
                 return Ok(out.write_all(&undecided.begun)?);
@@ -96,12 +94,12 @@ impl ResultWriter for FittedWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::texts;
+    use super::super::samples::{columns_of, texts};
     use super::*;
 
     fn printed(value: &str, columns: usize) -> String {
         let rows = texts(&[("a", &[Some(value)]), ("b", &[None])]);
-        let mut writer = FittedWriter::new(&rows.schema(), "-", columns);
+        let mut writer = FittedWriter::new(columns_of(&rows), "-", columns);
         let mut out = Vec::new();
         writer.batch(&rows, &mut out).unwrap();
         writer.finish(&mut out).unwrap();

@@ -3,51 +3,48 @@
 use std::io::Write;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
+use bytes::BytesMut;
 
-use super::value::write_json_string;
-use super::{Error, ResultWriter, columns_of, open_columns, value_error};
+use super::json_value::{JsonColumn, label};
+use super::{Error, ResultColumns, ResultWriter};
 
 /// Writes an array of objects, one to a line.
 pub(super) struct JsonWriter {
-    names: Vec<String>,
+    columns: ResultColumns,
     /// The names as JSON strings, each with its colon.
     labels: Vec<String>,
     rows: u64,
 }
 
 impl JsonWriter {
-    pub(super) fn new(schema: &SchemaRef) -> Result<Self, Error> {
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let mut sorted: Vec<&String> = names.iter().collect();
-        sorted.sort();
+    pub(super) fn new(columns: ResultColumns) -> Result<Self, Error> {
+        let mut sorted: Vec<&str> = columns.names().collect();
+        sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::ColumnTwice { column: twice[0].clone() });
+            return Err(Error::ColumnTwice { column: twice[0].to_owned() });
         }
-        let labels = names.iter().map(|name| {
-            let mut label = String::new();
-            write_json_string(name, &mut label)?;
-            label.push(':');
-            Ok(label)
-        });
-        let labels = labels.collect::<Result<_, ArrowError>>().map_err(|source| value_error("", source))?;
-        Ok(Self { names, labels, rows: 0 })
+        let labels = columns.names().map(label).collect();
+        Ok(Self { columns, labels, rows: 0 })
     }
 }
 
 impl ResultWriter for JsonWriter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error> {
-        let arrays = columns_of(batch)?;
-        let columns = open_columns(batch, &arrays)?;
-        let mut line = String::new();
+        let fields = self.columns.fields();
+        let columns = fields
+            .iter()
+            .zip(batch.columns())
+            .map(|(field, array)| JsonColumn::new(field, array).map_err(|source| Error::value(field.name(), source)));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let (mut line, mut buffer) = (String::new(), BytesMut::new());
         for row in 0..batch.num_rows() {
             line.clear();
             line.push_str(if self.rows == 0 { "[\n{" } else { ",\n{" });
             for (at, column) in columns.iter().enumerate() {
                 line.push_str(if at == 0 { "" } else { "," });
                 line.push_str(&self.labels[at]);
-                column.write_json(row, &mut line).map_err(|source| value_error(&self.names[at], source))?;
+                let written = column.write(row, &mut buffer, &mut line);
+                written.map_err(|source| Error::value(fields[at].name(), source))?;
             }
             line.push('}');
             out.write_all(line.as_bytes())?;
@@ -60,7 +57,7 @@ impl ResultWriter for JsonWriter {
         Ok(out.write_all(if self.rows == 0 { b"[]\n" } else { b"\n]\n" })?)
     }
 
-    /// The array stays open, so that nobody takes it for a whole result.
+    /// The array stays open: a parser refuses it.
     fn abandon(&mut self, out: &mut dyn Write) -> Result<(), Error> {
         Ok(out.write_all(if self.rows == 0 { b"" } else { b"\n" })?)
     }
@@ -68,7 +65,7 @@ impl ResultWriter for JsonWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{printed, texts};
+    use super::super::samples::{columns_of, printed, texts};
     use super::super::{Form, samples};
     use super::*;
 
@@ -98,7 +95,7 @@ mod tests {
     #[test]
     fn names_must_differ() {
         let batch = texts(&[("a", &[]), ("b", &[]), ("a", &[])]);
-        let error = JsonWriter::new(&batch.schema()).err().unwrap();
+        let error = JsonWriter::new(columns_of(&batch)).err().unwrap();
         assert!(error.to_string().contains("\"a\""), "{error}");
         assert!(error.hint().is_some());
     }
@@ -106,7 +103,7 @@ mod tests {
     #[test]
     fn an_interrupted_result_is_no_array() {
         let batch = texts(&[("a", &[Some("1")])]);
-        let mut writer = JsonWriter::new(&batch.schema()).unwrap();
+        let mut writer = JsonWriter::new(columns_of(&batch)).unwrap();
         let mut out = Vec::new();
         writer.batch(&batch, &mut out).unwrap();
         writer.abandon(&mut out).unwrap();

@@ -8,8 +8,15 @@ use arrow::array::{
 };
 use arrow::datatypes::{Field, Schema};
 
-use super::{Form, writer};
+use super::{Form, ResultColumns, writer};
 use rowkey_model::DateTime;
+use rowkey_postgres::types::TextStyle;
+
+/// The columns of a batch, under the settings of a new session.
+pub(crate) fn columns_of(batch: &RecordBatch) -> ResultColumns {
+    let fields = batch.schema_ref().fields().iter().map(Arc::clone);
+    ResultColumns::new(fields, &Arc::new(TextStyle::default()))
+}
 
 pub(crate) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let fields: Vec<Field> =
@@ -53,7 +60,7 @@ pub(crate) fn timestamps() -> TimestampMicrosecondArray {
 /// What is printed for a result of these batches; its columns are those of the first.
 pub(crate) fn printed(form: Form, batches: &[RecordBatch]) -> String {
     let mut out = Vec::new();
-    let mut writer = writer(form, &batches[0].schema()).unwrap();
+    let mut writer = writer(form, columns_of(&batches[0])).unwrap();
     for batch in batches {
         writer.batch(batch, &mut out).unwrap();
     }

@@ -3,11 +3,9 @@
 use std::io::Write;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 
 use super::super::text::{visible, width};
-use super::value::is_number;
-use super::{Error, ResultWriter, columns_of, open_columns, value_error};
+use super::{Error, ResultColumns, ResultWriter};
 
 /// The widths of columns come from the rows held back at the beginning, of which there are at most
 /// so many rows and bytes of text; rows after them are printed as they come, and a longer value
@@ -22,6 +20,7 @@ const QUERY_PLAN: &str = "QUERY PLAN";
 /// Writes a heading, a line of dashes, a line (or more, for values with line breaks) for each row,
 /// and the number of rows.
 pub(crate) struct TableWriter {
+    columns: ResultColumns,
     names: Vec<String>,
     numbers: Vec<bool>,
     /// What stands for NULL.
@@ -35,17 +34,14 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn new(schema: &SchemaRef) -> Self {
-        Self::with_null(schema, "")
-    }
-
-    pub(crate) fn with_null(schema: &SchemaRef, null: &str) -> Self {
-        let fields = schema.fields();
+    /// `null` stands for NULL.
+    pub(crate) fn new(columns: ResultColumns, null: &str) -> Self {
         Self {
-            names: fields.iter().map(|field| visible(field.name())).collect(),
-            numbers: fields.iter().map(|field| is_number(field.data_type())).collect(),
+            names: columns.names().map(visible).collect(),
+            numbers: columns.are_numbers(),
             null: visible(null),
-            is_plan: fields.len() == 1 && fields[0].name() == QUERY_PLAN,
+            is_plan: columns.names().eq([QUERY_PLAN]),
+            columns,
             held: Vec::new(),
             bytes_held: 0,
             widths: None,
@@ -54,20 +50,10 @@ impl TableWriter {
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), Error> {
-        let arrays = columns_of(batch)?;
-        let columns = open_columns(batch, &arrays)?;
-        let mut value = String::new();
+        let columns = self.columns.clone();
+        let mut text = columns.text(batch)?;
         for row in 0..batch.num_rows() {
-            let mut cells = Vec::with_capacity(columns.len());
-            for (at, column) in columns.iter().enumerate() {
-                if column.is_null(row) {
-                    cells.push(self.null.clone());
-                    continue;
-                }
-                value.clear();
-                column.write_text(row, &mut value).map_err(|source| value_error(&self.names[at], source))?;
-                cells.push(visible(&value));
-            }
+            let cells = text.cells(row, &self.null)?;
             if self.is_plan {
                 for line in cells.iter().flat_map(|cell| cell.lines()) {
                     self.row(vec![line.to_owned()], out)?;

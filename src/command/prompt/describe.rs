@@ -1,16 +1,14 @@
-//! `\d` and the like: questions to the catalog, printed like psql's answers.
+//! `\d` and the like: catalog queries, printed as by psql.
 
 use std::io::Write;
 
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::array::RecordBatch;
 
-use super::super::output::{self, ResultWriter, TableWriter};
+use super::super::output::{self, ResultColumns, ResultWriter, TableWriter};
 use super::super::text::{counted, visible, width};
 use super::execute::{Event, Runner, Wanted};
 use super::meta::Listing;
-use rowkey_sql::session::{Error, Result, SqlState};
+use rowkey_sql::session::{Error, Result};
 
 /// Most relations that one `\d PATTERN` describes.
 const DESCRIBED_MAX: usize = 100;
@@ -35,23 +33,23 @@ pub(super) fn list(
     listing: Listing,
     pattern: Option<&str>,
     out: &mut dyn Write,
-) -> Result<(), Told> {
+) -> Result<(), DescribeError> {
     let pattern = pattern.map(parse);
     let (title, query) = listing_query(listing, pattern.as_ref());
-    let batches = ask(runner, &query)?;
-    if batches.iter().all(|batch| batch.num_rows() == 0) {
+    let rows = ask(runner, &query)?;
+    if rows.batches.iter().all(|batch| batch.num_rows() == 0) {
         let message = match pattern {
             Some(pattern) => format!("Did not find any {} named \"{}\".", title.1, shown(&pattern)),
             None => format!("Did not find any {}.", title.1),
         };
         return Ok(writeln!(out, "{message}")?);
     }
-    titled(title.0, &batches, out)?;
+    titled(title.0, rows, out)?;
     Ok(writeln!(out)?)
 }
 
 /// Tells the database and the user.
-pub(super) fn connection(runner: &mut Runner, out: &mut dyn Write) -> Result<(), Told> {
+pub(super) fn connection(runner: &mut Runner, out: &mut dyn Write) -> Result<(), DescribeError> {
     for row in texts(&ask(runner, "SELECT current_database()::text, current_user::text")?)? {
         if let [Some(database), Some(user)] = &row[..] {
             let (database, user) = (visible(database), visible(user));
@@ -62,7 +60,7 @@ pub(super) fn connection(runner: &mut Runner, out: &mut dyn Write) -> Result<(),
 }
 
 /// Prints the columns and facts of the relations that a pattern names.
-pub(super) fn describe(runner: &mut Runner, pattern: &str, out: &mut dyn Write) -> Result<(), Told> {
+pub(super) fn describe(runner: &mut Runner, pattern: &str, out: &mut dyn Write) -> Result<(), DescribeError> {
     let pattern = parse(pattern);
     let query = format!(
         "SELECT n.nspname, c.relname, c.relkind::text, c.oid::int8 FROM pg_catalog.pg_class c \
@@ -93,7 +91,7 @@ fn describe_one(
     kind: &str,
     oid: &str,
     out: &mut dyn Write,
-) -> Result<(), Told> {
+) -> Result<(), DescribeError> {
     let is_stored = schema == "public" && kind == "r";
     let key = match is_stored {
         true => "CASE a.attname WHEN 'PartitionKey' THEN 'partition' WHEN 'RowKey' THEN 'row' END AS \"Key\", ",
@@ -110,7 +108,7 @@ fn describe_one(
         ),
     )?;
     let what = if kind == "v" { "View" } else { "Table" };
-    titled_without_count(&format!("{what} \"{schema}.{name}\""), &columns, out)?;
+    titled_without_count(&format!("{what} \"{schema}.{name}\""), columns, out)?;
 
     let comment = ask(runner, &format!("SELECT pg_catalog.obj_description({oid}, 'pg_class')"))?;
     if let Some(comment) = texts(&comment)?.into_iter().flatten().flatten().next() {
@@ -254,81 +252,77 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Why a question to the catalog has no answer.
+/// Why a description cannot be shown.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum DescribeError {
     Statement(Error),
     Output(output::Error),
 }
 
-impl From<Error> for Told {
+impl From<Error> for DescribeError {
     fn from(error: Error) -> Self {
-        Told::Statement(error)
+        DescribeError::Statement(error)
     }
 }
 
-impl From<output::Error> for Told {
+impl From<output::Error> for DescribeError {
     fn from(error: output::Error) -> Self {
-        Told::Output(error)
+        DescribeError::Output(error)
     }
 }
 
-impl From<std::io::Error> for Told {
+impl From<std::io::Error> for DescribeError {
     fn from(error: std::io::Error) -> Self {
-        Told::Output(error.into())
+        DescribeError::Output(error.into())
     }
 }
 
-fn ask(runner: &mut Runner, query: &str) -> Result<Vec<RecordBatch>> {
-    let mut batches = Vec::new();
+/// The rows of a catalog query.
+#[derive(Default)]
+struct CatalogRows {
+    columns: ResultColumns,
+    batches: Vec<RecordBatch>,
+}
+
+fn ask(runner: &mut Runner, query: &str) -> Result<CatalogRows> {
+    let mut rows = CatalogRows::default();
     runner.run(query, &mut |event| {
         match event {
-            Event::Rows(schema) => batches.push(RecordBatch::new_empty(schema)),
-            Event::Batch(batch) => batches.push(batch),
+            Event::Rows(columns) => rows.columns = columns,
+            Event::Batch(batch) => rows.batches.push(batch),
             Event::Done(_) | Event::Notice(_) => {}
         }
         Wanted::More
     })?;
-    Ok(batches)
-}
-
-fn texts(batches: &[RecordBatch]) -> Result<Vec<Vec<Option<String>>>> {
-    let unreadable = |error| Error::new(SqlState::INTERNAL_ERROR, format!("the catalog gave another type: {error}"));
-    let mut rows = Vec::new();
-    for batch in batches {
-        let columns = batch.columns().iter().map(|array| cast(array, &DataType::Utf8).map_err(unreadable));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        for row in 0..batch.num_rows() {
-            let cell = |column: &arrow::array::ArrayRef| {
-                let texts = column.as_string::<i32>();
-                (!texts.is_null(row)).then(|| texts.value(row).to_owned())
-            };
-            rows.push(columns.iter().map(cell).collect());
-        }
-    }
     Ok(rows)
 }
 
-fn titled(title: &str, batches: &[RecordBatch], out: &mut dyn Write) -> Result<(), output::Error> {
-    let table = printed(batches)?;
+fn texts(rows: &CatalogRows) -> Result<Vec<Vec<Option<String>>>, output::Error> {
+    let mut texts = Vec::new();
+    for batch in &rows.batches {
+        texts.extend(rows.columns.text(batch)?.rows()?);
+    }
+    Ok(texts)
+}
+
+fn titled(title: &str, rows: CatalogRows, out: &mut dyn Write) -> Result<(), output::Error> {
+    let table = printed(rows)?;
     Ok(out.write_all((centered(title, &table) + &table).as_bytes())?)
 }
 
-fn titled_without_count(title: &str, batches: &[RecordBatch], out: &mut dyn Write) -> Result<(), output::Error> {
-    let table = printed(batches)?;
-    let rows = table.trim_end().rfind('\n').map_or("", |at| &table[..=at]);
-    Ok(out.write_all((centered(title, &table) + rows).as_bytes())?)
+fn titled_without_count(title: &str, rows: CatalogRows, out: &mut dyn Write) -> Result<(), output::Error> {
+    let table = printed(rows)?;
+    let without_count = table.trim_end().rfind('\n').map_or("", |at| &table[..=at]);
+    Ok(out.write_all((centered(title, &table) + without_count).as_bytes())?)
 }
 
-fn printed(batches: &[RecordBatch]) -> Result<String, output::Error> {
+fn printed(rows: CatalogRows) -> Result<String, output::Error> {
     let mut text = Vec::new();
-    if let Some(first) = batches.first() {
-        let mut writer = TableWriter::with_null(&first.schema(), "");
-        for batch in batches {
-            writer.batch(batch, &mut text)?;
-        }
-        ResultWriter::finish(&mut writer, &mut text)?;
+    let mut writer = TableWriter::new(rows.columns, "");
+    for batch in &rows.batches {
+        writer.batch(batch, &mut text)?;
     }
+    ResultWriter::finish(&mut writer, &mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -5,15 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arrow::datatypes::SchemaRef;
-
+use super::diagnostics;
 use super::execute::{Event, Wanted};
 use super::meta::Expanded;
 use super::pager::{Paged, Screen};
-use super::trouble;
-use crate::output::{self, ExpandedWriter, FittedWriter, ResultWriter, TableWriter};
+use crate::output::{self, ExpandedWriter, FittedWriter, ResultColumns, ResultWriter, TableWriter};
 
-/// Columns of a screen whose width nobody tells.
+/// Columns of a screen of unknown width.
 const COLUMNS_DEFAULT: usize = 80;
 
 /// What `\x`, `\pset`, `\timing` and `\o` set.
@@ -71,11 +69,11 @@ impl Showing<'_> {
     pub(super) fn take(&mut self, event: Event) -> Wanted {
         let done = match event {
             Event::Notice(notice) => {
-                eprint!("{}", trouble::notice(&notice));
+                eprint!("{}", diagnostics::notice(&notice));
                 Ok(())
             }
-            Event::Rows(schema) => {
-                let writer = self.writer_for(&schema);
+            Event::Rows(columns) => {
+                let writer = self.writer_for(columns);
                 let before = self.end_writer();
                 self.writer = Some(writer);
                 before
@@ -94,7 +92,7 @@ impl Showing<'_> {
         match done {
             Ok(()) => Wanted::More,
             Err(error) => {
-                // Whoever closes the pager has seen enough.
+                // A pager that was closed is no error.
                 if !is_broken_pipe(&error) {
                     self.failed = Some(error);
                 }
@@ -104,7 +102,7 @@ impl Showing<'_> {
         }
     }
 
-    /// The end of all results, good or bad. What went wrong while they were written comes back.
+    /// Ends the results, also after an error of the statement. Returns an error of writing.
     pub(super) fn finish(mut self, well: bool) -> Result<(), output::Error> {
         let ended = match self.writer.take() {
             Some(mut writer) if well => writer.finish(self.out()).and_then(|()| Ok(writeln!(self.out())?)),
@@ -135,11 +133,11 @@ impl Showing<'_> {
         }
     }
 
-    fn writer_for(&self, schema: &SchemaRef) -> Box<dyn ResultWriter> {
+    fn writer_for(&self, columns: ResultColumns) -> Box<dyn ResultWriter> {
         match self.form {
-            Expanded::On => Box::new(ExpandedWriter::new(schema, self.null)),
-            Expanded::Auto => Box::new(FittedWriter::new(schema, self.null, self.columns)),
-            Expanded::Off | Expanded::Toggle => Box::new(TableWriter::with_null(schema, self.null)),
+            Expanded::On => Box::new(ExpandedWriter::new(columns, self.null)),
+            Expanded::Auto => Box::new(FittedWriter::new(columns, self.null, self.columns)),
+            Expanded::Off | Expanded::Toggle => Box::new(TableWriter::new(columns, self.null)),
         }
     }
 

@@ -55,7 +55,7 @@ impl TemporaryFile {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // It lies among temporary files either way.
+        // A file that stays is in the folder of temporary files.
         let _ = fs::remove_file(&self.0);
     }
 }

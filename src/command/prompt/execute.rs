@@ -1,32 +1,33 @@
-//! Statements on threads of their own, so that Ctrl-C stops them whatever they do.
+//! Statements on the compute threads, so that Ctrl-C can cancel them at any time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Schema, SchemaRef};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::local_copy::{self, LocalCopy};
+use crate::cursor::open_rows;
+use crate::output::ResultColumns;
+use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::{
-    Error, Interrupt, Outcome, PortalState, Result, Rows, Session, SqlState, StatementGuard, TransactionStatus,
-    parse_all,
+    Error, Interrupt, Outcome, Result, Rows, Session, SqlState, StatementGuard, TransactionStatus, parse_all,
 };
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
 /// Batches that wait to be printed.
 const EVENTS_WAITING_MAX: usize = 4;
-/// How long a statement has to stop before it is left alone, with its session.
+/// How long a cancelled statement may take to stop before it is abandoned with its session.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a statement gives while it runs.
 pub(super) enum Event {
     /// The columns of its rows.
-    Rows(SchemaRef),
+    Rows(ResultColumns),
     Batch(RecordBatch),
     /// It has no rows, but a tag: CREATE VIEW.
     Done(String),
@@ -37,7 +38,7 @@ pub(super) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     More,
-    /// Nobody reads on: the statement ends, without a word.
+    /// The reader is gone: the statement is cancelled, which is no error.
     Enough,
 }
 
@@ -72,10 +73,10 @@ impl Drop for Interrupts {
 pub(super) struct Runner {
     database: Arc<Engine>,
     threads: Handle,
-    /// Away while a statement runs.
+    /// Moved to the task of a statement while that runs.
     session: Option<Session>,
     interrupts: Interrupts,
-    /// Ctrl-C cancelled a statement, and nobody asked yet.
+    /// Ctrl-C cancelled a statement since [`Runner::was_interrupted`] was called last.
     interrupted: bool,
     status: TransactionStatus,
 }
@@ -135,7 +136,7 @@ impl Runner {
                     session.failed();
                 }
                 for notice in session.take_notices() {
-                    // Who does not listen any more does not want to know.
+                    // The receiver may be gone.
                     let _ = events.send(Event::Notice(notice)).await;
                 }
                 session.end_of_request();
@@ -190,7 +191,7 @@ impl Runner {
         }
     }
 
-    /// Leaves a statement that does not stop, and begins a new session.
+    /// Abandons a statement that does not stop; the next one gets a new session.
     fn abandon<T>(&mut self, task: &JoinHandle<T>) -> Error {
         task.abort();
         self.status = TransactionStatus::Idle;
@@ -224,9 +225,11 @@ async fn statement(
         if !prepared.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        match guard.run(session.run(&prepared, &[])).await? {
+        let outcome = guard.run(session.run(&prepared, &[])).await?;
+        let style = Arc::clone(session.settings().style());
+        match outcome {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
-            Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, guard).await?,
+            Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, &style, guard).await?,
             Outcome::CopyIn(rows) => {
                 let tag = local_copy::copy_in(session, *rows, copy.ok_or_else(no_file)?, guard).await?;
                 guard.run(sent(events, Event::Done(tag))).await?;
@@ -241,13 +244,7 @@ async fn statement(
             }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
-                let PortalState::Running(rows) = &mut portal.state else {
-                    return Err(Error::new(
-                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                        format!("cursor \"{name}\" is not open"),
-                    ));
-                };
-                send(events, rows, rows_max, guard).await?;
+                send(events, open_rows(&mut portal.state, &name)?, rows_max, &style, guard).await?;
                 session.put_portal(&name, portal);
             }
         }
@@ -260,9 +257,14 @@ fn no_file() -> Error {
         .with_hint("\\copy does it with a file: \\copy TABLE FROM 'FILE' or \\copy (QUERY) TO 'FILE'")
 }
 
-async fn send(events: &mpsc::Sender<Event>, rows: &mut Rows, rows_max: u64, guard: &mut StatementGuard) -> Result<()> {
-    let fields: Vec<_> = rows.columns.iter().map(|column| Arc::clone(&column.field)).collect();
-    guard.run(sent(events, Event::Rows(Arc::new(Schema::new(fields))))).await?;
+async fn send(
+    events: &mpsc::Sender<Event>,
+    rows: &mut Rows,
+    rows_max: u64,
+    style: &Arc<TextStyle>,
+    guard: &mut StatementGuard,
+) -> Result<()> {
+    guard.run(sent(events, Event::Rows(ResultColumns::of(rows, style)))).await?;
     let mut left = rows_max;
     while left > 0 {
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
@@ -289,7 +291,7 @@ mod tests {
         let mut seen = Vec::new();
         let done = runner.run(text, &mut |event| {
             seen.push(match event {
-                Event::Rows(schema) => format!("{} columns", schema.fields().len()),
+                Event::Rows(columns) => format!("{} columns", columns.names().count()),
                 Event::Batch(batch) => format!("{} rows", batch.num_rows()),
                 Event::Done(tag) => tag,
                 Event::Notice(notice) => format!("notice: {notice}"),
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_nobody_wants_end_the_statement() {
+    fn a_reader_that_is_gone_ends_the_statement() {
         let threads = tokio::runtime::Runtime::new().unwrap();
         let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
         let interrupts = Interrupts { presses: watch::channel(0).1, listener: threads.spawn(async {}) };

@@ -1,4 +1,4 @@
-//! What was entered before, kept in a file that only its owner reads.
+//! The history of statements, in a file that only its owner can read.
 
 use std::env;
 use std::ffi::OsString;
@@ -17,19 +17,19 @@ pub(super) const ENTRIES_MAX: usize = 2000;
 /// A longer statement is not kept.
 const ENTRY_BYTES_MAX: usize = 64 << 10;
 
-/// Names the file; empty for none.
+/// The variable that names the file; empty for none.
 const VARIABLE: &str = "ROWKEY_HISTORY";
 
-/// The file, while it can be written.
-pub(super) struct Kept {
+/// The history file, as long as it can be written.
+pub(super) struct History {
     file: Option<PathBuf>,
 }
 
-impl Kept {
-    /// Reads the file into the editor. What hinders is said once, and the history ends with the
-    /// process.
+impl History {
+    /// Reads the file into the editor. If that fails a note is printed, and the history stays in
+    /// memory.
     pub(super) fn load<H: Helper>(editor: &mut Editor<H, FileHistory>, database: &Arc<Engine>) -> Self {
-        let Some(file) = place(|name| env::var_os(name)) else { return Self { file: None } };
+        let Some(file) = path(|name| env::var_os(name)) else { return Self { file: None } };
         if let Err(error) = database.expect_outside(&file) {
             eprintln!("note: no history is kept: {error}");
             return Self { file: None };
@@ -65,12 +65,12 @@ impl Kept {
     }
 }
 
-/// Where the file lies: as told, else with the user's other state, else at home.
-fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    if let Some(told) = variable(VARIABLE) {
-        return (!told.is_empty()).then(|| PathBuf::from(told));
+/// The path of the file: of the variable, else in XDG_STATE_HOME, else in HOME.
+fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(named) = variable(VARIABLE) {
+        return (!named.is_empty()).then(|| PathBuf::from(named));
     }
-    // The standard has relative paths ignored.
+    // The XDG standard says that relative paths are ignored.
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     folder("XDG_STATE_HOME")
         .map(|state| state.join("rowkey").join("history"))
@@ -87,7 +87,7 @@ mod tests {
     fn where_it_lies() {
         let placed = |set: &[(&str, &str)]| {
             let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).to_owned(), OsString::from(v))).collect();
-            place(move |name| set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()))
+            path(move |name| set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()))
         };
         assert_eq!(placed(&[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/rowkey/history".into()));
         assert_eq!(placed(&[("HOME", "/h"), ("XDG_STATE_HOME", "s")]), Some("/h/.rowkey_history".into()));
@@ -101,9 +101,9 @@ mod tests {
         let file = env::temp_dir().join(format!("rowkey-history-{}", std::process::id()));
         let config = rustyline::Config::builder().max_history_size(ENTRIES_MAX).unwrap().build();
         let mut editor = Editor::<(), FileHistory>::with_config(config.clone()).unwrap();
-        let mut kept = Kept { file: Some(file.clone()) };
-        kept.add(&mut editor, "SELECT 1\n  + 1;");
-        kept.add(&mut editor, &"x".repeat(ENTRY_BYTES_MAX + 1));
+        let mut history = History { file: Some(file.clone()) };
+        history.add(&mut editor, "SELECT 1\n  + 1;");
+        history.add(&mut editor, &"x".repeat(ENTRY_BYTES_MAX + 1));
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         let mut again = Editor::<(), FileHistory>::with_config(config).unwrap();
         again.load_history(&file).unwrap();
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_given_up() {
         let mut editor = Editor::<(), FileHistory>::new().unwrap();
-        let mut kept = Kept { file: Some("/no/such/folder/history".into()) };
-        kept.add(&mut editor, "SELECT 1;");
-        assert_eq!(kept.file, None);
+        let mut history = History { file: Some("/no/such/folder/history".into()) };
+        history.add(&mut editor, "SELECT 1;");
+        assert_eq!(history.file, None);
         assert_eq!(editor.history().iter().count(), 1);
     }
 }

@@ -91,7 +91,7 @@ pub(super) async fn copy_in(
             break;
         }
         rows.push(&chunk[..read])?;
-        // Where it is told to stop.
+        // A point where the statement can be cancelled.
         let turn = async {
             tokio::task::yield_now().await;
             Ok(())

@@ -114,7 +114,7 @@ pub(super) fn parse(line: &str) -> Result<Meta, String> {
         return Ok(Meta::SqlHelp((!topic.is_empty()).then(|| topic.to_owned())));
     }
     // Names keep their quotes, which tell their case.
-    // A plus asks for more of what is told anyway.
+    // `+` asks for details, which are always shown.
     let listed = name.strip_suffix('+').filter(|name| name.starts_with("\\d") || *name == "\\l");
     let name = listed.unwrap_or(name);
     let is_pattern = matches!(name, "\\d" | "\\dt" | "\\dv" | "\\dn" | "\\df" | "\\du");

@@ -1,4 +1,4 @@
-//! The loop: a line is read, and what is complete is done.
+//! The loop: reads lines, and executes complete statements and commands.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,26 +8,26 @@ use rustyline::error::ReadlineError;
 use tokio::runtime::Handle;
 
 use super::completion::Completion;
-use super::describe::{self, Told};
+use super::describe::{self, DescribeError};
 use super::display::{self, Display};
 use super::editor::{self, LineEditor};
 use super::execute::{Event, Interrupts, Runner, Wanted};
-use super::history::Kept;
+use super::history::History;
 use super::local_copy::LocalCopy;
 use super::meta::{self, Expanded, Meta, Switch};
 use super::pager::{Screen, pager_of_environment};
 use super::statements::{Lines, Open, Piece, prompt};
 use super::variables::Variables;
-use super::{edit, help, trouble};
+use super::{diagnostics, edit, help};
 use crate::failure::{Failure, tell};
-use crate::sql::read_file;
+use crate::script::read_file;
 use crate::text::{counted, visible};
 use rowkey_sql::engine::Engine;
 use std::sync::Arc;
 
-/// How long each question behind a Tab may take.
+/// How long each query of a completion may take.
 const COMPLETION_PATIENCE: Duration = Duration::from_millis(600);
-/// Files that run files.
+/// Nested `\i`.
 const INCLUDES_MAX: usize = 16;
 
 /// Whether the prompt goes on.
@@ -41,13 +41,13 @@ pub(super) struct Shell {
     database: Arc<Engine>,
     location: String,
     editor: LineEditor,
-    kept: Kept,
+    history: History,
     runner: Runner,
     display: Display,
     lines: Lines,
     /// The statement that ran last, for `\e` and `\g`.
     last: String,
-    /// How many files are being run, each by the one before.
+    /// The depth of nested `\i`.
     includes: usize,
     variables: Variables,
 }
@@ -59,14 +59,14 @@ impl Shell {
         let interrupts = Interrupts::listen(&threads)
             .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;
         let runner = Runner::new(database.clone(), threads, interrupts)?;
-        let kept = Kept::load(&mut editor, &database);
+        let history = History::load(&mut editor, &database);
         let display = Display::new(pager_of_environment());
         let (lines, last) = (Lines::default(), String::new());
         Ok(Self {
             database,
             location,
             editor,
-            kept,
+            history,
             runner,
             display,
             lines,
@@ -108,21 +108,21 @@ impl Shell {
         self.display.send_to(None).map_err(Failure::Write)
     }
 
-    /// Takes a line (or several, pasted), and does what is complete with it.
+    /// Adds a line (or several, pasted), and executes what is complete.
     fn line(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
         self.lines.push(line);
         while let Some(piece) = self.lines.next() {
             let next = match piece {
                 Piece::Statement(text) => {
                     if typed {
-                        self.kept.add(&mut self.editor, &format!("{text};"));
+                        self.history.add(&mut self.editor, &format!("{text};"));
                     }
                     self.statement(&text, false)?;
                     Next::Line
                 }
                 Piece::Meta(line) => {
                     if typed {
-                        self.kept.add(&mut self.editor, &line);
+                        self.history.add(&mut self.editor, &line);
                     }
                     self.meta(&line, typed)?
                 }
@@ -134,7 +134,7 @@ impl Shell {
         Ok(Next::Line)
     }
 
-    /// Runs a statement and shows what it gives; `expanded` whatever is set.
+    /// Runs a statement and shows its results; `expanded` overrides `\x`.
     fn statement(&mut self, text: &str, expanded: bool) -> Result<(), Failure> {
         text.clone_into(&mut self.last);
         let text = self.variables.filled(text);
@@ -159,9 +159,9 @@ impl Shell {
         let took = began.elapsed();
         let shown = showing.finish(done.is_ok());
         if let Err(error) = done {
-            eprint!("{}", trouble::error(&error, text));
+            eprint!("{}", diagnostics::error(&error, text));
         }
-        self.tell_output(shown.map_err(Told::Output))?;
+        self.report_output(shown.map_err(DescribeError::Output))?;
         if self.display.timing {
             println!("{}", display::time(took));
         }
@@ -169,7 +169,7 @@ impl Shell {
     }
 
     fn meta(&mut self, line: &str, typed: bool) -> Result<Next, Failure> {
-        // What `\copy` names is not looked into.
+        // Variables in `\copy` are not replaced, as in psql.
         let filled =
             if line.trim_start().starts_with("\\copy") { line.to_owned() } else { self.variables.filled(line) };
         let meta = match meta::parse(&filled) {
@@ -181,13 +181,13 @@ impl Shell {
         };
         match meta {
             Meta::Quit => return Ok(Next::Leave),
-            Meta::Describe(pattern) => self.shown(|runner, out| describe::describe(runner, &pattern, out))?,
+            Meta::Describe(pattern) => self.show(|runner, out| describe::describe(runner, &pattern, out))?,
             Meta::List(listing, pattern) => {
-                self.shown(|runner, out| describe::list(runner, listing, pattern.as_deref(), out))?;
+                self.show(|runner, out| describe::list(runner, listing, pattern.as_deref(), out))?;
             }
-            Meta::Help => self.shown(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
+            Meta::Help => self.show(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
             Meta::SqlHelp(topic) => match help::statements(topic.as_deref()) {
-                Ok(text) => self.shown(|_, out| Ok(out.write_all(text.as_bytes())?))?,
+                Ok(text) => self.show(|_, out| Ok(out.write_all(text.as_bytes())?))?,
                 Err(message) => tell(message),
             },
             Meta::Expanded(expanded) => self.expand(expanded),
@@ -204,7 +204,7 @@ impl Shell {
                 println!("Null display is \"{}\".", visible(&text));
                 self.display.null = text;
             }
-            Meta::Echo(text) => self.shown(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
+            Meta::Echo(text) => self.show(|_, out| Ok(writeln!(out, "{}", visible(&text))?))?,
             Meta::Set(None) => print!("{}", visible(&self.variables.listed())),
             Meta::Set(Some((name, value))) => {
                 if let Err(message) = self.variables.set(&name, &value) {
@@ -215,7 +215,7 @@ impl Shell {
             Meta::Connect(Some(database)) if database != self.database.account().as_str() => {
                 tell(format_args!("\\c: database \"{}\" does not exist: there is one", visible(&database)));
             }
-            Meta::Connect(_) => self.shown(|runner, out| describe::connection(runner, out))?,
+            Meta::Connect(_) => self.show(|runner, out| describe::connection(runner, out))?,
             Meta::Copy(copy) => self.copy(copy)?,
             Meta::ConnectionInfo => {
                 let (account, place) = (self.database.account().as_str(), self.place());
@@ -237,7 +237,7 @@ impl Shell {
                 let text = match self.lines.take_pending() {
                     Some(text) => {
                         if typed {
-                            self.kept.add(&mut self.editor, &format!("{text};"));
+                            self.history.add(&mut self.editor, &format!("{text};"));
                         }
                         text
                     }
@@ -311,7 +311,7 @@ impl Shell {
             }
         };
         let outside = std::mem::take(&mut self.lines);
-        // What was cancelled before does not concern the file.
+        // A Ctrl-C before the file began is not meant for it.
         self.runner.was_interrupted();
         self.includes += 1;
         let ran = self.included(&text);
@@ -336,25 +336,28 @@ impl Shell {
         }
     }
 
-    /// Shows what something other than a statement writes.
-    fn shown(&mut self, write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), Told>) -> Result<(), Failure> {
+    /// Shows the output of a command.
+    fn show(
+        &mut self,
+        write: impl FnOnce(&mut Runner, &mut dyn Write) -> Result<(), DescribeError>,
+    ) -> Result<(), Failure> {
         let screen = self.screen();
         let mut showing = self.display.begin(screen, false);
         let written = write(&mut self.runner, showing.out());
         let finished = showing.finish(true);
-        self.tell_output(written)?;
-        self.tell_output(finished.map_err(Told::Output))
+        self.report_output(written)?;
+        self.report_output(finished.map_err(DescribeError::Output))
     }
 
-    /// Says what could not be shown. Only a terminal that is gone ends the prompt.
-    fn tell_output(&mut self, done: Result<(), Told>) -> Result<(), Failure> {
+    /// Prints why something could not be shown. Only a closed terminal ends the prompt.
+    fn report_output(&mut self, done: Result<(), DescribeError>) -> Result<(), Failure> {
         match done {
             Ok(()) => Ok(()),
-            Err(Told::Statement(error)) => {
-                eprint!("{}", trouble::error(&error, ""));
+            Err(DescribeError::Statement(error)) => {
+                eprint!("{}", diagnostics::error(&error, ""));
                 Ok(())
             }
-            Err(Told::Output(error)) => match Failure::from(error) {
+            Err(DescribeError::Output(error)) => match Failure::from(error) {
                 Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 Failure::Write(error) if self.display.output().is_none() => Err(Failure::Write(error)),
                 Failure::Write(error) => {

@@ -1,4 +1,4 @@
-//! Where statements end, in lines as they come.
+//! Splits lines, as they are typed, into statements.
 
 use super::lexer::{Kind, Token, token_at};
 use rowkey_sql::session::TransactionStatus;

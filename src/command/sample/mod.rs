@@ -21,8 +21,10 @@ mod random;
 mod reviews;
 
 use std::io::Read;
+use std::sync::Arc;
 
 use self::lines::{Entities, Lines};
+use super::failure::Failure;
 use rowkey_formats::Source;
 use rowkey_sql::engine::{Engine, ImportOptions, OnReject};
 use rowkey_sql::session::Result;
@@ -54,6 +56,15 @@ pub(crate) fn fill(db: &Engine) -> Result<()> {
         db.import(table, vec![source], &options)?;
     }
     Ok(())
+}
+
+/// [`fill`] on a thread that may block.
+pub(crate) async fn add(database: &Arc<Engine>) -> std::result::Result<(), Failure> {
+    let filled = Arc::clone(database);
+    match tokio::task::spawn_blocking(move || fill(&filled)).await {
+        Ok(filled) => Ok(filled?),
+        Err(error) => Err(Failure::defect(format!("making the sample tables ended unexpectedly: {error}"))),
+    }
 }
 
 /// The tables and their entities in the service's JSON, one to a line, in the order of their keys.

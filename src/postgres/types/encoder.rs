@@ -208,6 +208,18 @@ impl<'a> ColumnEncoder<'a> {
         }
     }
 
+    /// The text form of a value that is not NULL. It takes the place of what `buffer` holds.
+    ///
+    /// # Errors
+    /// If the value is beyond what its type can show, or is not UTF-8.
+    pub fn text<'b>(&self, row: usize, buffer: &'b mut BytesMut) -> Result<&'b str, Error> {
+        buffer.clear();
+        self.write_text(row, buffer)?;
+        std::str::from_utf8(buffer).map_err(|_| {
+            Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
+        })
+    }
+
     fn write_text(&self, row: usize, out: &mut BytesMut) -> Result<(), Error> {
         let style = self.style;
         match &self.values {
@@ -331,11 +343,8 @@ pub fn text_value(field: &Field, array: &ArrayRef, row: usize, style: &TextStyle
     if encoder.is_null(0) {
         return Ok(None);
     }
-    let mut out = BytesMut::new();
-    encoder.write(0, &mut out)?;
-    let text = String::from_utf8(out.to_vec());
-    text.map(Some)
-        .map_err(|_| Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\""))
+    let mut buffer = BytesMut::new();
+    Ok(Some(encoder.text(0, &mut buffer)?.to_owned()))
 }
 
 fn interval(array: &IntervalMonthDayNanoArray, row: usize) -> Interval {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use arrow::array::Int64Array;
 
 use super::super::Form;
-use super::super::samples::{batch, entity, printed, texts};
+use super::super::samples::{batch, columns_of, entity, printed, texts};
 use super::*;
 
 #[test]
@@ -62,7 +62,7 @@ fn rows_beyond_the_first_stream() {
     let numbers =
         |from: i64, count: i64| batch(vec![("n", Arc::new(Int64Array::from_iter_values(from..from + count)))]);
     let first = numbers(0, ROWS_HELD_MAX as i64 - 1);
-    let mut table = TableWriter::new(&first.schema());
+    let mut table = TableWriter::new(columns_of(&first), "");
     let mut out = Vec::new();
     table.batch(&first, &mut out).unwrap();
     assert!(out.is_empty());
@@ -79,7 +79,7 @@ fn rows_beyond_the_first_stream() {
 fn long_values_are_not_held_for_long() {
     let long = "x".repeat(BYTES_HELD_MAX / 2);
     let one = texts(&[("a", &[Some(&long)])]);
-    let mut table = TableWriter::new(&one.schema());
+    let mut table = TableWriter::new(columns_of(&one), "");
     let mut out = Vec::new();
     table.batch(&one, &mut out).unwrap();
     assert!(out.is_empty());
@@ -90,7 +90,7 @@ fn long_values_are_not_held_for_long() {
 #[test]
 fn an_interrupted_table_has_no_footer() {
     let rows = texts(&[("a", &[Some("1")])]);
-    let mut table = TableWriter::new(&rows.schema());
+    let mut table = TableWriter::new(columns_of(&rows), "");
     let mut out = Vec::new();
     table.abandon(&mut out).unwrap();
     assert!(out.is_empty());

@@ -5,7 +5,7 @@ use rowkey_sql::session::{Error, SqlState};
 
 /// Longest part of a line that is shown of a statement, in columns.
 const SHOWN_COLUMNS_MAX: usize = 70;
-/// Columns shown before the place where the trouble is, in a long line.
+/// Columns shown before the position of an error in a long line.
 const BEFORE_COLUMNS: usize = 40;
 
 /// An error with the line of the statement that it is about, a detail and a hint.
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_caret_is_under_the_place() {
-        let trouble =
+        let unknown =
             Error::new(SqlState::UNDEFINED_COLUMN, "column \"c\" does not exist").at(16).with_hint("Look again.");
         let expected = "
 ERROR:  column \"c\" does not exist
@@ -80,7 +80,7 @@ LINE 2:   日本, c
                 ^
 HINT:  Look again.
 ";
-        assert_eq!(error(&trouble, "SELECT a\n  日本, c\nFROM t"), expected[1..]);
+        assert_eq!(error(&unknown, "SELECT a\n  日本, c\nFROM t"), expected[1..]);
         let end = Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(7);
         assert_eq!(error(&end, "SELECT"), "ERROR:  syntax error at end of input\nLINE 1: SELECT\n              ^\n");
     }

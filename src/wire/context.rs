@@ -1,0 +1,21 @@
+//! What all connections of a server share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::peer::Peers;
+use rowkey_sql::engine::Engine;
+use rowkey_sql::session::Registry;
+
+#[derive(Debug)]
+pub(crate) struct ServerContext {
+    pub database: Arc<Engine>,
+    pub registry: Arc<Registry>,
+    pub peers: Peers,
+    /// Where statements run: not where sockets are served.
+    pub compute: Handle,
+    pub port: u16,
+    pub copy_folder: Option<PathBuf>,
+}
