@@ -9,7 +9,7 @@ use super::key_filter::KeyHash;
 use super::manifest::Manifest;
 use super::run::{Gap, RunFiles};
 use super::store::follow_edits;
-use super::write::Operation;
+use super::operation::Operation;
 use rowkey_model::rows::{PropertyNames, key_bytes};
 use rowkey_model::{Entity, Key, KeyRef};
 

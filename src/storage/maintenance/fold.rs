@@ -18,7 +18,7 @@ use crate::catalog::{Edit, Table};
 use crate::delta::{Generation, Layer, Version, visible_of};
 use crate::error::{Error, Result};
 use crate::manifest::RangePartition;
-use crate::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
+use crate::run::{KnownKeys, RunFile, WriteOptions, write_run};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use rowkey_model::DateTime;
@@ -121,7 +121,7 @@ impl Fold<'_> {
     /// Writes the files; gives the edits that name them.
     fn run(&self, generations: &[Arc<Generation>], names: &PropertyNames) -> Result<(Vec<Edit>, FoldReport)> {
         let layer = Layer::new(visible_of(generations, u64::MAX));
-        let column_ranks = column_ranks(&self.table, names);
+        let column_ranks = self.table.column_ranks(names);
         let places = self.places(layer.versions());
         let content = Content { layer: &layer, names, column_ranks: &column_ranks, places };
         let mut folded = self.fold_ranges(&content)?;

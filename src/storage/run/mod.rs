@@ -29,4 +29,4 @@ pub use reader::Columns;
 pub use recount::Recount;
 pub use run_file::{ColumnSummary, RunFile};
 pub(crate) use to_rows::EntityColumns;
-pub use writer::{WriteOptions, batch_of, column_ranks, write_run};
+pub use writer::{WriteOptions, batch_of, write_run};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::encoded::{Current, EncodedTable, EncodedWrites};
 use super::found::{Found, Stored};
 use super::hold::Terms;
-use super::operation::{Change, Condition, Operation, Refusal, Written};
+use crate::operation::{Change, Condition, Operation, Refusal, Written};
 use super::payload::encode;
 use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 use crate::delta::{Locations, Version};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::commit::Appending;
 use super::found::{Found, Stored};
 use super::hold::TableHold;
-use super::operation::{Operation, Written};
+use crate::operation::{Operation, Written};
 use crate::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
 use crate::delta::Locations;
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::operation::{Change, Content, Operation};
+use crate::operation::{Change, Content, Operation};
 use super::payload::{TableWriter, TableWrites};
 use crate::delta::{Locations, TableDelta, Version};
 use crate::error::{Error, Result};

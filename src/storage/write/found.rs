@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::operation::Operation;
+use crate::operation::Operation;
 use crate::delta::Locations;
 use crate::error::Result;
 use crate::key_filter::KeyHash;

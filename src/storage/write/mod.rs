@@ -6,11 +6,9 @@ mod definitions;
 mod encoded;
 mod found;
 mod hold;
-mod operation;
 pub(super) mod payload;
 
 pub(crate) use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
 pub(crate) use hold::TableHolds;
 pub use hold::{TableHold, Terms};
-pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};
