@@ -23,9 +23,6 @@ pub(crate) const PERMITTED: &[(&str, usize)] = &[
     ("sql::session::writes", 2),
     ("sql::system_catalog", 4),
     ("sql::system_catalog::rowkey_schema", 8),
-    ("storage", 11),
-    ("storage::delta", 2),
-    ("storage::run", 2),
     ("wire", 2),
 ];
 
