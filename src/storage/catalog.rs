@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{Manifest, RangePartition};
 pub use comment::CommentObject;
 use comment::Comments;
+use rowkey_model::rows::PropertyNames;
 use rowkey_model::{AccountName, EdmType, TableName};
 pub use view::{View, ViewColumn};
 
@@ -74,6 +75,19 @@ impl Table {
     /// Whether entities may have properties in the `(other)` column.
     pub fn has_other(&self) -> bool {
         self.columns.len() >= COLUMNS_MAX || self.manifest.files().any(|file| file.other)
+    }
+
+    /// By property number: the place of its column, or none where it has none.
+    pub fn column_ranks(&self, names: &PropertyNames) -> Vec<Option<u32>> {
+        let mut ranks = Vec::new();
+        for (rank, column) in self.columns.iter().enumerate() {
+            let id = names.intern(&column.name).index();
+            if ranks.len() <= id {
+                ranks.resize(id + 1, None);
+            }
+            ranks[id] = Some(rank as u32);
+        }
+        ranks
     }
 }
 

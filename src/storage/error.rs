@@ -1,6 +1,6 @@
 //! What can go wrong below the query engine.
 
-use super::write::Refusal;
+use super::operation::Refusal;
 use rowkey_model::files::{self, Overlap};
 use rowkey_model::rows;
 use rowkey_model::{Key, Rejected};

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::error::{Error, Result};
-use super::store::Store;
 use rowkey_model::files::{self, Operation, overlap};
 
 /// Refuses a path for output that leads into a data folder, or that the folder lies in. The folder
@@ -14,13 +13,5 @@ pub fn expect_outside(root: &Path, path: &Path) -> Result<()> {
         Ok(None) => Ok(()),
         Ok(Some(overlap)) => Err(Error::InDataFolder { path: shown(), location: root.display().to_string(), overlap }),
         Err(error) => Err(files::Error::from_io(shown(), Operation::Resolve, error).into()),
-    }
-}
-
-impl Store {
-    /// The same for the folder of this store; what lies on no disk of this machine is in nobody's
-    /// way.
-    pub fn expect_outside(&self, path: &Path) -> Result<()> {
-        self.files().store().local_root().map_or(Ok(()), |root| expect_outside(root, path))
     }
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::catalog::{Catalog, Edit, Table};
-use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version};
+use super::delta::{Deltas, Generation, Layer, Layers, TableDelta, Version, follow_edits};
 use super::error::{Error, Result};
 use super::key_filter::KeyHash;
 use super::manifest::Manifest;
+use super::operation::Operation;
 use super::run::{Gap, RunFiles};
-use super::store::follow_edits;
-use super::write::Operation;
 use rowkey_model::rows::{PropertyNames, key_bytes};
 use rowkey_model::{Entity, Key, KeyRef};
 

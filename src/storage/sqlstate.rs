@@ -5,7 +5,7 @@ use rowkey_model::rows;
 
 use crate::error::Error;
 use crate::log::Error as LogError;
-use crate::write::Refusal;
+use crate::operation::Refusal;
 
 impl From<Error> for rowkey_base::Error {
     fn from(error: Error) -> Self {

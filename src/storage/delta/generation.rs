@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, OnceLock};
 
 use super::append_list::AppendList;
-use super::heads::Heads;
+use super::heads::{Heads, Place};
 use super::key_order;
 use super::layer::Layer;
 use super::version::Version;
@@ -54,9 +54,6 @@ struct Entry {
     older: Option<Place>,
     version: Arc<Version>,
 }
-
-/// Where an entry lies in its generation.
-pub(super) type Place = std::num::NonZero<u32>;
 
 /// A generation with this much in it takes no more writes: what is sealed is sorted once, what is
 /// active with every scan.

@@ -3,12 +3,14 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::generation::Place;
 use crate::key_filter::KeyHash;
 
 /// Buckets of the first table; each further one has four times as many.
 const FIRST_BUCKETS: usize = 1 << 10;
 const TABLES: usize = 12;
+
+/// Where an entry lies in its generation.
+pub(super) type Place = std::num::NonZero<u32>;
 
 /// By bucket of the hash, the newest entry, from which it goes on to older ones. Entries are added
 /// in the order of their places: the first to the first table, and when there are as many as it has

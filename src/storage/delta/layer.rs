@@ -14,7 +14,7 @@ use super::version::Version;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::key_filter::{KeyFilter, KeyHash};
-use crate::run::{Columns, Gap, RunFile, RunFiles, batch_of, column_ranks};
+use crate::run::{Columns, Gap, RunFile, RunFiles, batch_of};
 use rowkey_model::KeyRef;
 use rowkey_model::rows::PropertyNames;
 
@@ -138,7 +138,7 @@ impl Layer {
         let live = self.versions.iter().zip(0u32..).filter(|(version, _)| !version.is_deleted());
         let places: Vec<u32> = live.map(|(_, place)| place).collect();
         let rows = self.versions.iter().filter_map(|version| version.row());
-        let (layout, batch) = batch_of(rows, names, &column_ranks(table, names))?;
+        let (layout, batch) = batch_of(rows, names, &table.column_ranks(names))?;
         let schema = layout.view_schema();
         let views = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
         let batch = views.collect::<std::result::Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new(schema, c));

@@ -7,6 +7,7 @@
 //! positions in run files that they take the place of.
 
 mod append_list;
+mod edits;
 mod generation;
 mod heads;
 mod key_order;
@@ -16,6 +17,7 @@ mod locations;
 mod table_delta;
 mod version;
 
+pub(crate) use edits::follow_edits;
 pub use generation::{Generation, visible_of};
 pub use layer::Layer;
 pub use layers::Layers;

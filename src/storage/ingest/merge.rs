@@ -10,8 +10,7 @@ use super::writer::{RunWriterThread, WriterOptions, Written};
 use crate::catalog::{Edit, Table};
 use crate::error::Result;
 use crate::manifest::{Manifest, RangePartition};
-use crate::run::RunFiles;
-use crate::store::FileIds;
+use crate::run::{FileIds, RunFiles};
 use rowkey_model::DateTime;
 use rowkey_model::rows::{Conflict, Duplicates, EncodedRow, PropertyNames, RowRef, Rows};
 

@@ -4,36 +4,34 @@ use std::sync::Arc;
 
 use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 use crate::error::{Error, Result};
-use crate::run::RunFile;
+use crate::run::{RunFile, RunFiles};
 use crate::snapshot::Snapshot;
-use crate::store::Store;
+use crate::state::State;
 
-impl Store {
-    /// Commits the edits of a job that began with the table as `base` says, or that make the table.
-    /// Columns that single writes have added since then stay; if the run files are others than
-    /// then, nothing is done.
-    pub fn commit_job(&self, base: &Table, edits: Vec<Edit>) -> Result<Snapshot> {
-        self.commit_with(|head| {
-            if edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. })) {
-                // Others may have made tables since.
-                return Ok((renumbered(edits, head.catalog.next_table_id()), None));
-            }
-            let newest = head.catalog.table_by_id(base.id).ok_or_else(|| Error::NoSuchTable(base.name.clone()))?;
-            Ok((rebased(base, newest, edits)?, None))
-        })
+/// Commits the edits of a job that began with the table as `base` says, or that make the table.
+/// Columns that single writes have added since then stay; if the run files are others than
+/// then, nothing is done.
+pub(crate) fn commit_job(state: &State, base: &Table, edits: Vec<Edit>) -> Result<Snapshot> {
+    state.commit_with(|head| {
+        if edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. })) {
+            // Others may have made tables since.
+            return Ok((renumbered(edits, head.catalog.next_table_id()), None));
+        }
+        let newest = head.catalog.table_by_id(base.id).ok_or_else(|| Error::NoSuchTable(base.name.clone()))?;
+        Ok((rebased(base, newest, edits)?, None))
+    })
+}
+
+/// Removes files of a job that ended with this error, if nothing can name them. What cannot be
+/// removed now is swept when the data folder is opened.
+pub(super) fn remove_unnamed<'a>(files: &RunFiles, error: &Error, unnamed: impl Iterator<Item = &'a Arc<RunFile>>) {
+    // The record may be durable, and then it names them after the next opening.
+    if matches!(error, Error::Log(crate::log::Error::OutcomeUnknown { .. })) {
+        return;
     }
-
-    /// Removes files of a job that ended with this error, if nothing can name them. What cannot be
-    /// removed now is swept when the data folder is opened.
-    pub(crate) fn remove_unnamed<'a>(&self, error: &Error, files: impl Iterator<Item = &'a Arc<RunFile>>) {
-        // The record may be durable, and then it names them after the next opening.
-        if matches!(error, Error::Log(crate::log::Error::OutcomeUnknown { .. })) {
-            return;
-        }
-        for file in files {
-            self.files().forget(file.id);
-            let _ = self.files().store().remove(&file.path);
-        }
+    for file in unnamed {
+        files.forget(file.id);
+        let _ = files.store().remove(&file.path);
     }
 }
 

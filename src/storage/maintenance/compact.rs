@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use super::Maintenance;
+use super::commit::{commit_job, remove_unnamed};
 use super::plan::{Compaction, Rewrite, next_rewrite};
 use crate::catalog::{Edit, Table};
 use crate::error::{Error, Result};
 use crate::ingest::{Cutter, Existing, RunWriterThread, WriterOptions, Written};
 use crate::manifest::{RangePartition, RangeStart};
-use crate::store::Store;
 use rowkey_model::DateTime;
 use rowkey_model::rows::PropertyNames;
 
@@ -40,18 +41,18 @@ impl CompactReport {
     }
 }
 
-impl Store {
+impl Maintenance {
     /// Takes the next step of a compaction, if one is due: files are cut at `file_bytes` encoded
     /// bytes. Blocks; the caller holds the table's job.
-    pub fn compact_step(&self, table: u64, file_bytes: usize, compaction: Compaction) -> Result<Option<CompactReport>> {
-        let base = self.table_of_job(table)?;
+    pub(crate) fn compact_step(
+        &self,
+        table: u64,
+        file_bytes: usize,
+        compaction: Compaction,
+    ) -> Result<Option<CompactReport>> {
+        let base = self.table(table)?;
         let Some(rewrite) = next_rewrite(&base.manifest, file_bytes as u64, compaction) else { return Ok(None) };
         Ok(Some(self.rewrite(&base, &rewrite)?.0))
-    }
-
-    pub(super) fn table_of_job(&self, table: u64) -> Result<Arc<Table>> {
-        let snapshot = self.snapshot();
-        snapshot.table(table).cloned().ok_or_else(|| Error::NoSuchTable(table.to_string()))
     }
 
     /// Replaces files by others with the same live rows; also gives the number of range partitions
@@ -80,10 +81,10 @@ impl Store {
         }
         let (from, to) = (rewrite.ranges.start, rewrite.ranges.end);
         edits.push(Edit::ReplaceRanges { table: base.id, from, to, ranges: written });
-        match self.commit_job(base, edits) {
+        match commit_job(&self.state, base, edits) {
             Ok(_) => Ok((report, places)),
             Err(error) => {
-                self.remove_unnamed(&error, new_files.iter());
+                remove_unnamed(self.state.files(), &error, new_files.iter());
                 Err(error)
             }
         }
@@ -99,18 +100,18 @@ impl Store {
     ) -> Result<Written> {
         let names = Arc::new(PropertyNames::new());
         let mut writer = RunWriterThread::start(WriterOptions {
-            store: Arc::clone(self.files().store()),
+            store: Arc::clone(self.state.files().store()),
             names: Arc::clone(&names),
             table: Arc::clone(base),
-            ids: self.file_ids().clone(),
+            ids: self.state.file_ids().clone(),
             timestamp: DateTime::MIN,
         });
         for files in &rewrite.files {
             report.read += files.len() as u64;
             report.dropped += files.iter().map(|file| file.masked_rows()).sum::<u64>();
-            let mut rows = Existing::open(self.files(), files, &names)?;
+            let mut rows = Existing::open(self.state.files(), files, &names)?;
             while let Some(row) = rows.peek() {
-                if report.entities.is_multiple_of(ROWS_BETWEEN_LOOKS) && self.maintenance.is_stopped() {
+                if report.entities.is_multiple_of(ROWS_BETWEEN_LOOKS) && self.stalls.is_stopped() {
                     return Err(Error::Closing);
                 }
                 for cut in cutter.push(row) {

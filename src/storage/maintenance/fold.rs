@@ -14,13 +14,15 @@ use std::thread::{self, available_parallelism};
 
 use futures::executor::block_on;
 
+use super::Maintenance;
+use super::commit::remove_unnamed;
 use crate::catalog::{Edit, Table};
 use crate::delta::{Generation, Layer, Version, visible_of};
 use crate::error::{Error, Result};
 use crate::manifest::RangePartition;
-use crate::run::{KnownKeys, RunFile, WriteOptions, column_ranks, write_run};
+use crate::run::{KnownKeys, RunFile, WriteOptions, write_run};
 use crate::snapshot::Snapshot;
-use crate::store::Store;
+use crate::state::State;
 use rowkey_model::DateTime;
 use rowkey_model::files::paths;
 use rowkey_model::rows::PropertyNames;
@@ -43,16 +45,16 @@ impl FoldReport {
     }
 }
 
-impl Store {
+impl Maintenance {
     /// Folds the whole delta of a table. Blocks for its reads, writes and syncs; the caller holds
     /// the table's job.
-    pub fn fold(&self, table: u64) -> Result<FoldReport> {
+    pub(crate) fn fold(&self, table: u64) -> Result<FoldReport> {
         let gone = || Error::NoSuchTable(table.to_string());
-        if self.snapshot().deltas.get(&table).ok_or_else(gone)?.is_empty() {
+        if self.state.snapshot().deltas.get(&table).ok_or_else(gone)?.is_empty() {
             return Ok(FoldReport::default());
         }
         // A record of its own: when it is durable, so is everything in the sealed generations.
-        let snapshot = self.commit_with(|head| {
+        let snapshot = self.state.commit_with(|head| {
             let delta = head.deltas.get(&table).ok_or_else(gone)?;
             let sealed = (!delta.active().is_empty()).then(|| (table, Arc::new(delta.sealed())));
             Ok((Vec::new(), sealed))
@@ -63,7 +65,7 @@ impl Store {
             Err(error) if error.is_no_space() && count > 1 => {
                 let mut report = FoldReport::default();
                 for _ in 0..count {
-                    report.add(self.fold_oldest(table, &self.snapshot(), 1)?);
+                    report.add(self.fold_oldest(table, &self.state.snapshot(), 1)?);
                 }
                 Ok(report)
             }
@@ -78,18 +80,18 @@ impl Store {
         let delta = Arc::clone(snapshot.deltas.get(&table).ok_or_else(gone)?);
         let sealed = delta.sealed_generations();
         let generations = &sealed[..count.min(sealed.len())];
-        let fold = Fold { store: self, table: base, written: Mutex::default() };
+        let fold = Fold { maintenance: self, table: base, written: Mutex::default() };
         let run = fold.run(generations, delta.names());
         let committed = run.and_then(|(edits, report)| fold.commit(generations.len(), edits).map(|()| report));
         if let Err(error) = &committed {
-            self.remove_unnamed(error, fold.written().iter());
+            remove_unnamed(self.state.files(), error, fold.written().iter());
         }
         committed
     }
 }
 
 struct Fold<'a> {
-    store: &'a Store,
+    maintenance: &'a Maintenance,
     table: Arc<Table>,
     written: Mutex<Vec<Arc<RunFile>>>,
 }
@@ -121,7 +123,7 @@ impl Fold<'_> {
     /// Writes the files; gives the edits that name them.
     fn run(&self, generations: &[Arc<Generation>], names: &PropertyNames) -> Result<(Vec<Edit>, FoldReport)> {
         let layer = Layer::new(visible_of(generations, u64::MAX));
-        let column_ranks = column_ranks(&self.table, names);
+        let column_ranks = self.table.column_ranks(names);
         let places = self.places(layer.versions());
         let content = Content { layer: &layer, names, column_ranks: &column_ranks, places };
         let mut folded = self.fold_ranges(&content)?;
@@ -201,7 +203,7 @@ impl Fold<'_> {
     }
 
     fn fold_range(&self, content: &Content<'_>, place: usize) -> Result<Folded> {
-        if self.store.maintenance.is_stopped() {
+        if self.maintenance.stalls.is_stopped() {
             return Err(Error::Closing);
         }
         let range = &self.table.manifest.ranges()[place];
@@ -223,7 +225,7 @@ impl Fold<'_> {
     /// A file with the rows masked that the layer takes the place of; none if no row is left.
     fn masked(&self, layer: &Layer, file: &Arc<RunFile>, masked: &mut u64) -> Result<Option<Arc<RunFile>>> {
         // Local files answer at once.
-        let replaced = block_on(layer.replaced(self.store.files(), file))?;
+        let replaced = block_on(layer.replaced(self.state().files(), file))?;
         let mask = match &file.mask {
             _ if replaced.is_empty() => return Ok(Some(Arc::clone(file))),
             Some(mask) => Arc::new(mask.as_ref() | replaced.as_ref()),
@@ -241,19 +243,23 @@ impl Fold<'_> {
     }
 
     fn write(&self, content: &Content<'_>, places: Range<usize>) -> Result<Arc<RunFile>> {
-        let id = self.store.file_ids().next();
+        let id = self.state().file_ids().next();
         let path = paths::run(&self.table.account, &self.table.name, self.table.id, id);
         let options =
             WriteOptions { names: content.names, column_ranks: content.column_ranks, timestamp: DateTime::MIN };
         let versions = &content.layer.versions()[places.clone()];
         let rows = versions.iter().filter_map(|version| version.row());
-        let file = write_run(self.store.files().store(), &path, id, rows, options)?;
+        let file = write_run(self.state().files().store(), &path, id, rows, options)?;
         let hashes = content.layer.hashes()[places].iter().copied();
         let live = versions.iter().filter(|version| !version.is_deleted());
         let keys = KnownKeys::of(hashes, live.map(|version| version.key()));
         let file = Arc::new(RunFile { keys, ..file });
         self.written().push(Arc::clone(&file));
         Ok(file)
+    }
+
+    fn state(&self) -> &State {
+        &self.maintenance.state
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<Arc<RunFile>>> {
@@ -263,7 +269,7 @@ impl Fold<'_> {
     /// `count` generations are in files now.
     fn commit(&self, count: usize, edits: Vec<Edit>) -> Result<()> {
         let id = self.table.id;
-        self.store.commit_with(|head| {
+        self.state().commit_with(|head| {
             let newest = head.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;
             let delta = head.deltas.get(&id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;
             // Jobs on a table come one after another; a TRUNCATE needs none.

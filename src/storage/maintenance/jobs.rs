@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::Maintenance;
 use crate::error::{Error, Result};
-use crate::store::Store;
 use rowkey_model::DateTime;
 
 /// What a job does.
@@ -37,7 +37,7 @@ type Place = (String, String);
 
 /// Jobs under way.
 #[derive(Debug, Default)]
-pub(crate) struct Jobs {
+pub(super) struct Jobs {
     running: Mutex<BTreeMap<Place, (Work, DateTime)>>,
     ended: Condvar,
 }
@@ -48,7 +48,7 @@ impl Jobs {
     }
 
     /// What is done to a table, and since when.
-    pub(crate) fn of(&self, account: &str, table: &str) -> Option<(Work, DateTime)> {
+    pub(super) fn of(&self, account: &str, table: &str) -> Option<(Work, DateTime)> {
         self.running().get(&place(account, table)).copied()
     }
 }
@@ -78,27 +78,13 @@ fn place(account: &str, table: &str) -> Place {
     (account.to_owned(), table.to_ascii_lowercase())
 }
 
-impl Store {
-    /// Claims a table for a fold.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn begin_job(&self, account: &str, table: &str) -> Result<TableJob> {
-        self.claim(account, table, Work::Fold, false)
-    }
-
-    /// Claims a table, existing or not, for a job; refused while another one is under way.
-    pub fn begin_work(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
-        self.claim(account, table, work, false)
-    }
-
-    /// The same, and waits while the job under way is one of the background. Blocks.
-    pub fn wait_for_job(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
-        self.claim(account, table, work, true)
-    }
-
-    fn claim(&self, account: &str, table: &str, work: Work, wait: bool) -> Result<TableJob> {
+impl Maintenance {
+    /// Claims a table, existing or not, for a job; refused while another one is under way, unless
+    /// that is one of the background and it is to `wait` for it. Blocks then.
+    pub(crate) fn claim(&self, account: &str, table: &str, work: Work, wait: bool) -> Result<TableJob> {
         // A job ends in a commit: better refused now than after the work.
-        self.refuse_if_read_only()?;
-        let (jobs, place) = (self.jobs(), place(account, table));
+        self.state.refuse_if_read_only()?;
+        let (jobs, place) = (&self.jobs, place(account, table));
         let mut running = jobs.running();
         while let Some((other, _)) = running.get(&place) {
             if !wait || !other.is_background() {
@@ -106,7 +92,7 @@ impl Store {
             }
             running = jobs.ended.wait(running).unwrap_or_else(PoisonError::into_inner);
         }
-        running.insert(place.clone(), (work, self.clock().now()));
+        running.insert(place.clone(), (work, self.state.clock().now()));
         drop(running);
         Ok(TableJob { jobs: Arc::clone(jobs), place })
     }

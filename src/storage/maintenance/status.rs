@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Maintenance;
 use super::jobs::Work;
 use crate::log::Durability;
-use crate::store::Store;
 use rowkey_model::DateTime;
 
 /// Of one table.
@@ -34,17 +34,17 @@ pub struct MaintenanceStatus {
     pub tables: BTreeMap<u64, TableMaintenance>,
 }
 
-impl Store {
-    pub fn maintenance_status(&self) -> MaintenanceStatus {
-        let mut tables = self.maintenance.tables();
-        for table in self.snapshot().catalog.tables() {
+impl Maintenance {
+    pub(crate) fn status(&self) -> MaintenanceStatus {
+        let mut tables = self.stalls.tables();
+        for table in self.state.snapshot().catalog.tables() {
             let entry = tables.entry(table.id).or_default();
-            entry.work = self.jobs().of(&table.account, &table.name);
+            entry.work = self.jobs.of(&table.account, &table.name);
         }
         MaintenanceStatus {
-            log_bytes: self.log_bytes(),
-            durability: self.durability(),
-            checkpoint_failure: self.maintenance.checkpoint_failure(),
+            log_bytes: self.state.log_bytes(),
+            durability: self.state.durability(),
+            checkpoint_failure: self.state.checkpoint_failure(),
             tables,
         }
     }

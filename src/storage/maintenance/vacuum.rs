@@ -1,11 +1,12 @@
 //! VACUUM: what the background would do sooner or later, now.
 
+use super::Maintenance;
 use super::compact::CompactReport;
 use super::fold::FoldReport;
 use super::jobs::Work;
 use super::plan::{Compaction, Rewrite};
+use super::pressure::is_due;
 use crate::error::Result;
-use crate::store::Store;
 
 /// What a VACUUM has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,13 +19,13 @@ pub struct VacuumReport {
 /// until the next fold grows with the table.
 const FULL_FILES_A_STEP: u64 = 4;
 
-impl Store {
+impl Maintenance {
     /// Folds a table, and compacts what is due; with `full` all of it is written anew, one file a
     /// range partition. Waits for jobs of the background. Blocks.
-    pub fn vacuum(&self, table: u64, full: bool, file_bytes: usize) -> Result<VacuumReport> {
+    pub(crate) fn vacuum(&self, table: u64, full: bool, file_bytes: usize) -> Result<VacuumReport> {
         let _job = {
-            let named = self.table_of_job(table)?;
-            self.wait_for_job(&named.account, &named.name, Work::Vacuum)?
+            let named = self.table(table)?;
+            self.claim(&named.account, &named.name, Work::Vacuum, true)?
         };
         let mut report = VacuumReport { fold: self.fold(table)?, ..VacuumReport::default() };
         if full {
@@ -35,7 +36,7 @@ impl Store {
                 self.fold_between(table, &mut report)?;
             }
         }
-        self.remove_retired();
+        self.state.remove_retired();
         Ok(report)
     }
 
@@ -43,7 +44,7 @@ impl Store {
         let step_bytes = FULL_FILES_A_STEP.saturating_mul(file_bytes as u64);
         let mut from = 0;
         loop {
-            let base = self.table_of_job(table)?;
+            let base = self.table(table)?;
             let ranges = base.manifest.ranges();
             let (mut to, mut bytes) = (from, 0);
             while to < ranges.len() && (to == from || bytes < step_bytes) {
@@ -70,12 +71,12 @@ impl Store {
 
     /// Folds what was written meanwhile, if it is much.
     fn fold_between(&self, table: u64, report: &mut VacuumReport) -> Result<()> {
-        if self.snapshot().deltas.get(&table).is_some_and(super::signals::is_due) {
+        if self.state.snapshot().deltas.get(&table).is_some_and(is_due) {
             let fold = self.fold(table)?;
             report.fold.written += fold.written;
             report.fold.masked += fold.masked;
             report.fold.files += fold.files;
-            self.maintenance.folded(table, Ok(()), self.clock().now());
+            self.stalls.folded(table, Ok(()), self.state.clock().now());
         }
         Ok(())
     }

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Maintenance;
 use super::compact::FILE_BYTES;
 use super::jobs::Work;
 use super::plan::{Compaction, next_rewrite};
-use super::signals::{Failure, Outcome, compaction_beside, is_due};
+use super::pressure::{compaction_beside, is_due};
+use super::stalls::{Failure, Outcome};
 use crate::delta::TableDelta;
 use crate::error::{Error, Result};
-use crate::store::Store;
 
 /// How often tables are looked at that nobody asks a look for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ const NO_SPACE_PAUSE_MAX: Duration = Duration::from_secs(4);
 /// Folds and compacts the tables of a store.
 #[derive(Debug)]
 pub struct Maintainer {
-    store: Arc<Store>,
+    maintenance: Maintenance,
     file_bytes: usize,
     log_bytes_max: u64,
     /// By table: its last write that was seen, and when.
@@ -43,13 +44,13 @@ pub struct Maintainer {
 }
 
 impl Maintainer {
-    pub fn new(store: Arc<Store>) -> Self {
-        Self::with_sizes(store, FILE_BYTES, LOG_BYTES_MAX)
+    pub(crate) fn of(maintenance: Maintenance) -> Self {
+        Self::with_sizes(maintenance, FILE_BYTES, LOG_BYTES_MAX)
     }
 
-    pub(super) fn with_sizes(store: Arc<Store>, file_bytes: usize, log_bytes_max: u64) -> Self {
+    pub(super) fn with_sizes(maintenance: Maintenance, file_bytes: usize, log_bytes_max: u64) -> Self {
         Self {
-            store,
+            maintenance,
             file_bytes,
             log_bytes_max,
             seen: BTreeMap::new(),
@@ -58,9 +59,9 @@ impl Maintainer {
         }
     }
 
-    /// Works until [`Store::stop_maintenance`]. Blocks.
+    /// Works until [`Store::stop_maintenance`](crate::Store::stop_maintenance). Blocks.
     pub fn run(mut self) {
-        while let Some(wanted) = self.store.maintenance.wait(self.patience()) {
+        while let Some(wanted) = self.maintenance.stalls.wait(self.patience()) {
             let wanted = self.still_wanted(wanted);
             self.round(wanted);
         }
@@ -69,8 +70,8 @@ impl Maintainer {
     /// Without the tables that were folded since somebody asked: what has come in since then would
     /// be a small file.
     pub(super) fn still_wanted(&self, wanted: BTreeSet<u64>) -> BTreeSet<u64> {
-        let snapshot = self.store.snapshot();
-        let signals = &self.store.maintenance;
+        let snapshot = self.maintenance.state.snapshot();
+        let signals = &self.maintenance.stalls;
         let has_enough = |delta: &Arc<TableDelta>| is_due(delta) || signals.is_full(delta);
         let (wanted, folded): (BTreeSet<u64>, BTreeSet<u64>) =
             wanted.into_iter().partition(|table| snapshot.deltas.get(table).is_some_and(has_enough));
@@ -81,7 +82,7 @@ impl Maintainer {
     }
 
     pub(super) fn patience(&self) -> Duration {
-        let now = self.store.clock().elapsed();
+        let now = self.maintenance.state.clock().elapsed();
         let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
         let longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
         next.map_or(longest, |next| next.clamp(Duration::from_millis(10), longest))
@@ -89,13 +90,13 @@ impl Maintainer {
 
     /// Sees to the tables that somebody wants a look at, and to those that are due by themselves.
     pub(super) fn round(&mut self, wanted: BTreeSet<u64>) {
-        let now = self.store.clock().elapsed();
-        let snapshot = self.store.snapshot();
+        let now = self.maintenance.state.clock().elapsed();
+        let snapshot = self.maintenance.state.snapshot();
         let exists = |table: u64| snapshot.table(table).is_some();
         self.seen.retain(|table, _| exists(*table));
         self.again.retain(|table, _| exists(*table));
         self.put_off.retain(|table| exists(*table));
-        self.store.maintenance.retain(exists);
+        self.maintenance.stalls.retain(exists);
         let held_back = self.holding_back_the_log(&snapshot.deltas);
         let mut due = Vec::new();
         for (&table, delta) in snapshot.deltas.iter() {
@@ -111,16 +112,16 @@ impl Maintainer {
         drop(snapshot);
         for table in due {
             self.see_to(table);
-            if self.store.maintenance.is_stopped() {
+            if self.maintenance.stalls.is_stopped() {
                 return;
             }
         }
-        self.store.remove_retired();
+        self.maintenance.state.remove_retired();
     }
 
     /// The table with the oldest write that is not in run files, if the log is too long.
     fn holding_back_the_log(&self, deltas: &BTreeMap<u64, Arc<TableDelta>>) -> Option<u64> {
-        if self.store.uncovered_log_bytes() <= self.log_bytes_max {
+        if self.maintenance.state.uncovered_log_bytes() <= self.log_bytes_max {
             return None;
         }
         let oldest = deltas.iter().filter_map(|(table, delta)| Some((delta.first_sequence()?, *table))).min();
@@ -141,7 +142,7 @@ impl Maintainer {
     }
 
     fn see_to(&mut self, table: u64) {
-        let now = self.store.clock().elapsed();
+        let now = self.maintenance.state.clock().elapsed();
         match self.fold_and_compact(table) {
             Ok(()) => {
                 self.again.remove(&table);
@@ -155,37 +156,38 @@ impl Maintainer {
                 let longest = if error.is_no_space() { NO_SPACE_PAUSE_MAX } else { FAILURE_PAUSE_MAX };
                 let before = self.again.get(&table).map_or(Duration::ZERO, |(_, pause)| *pause);
                 let pause = (before * 2).clamp(FAILURE_PAUSE_MIN, longest);
-                self.again.insert(table, (self.store.clock().elapsed() + pause, pause));
+                self.again.insert(table, (self.maintenance.state.clock().elapsed() + pause, pause));
             }
         }
     }
 
     fn fold_and_compact(&mut self, table: u64) -> Result<()> {
-        let store = Arc::clone(&self.store);
+        let maintenance = self.maintenance.clone();
+        let (state, stalls) = (&maintenance.state, &maintenance.stalls);
         let job = {
-            let named = store.table_of_job(table)?;
-            store.begin_work(&named.account, &named.name, Work::Fold)?
+            let named = maintenance.table(table)?;
+            maintenance.claim(&named.account, &named.name, Work::Fold, false)?
         };
         let mut have_waited = self.fold(table)?;
         loop {
-            job.goes_on_with(Work::Compaction, store.clock().now());
+            job.goes_on_with(Work::Compaction, state.clock().now());
             // Those who waited for the fold have written nothing meanwhile, but begin again at
             // once.
             let compaction = match have_waited {
                 true => Compaction::HardPressed,
-                false => store.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside),
+                false => state.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside),
             };
-            let step = store.compact_step(table, self.file_bytes, compaction);
+            let step = maintenance.compact_step(table, self.file_bytes, compaction);
             if let Ok(None) = &step {
                 self.note_put_off(table, compaction != Compaction::Thorough)?;
                 return Ok(());
             }
-            store.maintenance.compacted(table, outcome(&step), store.clock().now());
+            stalls.compacted(table, outcome(&step), state.clock().now());
             step?;
             // Writers must not wait for all of a long compaction.
-            let due = store.snapshot().deltas.get(&table).is_some_and(is_due);
+            let due = state.snapshot().deltas.get(&table).is_some_and(is_due);
             if due {
-                job.goes_on_with(Work::Fold, store.clock().now());
+                job.goes_on_with(Work::Fold, state.clock().now());
             }
             have_waited = due && self.fold(table)?;
         }
@@ -193,7 +195,7 @@ impl Maintainer {
 
     /// Remembers whether there is something left to do once writes press no more.
     pub(super) fn note_put_off(&mut self, table: u64, pressed: bool) -> Result<()> {
-        let manifest = &self.store.table_of_job(table)?.manifest;
+        let manifest = &self.maintenance.table(table)?.manifest;
         if pressed && next_rewrite(manifest, self.file_bytes as u64, Compaction::Thorough).is_some() {
             self.put_off.insert(table);
         } else {
@@ -204,8 +206,8 @@ impl Maintainer {
 
     /// True if there was no room for writers when it began.
     fn fold(&self, table: u64) -> Result<bool> {
-        let signals = &self.store.maintenance;
-        let snapshot = self.store.snapshot();
+        let signals = &self.maintenance.stalls;
+        let snapshot = self.maintenance.state.snapshot();
         let delta = snapshot.deltas.get(&table);
         let is_full = delta.is_some_and(|delta| signals.is_full(delta));
         if delta.is_some_and(|delta| delta.is_empty()) {
@@ -214,19 +216,12 @@ impl Maintainer {
         }
         // Its memory is to be free when the fold ends.
         drop(snapshot);
-        let folded = self.store.fold(table);
-        signals.folded(table, outcome(&folded), self.store.clock().now());
+        let folded = self.maintenance.fold(table);
+        signals.folded(table, outcome(&folded), self.maintenance.state.clock().now());
         folded.map(|_| is_full)
     }
 }
 
 fn outcome<T>(result: &Result<T>) -> Outcome {
     result.as_ref().map(|_| ()).map_err(Failure::of)
-}
-
-impl Store {
-    /// Ends the maintenance of this store for good.
-    pub fn stop_maintenance(&self) {
-        self.maintenance.stop();
-    }
 }

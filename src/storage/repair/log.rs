@@ -7,9 +7,8 @@ use super::quarantine::{keep_copy, set_aside};
 use crate::catalog::{Catalog, Edit};
 use crate::error::Result;
 use crate::log::{Covered, Error as LogError, Record, find_faults, find_start};
+use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES};
 use crate::recovery::Recovery;
-use crate::store::{CATALOG_EDITS, DEFINITION_EDITS};
-use crate::write::{ENTITY_WRITES, payload};
 use rowkey_model::files::{FileStore, paths};
 
 /// Bytes of a new segment.
@@ -152,7 +151,7 @@ fn count(record: &Record, covered: Covered, names: &mut HashMap<u64, String>, re
             repair.edits_lost |= !edits_are_kept;
         }
         ENTITY_WRITES => {
-            let Ok((edits, writes)) = payload::decode(&record.payload) else { return };
+            let Ok((edits, writes)) = records::decode(&record.payload) else { return };
             learn(&edits);
             repair.edits_lost |= !edits.is_empty() && !edits_are_kept;
             for table in writes {

@@ -6,6 +6,7 @@ mod quarantine;
 
 pub use log::{LogRepair, repair_log};
 pub use quarantine::Quarantined;
+pub(crate) use quarantine::quarantine;
 
 #[cfg(test)]
 mod tests;

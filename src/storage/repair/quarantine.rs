@@ -7,7 +7,7 @@ use crate::check::DamagedFile;
 use crate::error::{Error, Result};
 use crate::manifest::RangePartition;
 use crate::run::RunFile;
-use crate::store::Store;
+use crate::state::State;
 use rowkey_model::files::{self, FileStore, paths};
 
 /// A damaged file that is dealt with.
@@ -21,57 +21,55 @@ pub struct Quarantined {
     pub was_whole: bool,
 }
 
-impl Store {
-    /// Moves damaged files into the quarantine and commits the catalog without them: their entities
-    /// are gone from their tables. Files that are whole and were described wrongly stay, and are
-    /// described rightly.
-    pub async fn quarantine(&self, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
-        self.refuse_if_read_only()?;
-        let mut quarantined = Vec::new();
-        for file in damaged {
-            if let Some(corrected) = &file.corrected {
-                match self.replace_file(file.file_id, Some(corrected)) {
-                    Ok(()) => {
-                        quarantined.push(Quarantined { file: file.clone(), moved_to: None, was_whole: true });
-                        continue;
-                    }
-                    // Described rightly, it does not belong where it is.
-                    Err(Error::Conflict(_)) => {}
-                    Err(error) => return Err(error),
+/// Moves damaged files into the quarantine and commits the catalog without them: their entities
+/// are gone from their tables. Files that are whole and were described wrongly stay, and are
+/// described rightly.
+pub(crate) async fn quarantine(state: &State, damaged: &[DamagedFile]) -> Result<Vec<Quarantined>> {
+    state.refuse_if_read_only()?;
+    let mut quarantined = Vec::new();
+    for file in damaged {
+        if let Some(corrected) = &file.corrected {
+            match replace_file(state, file.file_id, Some(corrected)) {
+                Ok(()) => {
+                    quarantined.push(Quarantined { file: file.clone(), moved_to: None, was_whole: true });
+                    continue;
                 }
+                // Described rightly, it does not belong where it is.
+                Err(Error::Conflict(_)) => {}
+                Err(error) => return Err(error),
             }
-            // A crash in between leaves a file missing, which the next repair takes out of the
-            // catalog. The other order would let the file be swept.
-            let moved_to = set_aside(self.files().store().as_ref(), &file.path)?;
-            self.replace_file(file.file_id, None)?;
-            quarantined.push(Quarantined { file: file.clone(), moved_to, was_whole: false });
         }
-        Ok(quarantined)
+        // A crash in between leaves a file missing, which the next repair takes out of the
+        // catalog. The other order would let the file be swept.
+        let moved_to = set_aside(state.files().store().as_ref(), &file.path)?;
+        replace_file(state, file.file_id, None)?;
+        quarantined.push(Quarantined { file: file.clone(), moved_to, was_whole: false });
     }
+    Ok(quarantined)
+}
 
-    /// Commits a catalog in which a file is described otherwise, or is not.
-    fn replace_file(&self, file_id: u64, by: Option<&Arc<RunFile>>) -> Result<()> {
-        self.files().forget(file_id);
-        self.commit_built(|catalog| {
-            let mut edits = Vec::new();
-            for table in catalog.tables() {
-                for (place, range) in table.manifest.ranges().iter().enumerate() {
-                    if range.files.iter().all(|other| other.id != file_id) {
-                        continue;
-                    }
-                    let described = |other: &Arc<RunFile>| match other.id == file_id {
-                        true => by.cloned(),
-                        false => Some(Arc::clone(other)),
-                    };
-                    let files = range.files.iter().filter_map(described).collect();
-                    let ranges = vec![RangePartition { start: range.start.clone(), files }];
-                    edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges });
+/// Commits a catalog in which a file is described otherwise, or is not.
+fn replace_file(state: &State, file_id: u64, by: Option<&Arc<RunFile>>) -> Result<()> {
+    state.files().forget(file_id);
+    state.commit_with(|head| {
+        let mut edits = Vec::new();
+        for table in head.catalog.tables() {
+            for (place, range) in table.manifest.ranges().iter().enumerate() {
+                if range.files.iter().all(|other| other.id != file_id) {
+                    continue;
                 }
+                let described = |other: &Arc<RunFile>| match other.id == file_id {
+                    true => by.cloned(),
+                    false => Some(Arc::clone(other)),
+                };
+                let files = range.files.iter().filter_map(described).collect();
+                let ranges = vec![RangePartition { start: range.start.clone(), files }];
+                edits.push(Edit::ReplaceRanges { table: table.id, from: place, to: place + 1, ranges });
             }
-            edits
-        })?;
-        Ok(())
-    }
+        }
+        Ok((edits, None))
+    })?;
+    Ok(())
 }
 
 /// Moves a file into the quarantine, durably; gives its new path, or none if it is not there.

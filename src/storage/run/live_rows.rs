@@ -5,19 +5,16 @@ use std::sync::{Arc, OnceLock};
 use arrow::buffer::{BooleanBuffer, MutableBuffer};
 use roaring::RoaringBitmap;
 
-use super::run_file::RunFile;
-
 /// The bits of one mask, worked out when they are first asked for. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct LiveRows(Arc<OnceLock<(Arc<RoaringBitmap>, BooleanBuffer)>>);
 
-impl RunFile {
-    /// A bit for each row of the file, set where the row is live; `None` if all are.
-    pub fn live_bits(&self) -> Option<BooleanBuffer> {
-        let mask = self.mask.as_ref()?;
-        let (of, bits) = self.live.0.get_or_init(|| (Arc::clone(mask), bits(mask, self.rows)));
+impl LiveRows {
+    /// A bit for each of a file's rows, set where the mask leaves the row live.
+    pub(super) fn under(&self, mask: &Arc<RoaringBitmap>, rows: u64) -> BooleanBuffer {
+        let (of, bits) = self.0.get_or_init(|| (Arc::clone(mask), bits(mask, rows)));
         // A description that was copied and given another mask.
-        Some(if Arc::ptr_eq(of, mask) { bits.clone() } else { self::bits(mask, self.rows) })
+        if Arc::ptr_eq(of, mask) { bits.clone() } else { self::bits(mask, rows) }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod checksums;
 mod column;
+mod file_ids;
 mod known_keys;
 mod layout;
 mod live_rows;
@@ -20,6 +21,7 @@ mod statistics;
 mod to_rows;
 mod writer;
 
+pub use file_ids::FileIds;
 pub use known_keys::KnownKeys;
 pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use live_rows::LiveRows;
@@ -29,4 +31,4 @@ pub use reader::Columns;
 pub use recount::Recount;
 pub use run_file::{ColumnSummary, RunFile};
 pub(crate) use to_rows::EntityColumns;
-pub use writer::{WriteOptions, batch_of, column_ranks, write_run};
+pub use writer::{WriteOptions, batch_of, write_run};

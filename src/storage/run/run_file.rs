@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::buffer::BooleanBuffer;
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,11 @@ impl RunFile {
 
     pub fn masked_rows(&self) -> u64 {
         self.mask.as_ref().map_or(0, |mask| mask.len())
+    }
+
+    /// A bit for each row of the file, set where the row is live; `None` if all are.
+    pub fn live_bits(&self) -> Option<BooleanBuffer> {
+        self.mask.as_ref().map(|mask| self.live.under(mask, self.rows))
     }
 
     /// Bytes of its live entities as they are encoded in memory, as far as that is known.

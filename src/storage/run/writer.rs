@@ -47,7 +47,6 @@ use super::live_rows::LiveRows;
 use super::other;
 use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
-use crate::catalog::Table;
 use crate::error::{Error, Result};
 use rowkey_model::files::{self, FileStore, Publication};
 use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
@@ -189,19 +188,6 @@ pub fn batch_of<'r>(
     rows.for_each(|row| batch.push(row));
     let batch = batch.finish().map_err(|error| Error::corrupt("recent writes", error))?;
     Ok((survey.layout, batch))
-}
-
-/// By property number: the place of its column among the table's, or none where it has none.
-pub fn column_ranks(table: &Table, names: &PropertyNames) -> Vec<Option<u32>> {
-    let mut ranks = Vec::new();
-    for (rank, column) in table.columns.iter().enumerate() {
-        let id = names.intern(&column.name).index();
-        if ranks.len() <= id {
-            ranks.resize(id + 1, None);
-        }
-        ranks[id] = Some(rank as u32);
-    }
-    ranks
 }
 
 /// Between the Parquet writer and the file: counts the checksum and keeps the file's own error,

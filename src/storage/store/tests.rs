@@ -1,10 +1,10 @@
 use super::*;
-use crate::CommentObject;
-use crate::log::Covered;
+use crate::log::{Covered, Record, replay};
+use crate::{CommentObject, Error};
 use futures::executor::block_on;
 use rowkey_base::clock::ManualClock;
 use rowkey_model::DateTime;
-use rowkey_model::files::MemoryStore;
+use rowkey_model::files::{MemoryStore, paths};
 
 fn open(files: &MemoryStore, checkpoint_after_bytes: u64) -> Store {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));

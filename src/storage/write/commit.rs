@@ -10,181 +10,138 @@ use std::sync::Arc;
 
 use super::encoded::{Current, EncodedTable, EncodedWrites};
 use super::found::{Found, Stored};
-use super::hold::Terms;
-use super::operation::{Change, Condition, Operation, Refusal, Written};
-use super::payload::encode;
 use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 use crate::delta::{Locations, Version};
 use crate::error::{Error, Result};
 use crate::log::PAYLOAD_BYTES_MAX;
-use crate::store::{Head, Store};
+use crate::operation::{Change, Condition, Operation, Refusal};
+use crate::records::{ENTITY_WRITES, encode};
+use crate::state::Head;
+use rowkey_base::clock::Clock;
 use rowkey_model::{DateTime, EdmType};
-
-/// Log records of this kind hold entity writes, and the catalog edits that they bring along.
-pub(crate) const ENTITY_WRITES: u8 = 3;
-
-impl Store {
-    /// Applies operations, all or none, as one log record; when this returns they are durable and
-    /// visible. A key occurs once among them. They may be of several tables and partitions: what
-    /// the service asks of an entity group is for the caller to check.
-    pub async fn write(&self, operations: &[Operation<'_>]) -> Result<Written> {
-        self.write_under(operations, Terms::default()).await
-    }
-
-    /// The same under terms.
-    pub async fn write_under(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
-        loop {
-            self.room_for_writes(operations.iter().map(|operation| operation.table), terms.hold).await?;
-            let found = self.find(operations).await?;
-            let encoded = {
-                let deltas = self.snapshot().deltas;
-                EncodedWrites::beforehand(operations, |table| deltas.get(&table))
-            };
-            let appended = {
-                let mut head = self.head()?;
-                head.refuse_if_named_otherwise(terms.planned)?;
-                head.append_writes(self, operations, &found, encoded, &[])?
-            };
-            // None if a fold was committed meanwhile, or is about to be: what was found lies
-            // elsewhere now.
-            let Some((timestamp, answer)) = appended else {
-                self.settled().await?;
-                continue;
-            };
-            let sequence = answer.await?;
-            self.after_writes(operations.iter().map(|operation| operation.table));
-            return Ok(Written { timestamp, sequence });
-        }
-    }
-}
 
 /// The record's Timestamp, and the log's answer to come.
 pub(super) type Appending = (DateTime, crate::log::Appended);
 
-impl Head {
-    /// Checks and enters operations. `None` if what was found in run files is out of date.
-    /// `definitions` are edits that the catalog has followed already and that the same record is to
-    /// tell of.
-    pub(super) fn append_writes(
-        &mut self,
-        store: &Store,
-        operations: &[Operation<'_>],
-        found: &[Found],
-        encoded: Option<EncodedWrites>,
-        definitions: &[Edit],
-    ) -> Result<Option<Appending>> {
-        let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter().zip(found) {
-            let table = self.table(operation.table)?;
-            let looked_up_to = found.stored.as_ref().map_or(0, |stored| stored.sequence);
-            let delta = self.deltas.get(&operation.table);
-            let version = delta.and_then(|delta| delta.newest_above(&found.key, found.hash, looked_up_to));
-            let is_same = |stored: &Stored| stored.manifest.is_same(&table.manifest);
-            if version.is_none() && !found.stored.as_ref().is_some_and(is_same) {
-                return Ok(None);
-            }
-            recent.push(version);
+/// Checks and enters operations. `None` if what was found in run files is out of date.
+/// `definitions` are edits that the catalog has followed already and that the same record is to
+/// tell of.
+pub(super) fn append_writes(
+    head: &mut Head,
+    clock: &dyn Clock,
+    operations: &[Operation<'_>],
+    found: &[Found],
+    encoded: Option<EncodedWrites>,
+    definitions: &[Edit],
+) -> Result<Option<Appending>> {
+    let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
+    for (operation, found) in operations.iter().zip(found) {
+        let table = find_table(head, operation.table)?;
+        let looked_up_to = found.stored.as_ref().map_or(0, |stored| stored.sequence);
+        let delta = head.deltas.get(&operation.table);
+        let version = delta.and_then(|delta| delta.newest_above(&found.key, found.hash, looked_up_to));
+        let is_same = |stored: &Stored| stored.manifest.is_same(&table.manifest);
+        if version.is_none() && !found.stored.as_ref().is_some_and(is_same) {
+            return Ok(None);
         }
-        let current = |place: usize| match (&recent[place], &found[place].stored) {
-            (Some(version), _) if version.is_deleted() => Current::Absent,
-            (Some(version), _) => Current::Recent(version),
-            (None, Some(Stored { entity: Some(entity), .. })) => Current::Stored(entity),
-            (None, _) => Current::Absent,
+        recent.push(version);
+    }
+    let current = |place: usize| match (&recent[place], &found[place].stored) {
+        (Some(version), _) if version.is_deleted() => Current::Absent,
+        (Some(version), _) => Current::Recent(version),
+        (None, Some(Stored { entity: Some(entity), .. })) => Current::Stored(entity),
+        (None, _) => Current::Absent,
+    };
+    let mut timestamp = next_timestamp(head, clock.now())?;
+    for (place, operation) in operations.iter().enumerate() {
+        let current = current(place);
+        if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
+            let table = find_table(head, operation.table)?.name.clone();
+            let key = operation.key.as_ref().clone();
+            return Err(Error::Refused { index: place, table, key, refusal });
+        }
+        // A version is always later than the one it replaces, whatever the clock says.
+        if let Some(before) = current.timestamp().filter(|before| *before >= timestamp) {
+            timestamp = DateTime::from_micros(before.micros() + 1, 0);
+            timestamp.validate("Timestamp")?;
+        }
+    }
+    let delta = |table: u64| head.deltas.get(&table);
+    let mut encoded = match encoded.filter(|encoded| encoded.is_of(delta)) {
+        Some(encoded) => encoded,
+        None => EncodedWrites::encode(operations, delta, current)?,
+    };
+    encoded.set_timestamp(timestamp)?;
+    let mut edits = Vec::new();
+    for (id, writes) in &encoded.tables {
+        let table = Arc::clone(find_table(head, *id)?);
+        edits.extend(columns_for(head, &table, writes));
+    }
+    let writes = encoded.take_writes();
+    let payload = match definitions {
+        [] => encode(&edits, writes.iter()),
+        _ => encode(&[definitions, &edits].concat(), writes.iter()),
+    };
+    drop(writes);
+    let payload = payload.map_err(|error| Error::corrupt("catalog edits", error))?;
+    if payload.len() > PAYLOAD_BYTES_MAX {
+        return Err(Error::TransactionTooLarge { bytes: payload.len() as u64, bytes_max: PAYLOAD_BYTES_MAX as u64 });
+    }
+    let synced = !definitions.is_empty();
+    let answer = head.append(ENTITY_WRITES, payload, &edits, synced, |head, sequence| {
+        let locations = |place: usize| match (&recent[place], &found[place].stored) {
+            (None, Some(stored)) => stored.locations.clone(),
+            (Some(version), _) => version.locations(),
+            (None, None) => Locations::unknown(),
         };
-        let mut timestamp = self.next_timestamp(store.clock().now())?;
-        for (place, operation) in operations.iter().enumerate() {
-            let current = current(place);
-            if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
-                let table = self.table(operation.table)?.name.clone();
-                let key = operation.key.as_ref().clone();
-                return Err(Error::Refused { index: place, table, key, refusal });
+        for (table, writes) in &encoded.tables {
+            let Some(delta) = head.deltas.get(table) else { continue };
+            for (place, version) in writes.versions(locations) {
+                delta.active().add(sequence, found[place].hash, version);
             }
-            // A version is always later than the one it replaces, whatever the clock says.
-            if let Some(before) = current.timestamp().filter(|before| *before >= timestamp) {
-                timestamp = DateTime::from_micros(before.micros() + 1, 0);
-                timestamp.validate("Timestamp")?;
-            }
+            head.seal_when_full(*table);
         }
-        let delta = |table: u64| self.deltas.get(&table);
-        let mut encoded = match encoded.filter(|encoded| encoded.is_of(delta)) {
-            Some(encoded) => encoded,
-            None => EncodedWrites::encode(operations, delta, current)?,
-        };
-        encoded.set_timestamp(timestamp)?;
-        let mut edits = Vec::new();
-        for (id, writes) in &encoded.tables {
-            let table = Arc::clone(self.table(*id)?);
-            edits.extend(self.columns_for(&table, writes));
-        }
-        let writes = encoded.take_writes();
-        let payload = match definitions {
-            [] => encode(&edits, writes.iter()),
-            _ => encode(&[definitions, &edits].concat(), writes.iter()),
-        };
-        drop(writes);
-        let payload = payload.map_err(|error| Error::corrupt("catalog edits", error))?;
-        if payload.len() > PAYLOAD_BYTES_MAX {
-            return Err(Error::TransactionTooLarge {
-                bytes: payload.len() as u64,
-                bytes_max: PAYLOAD_BYTES_MAX as u64,
-            });
-        }
-        let synced = !definitions.is_empty();
-        let answer = self.append(store, ENTITY_WRITES, payload, &edits, synced, |head, sequence| {
-            let locations = |place: usize| match (&recent[place], &found[place].stored) {
-                (None, Some(stored)) => stored.locations.clone(),
-                (Some(version), _) => version.locations(),
-                (None, None) => Locations::unknown(),
-            };
-            for (table, writes) in &encoded.tables {
-                let Some(delta) = head.deltas.get(table) else { continue };
-                for (place, version) in writes.versions(locations) {
-                    delta.active().add(sequence, found[place].hash, version);
-                }
-                head.seal_when_full(*table);
-            }
-        })?;
-        self.last_timestamp = timestamp_of_clock(timestamp, self.last_timestamp, store.clock().now());
-        Ok(Some((timestamp, answer)))
-    }
+    })?;
+    head.last_timestamp = timestamp_of_clock(timestamp, head.last_timestamp, clock.now());
+    Ok(Some((timestamp, answer)))
+}
 
-    fn table(&self, id: u64) -> Result<&Arc<Table>> {
-        self.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))
-    }
+fn find_table(head: &Head, id: u64) -> Result<&Arc<Table>> {
+    head.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(format!("{id}")))
+}
 
-    /// Whole microseconds, later than all before, so that an entity deleted and inserted again
-    /// never has an ETag it had before.
-    fn next_timestamp(&self, now: DateTime) -> Result<DateTime> {
-        let now = DateTime::from_micros(now.micros(), 0);
-        let next = now.max(DateTime::from_micros(self.last_timestamp.micros() + 1, 0));
-        next.validate("Timestamp")?;
-        Ok(next)
-    }
+/// Whole microseconds, later than all before, so that an entity deleted and inserted again
+/// never has an ETag it had before.
+fn next_timestamp(head: &Head, now: DateTime) -> Result<DateTime> {
+    let now = DateTime::from_micros(now.micros(), 0);
+    let next = now.max(DateTime::from_micros(head.last_timestamp.micros() + 1, 0));
+    next.validate("Timestamp")?;
+    Ok(next)
+}
 
-    /// The edit that gives properties and types that are new to a table their columns, if there are
-    /// any.
-    fn columns_for(&mut self, table: &Arc<Table>, writes: &EncodedTable) -> Option<Edit> {
-        let known = self.known_properties.entry(table.id).or_default();
-        if known.0 != table.schema_version || known.1.is_empty() {
-            known.0 = table.schema_version;
-            known.1.clear();
-            for column in &table.columns {
-                let id = writes.names().intern(&column.name);
-                known.1.extend(column.types.iter().map(|&edm| (id, edm)));
-            }
+/// The edit that gives properties and types that are new to a table their columns, if there are
+/// any.
+fn columns_for(head: &mut Head, table: &Arc<Table>, writes: &EncodedTable) -> Option<Edit> {
+    let known = head.known_properties.entry(table.id).or_default();
+    if known.0 != table.schema_version || known.1.is_empty() {
+        known.0 = table.schema_version;
+        known.1.clear();
+        for column in &table.columns {
+            let id = writes.names().intern(&column.name);
+            known.1.extend(column.types.iter().map(|&edm| (id, edm)));
         }
-        let mut columns: Option<Vec<PropertyColumn>> = None;
-        for &(id, edm) in &writes.kinds {
-            if known.1.contains(&(id, edm)) {
-                continue;
-            }
-            known.1.insert((id, edm));
-            let columns = columns.get_or_insert_with(|| table.columns.clone());
-            add_column(columns, &writes.names().name(id), edm);
-        }
-        let columns = columns.filter(|columns| *columns != table.columns)?;
-        Some(Edit::SetColumns { table: table.id, columns })
     }
+    let mut columns: Option<Vec<PropertyColumn>> = None;
+    for &(id, edm) in &writes.kinds {
+        if known.1.contains(&(id, edm)) {
+            continue;
+        }
+        known.1.insert((id, edm));
+        let columns = columns.get_or_insert_with(|| table.columns.clone());
+        add_column(columns, &writes.names().name(id), edm);
+    }
+    let columns = columns.filter(|columns| *columns != table.columns)?;
+    Some(Edit::SetColumns { table: table.id, columns })
 }
 
 /// Adds a type of a property to the columns of a table; beyond the greatest number of columns a new

@@ -7,16 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::commit::Appending;
+use super::commit::{Appending, append_writes};
 use super::found::{Found, Stored};
-use super::hold::TableHold;
-use super::operation::{Operation, Written};
 use crate::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
 use crate::delta::Locations;
 use crate::error::{Error, Result};
-use crate::run::RunFile;
+use crate::operation::Operation;
 use crate::snapshot::Snapshot;
-use crate::store::{Head, Store, files_gone};
+use crate::state::{Head, State};
+use rowkey_base::clock::Clock;
 
 /// The catalog edits of a transaction.
 #[derive(Debug, Clone)]
@@ -29,192 +28,169 @@ pub struct Definitions {
     pub unwritten: BTreeSet<u64>,
 }
 
-impl Store {
-    /// Commits definitions and writes, all or none, as one record; when this returns they are
-    /// durable and visible. Then [`Store::clean_up`] is due.
-    pub async fn commit_definitions(
-        &self,
-        definitions: &Definitions,
-        operations: &[Operation<'_>],
-        hold: Option<&TableHold>,
-    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
-        loop {
-            self.room_for_writes(operations.iter().map(|operation| operation.table), hold).await?;
-            let found = self.find(operations).await?;
-            let (appended, gone) = {
-                let mut head = self.head()?;
-                let before = Arc::clone(&head.catalog);
-                let appended = head.append_definitions(self, definitions, operations, found)?;
-                let gone = files_gone(&before, &head.catalog);
-                (appended, gone)
-            };
-            let Some(((timestamp, answer), tables)) = appended else {
-                self.settled().await?;
-                continue;
-            };
-            let sequence = answer.await?;
-            self.after_writes(tables.into_iter());
-            return Ok((Written { timestamp, sequence }, gone));
+/// Makes the edits of a statement durable as one record, made for `base`: TRUNCATE takes away
+/// everything that was written before it is committed. Blocks for the sync.
+pub(crate) fn commit_edits(state: &State, mut edits: Vec<Edit>, base: &Catalog) -> Result<Snapshot> {
+    state.commit_with(|head| {
+        refuse_if_read_otherwise(head, &edits, base)?;
+        for edit in &mut edits {
+            if let Edit::TruncateTable { sequence, .. } = edit {
+                *sequence = head.next_sequence();
+            }
         }
-    }
-
-    /// Lets go of the files of dropped tables. Blocks for its reads and writes.
-    pub fn clean_up(&self, gone: Vec<Arc<RunFile>>) {
-        self.retire(gone);
-    }
+        Ok((edits, None))
+    })
 }
 
-impl Head {
-    /// Checks and enters definitions and writes; gives the numbers of the tables written to as
-    /// well. Where it fails, everything is as before.
-    fn append_definitions(
-        &mut self,
-        store: &Store,
-        definitions: &Definitions,
-        operations: &[Operation<'_>],
-        found: Vec<Found>,
-    ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
-        let before = (Arc::clone(&self.catalog), Arc::clone(&self.deltas));
-        let appended = self.try_append(store, definitions, operations, found);
-        if !matches!(appended, Ok(Some(_))) {
-            (self.catalog, self.deltas) = before;
-            self.known_properties.clear();
-        }
-        appended
+/// Checks and enters definitions and writes; gives the numbers of the tables written to as
+/// well. Where it fails, everything is as before.
+pub(super) fn append_definitions(
+    head: &mut Head,
+    clock: &dyn Clock,
+    definitions: &Definitions,
+    operations: &[Operation<'_>],
+    found: Vec<Found>,
+) -> Result<Option<(Appending, BTreeSet<u64>)>> {
+    let before = (Arc::clone(&head.catalog), Arc::clone(&head.deltas));
+    let appended = try_append(head, clock, definitions, operations, found);
+    if !matches!(appended, Ok(Some(_))) {
+        (head.catalog, head.deltas) = before;
+        head.known_properties.clear();
     }
+    appended
+}
 
-    fn try_append(
-        &mut self,
-        store: &Store,
-        definitions: &Definitions,
-        operations: &[Operation<'_>],
-        mut found: Vec<Found>,
-    ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
-        for &table in &definitions.unwritten {
-            self.refuse_if_written(table, &definitions.base)?;
-        }
-        self.refuse_if_named_otherwise(&definitions.base.tables_of(operations))?;
-        self.refuse_if_read_otherwise(&definitions.edits, &definitions.base.catalog)?;
-        let numbers = numbers(&definitions.edits, &self.catalog);
-        let mut edits = renumbered(&definitions.edits, &numbers);
-        let mut empty = BTreeSet::new();
-        for edit in &mut edits {
-            match edit {
-                Edit::SetColumns { table, columns } => {
-                    if let Some(merged) = self.merged(*table, columns, &definitions.base.catalog)? {
-                        *columns = merged;
-                    }
-                }
-                // The writes of the same record come after it.
-                Edit::TruncateTable { table, sequence } => {
-                    *sequence = self.next_sequence() - 1;
-                    empty.insert(*table);
-                }
-                Edit::CreateTable { id, .. } => {
-                    empty.insert(*id);
-                }
-                _ => {}
-            }
-        }
-        self.enter_edits(&edits)?;
-        let moved = operations.iter().map(|operation| operation.on(number(&numbers, operation.table)));
-        let moved: Vec<Operation<'_>> = moved.collect();
-        for (operation, found) in moved.iter().zip(&mut found) {
-            if empty.contains(&operation.table) {
-                let table = self.catalog.table_by_id(operation.table);
-                let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
-                let locations = Locations::found(manifest.newest_file_id() + 1, None);
-                let manifest = Arc::new(manifest);
-                found.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
-            }
-        }
-        let tables = moved.iter().map(|operation| operation.table).collect();
-        Ok(self.append_writes(store, &moved, &found, None, &edits)?.map(|appended| (appended, tables)))
+fn try_append(
+    head: &mut Head,
+    clock: &dyn Clock,
+    definitions: &Definitions,
+    operations: &[Operation<'_>],
+    mut found: Vec<Found>,
+) -> Result<Option<(Appending, BTreeSet<u64>)>> {
+    for &table in &definitions.unwritten {
+        refuse_if_written(head, table, &definitions.base)?;
     }
-
-    /// Refuses what was planned for columns that have another name by now, or are gone.
-    pub(super) fn refuse_if_named_otherwise(&self, planned: &[Arc<Table>]) -> Result<()> {
-        for then in planned {
-            let Some(now) = self.catalog.table_by_id(then.id) else { continue };
-            if !Arc::ptr_eq(then, now) && !now.keeps_columns(&then.columns) {
-                return Err(Error::Conflict(format!("columns of table \"{}\" were renamed or dropped", then.name)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses edits of views and of what views read, if the other of both has changed since they
-    /// were made for `base`.
-    pub(crate) fn refuse_if_read_otherwise(&self, edits: &[Edit], base: &Catalog) -> Result<()> {
-        let changed = |name: &str| Err(Error::Conflict(format!("\"{name}\" or a view of it was changed")));
-        for edit in edits {
-            match edit {
-                Edit::CreateView { name, reads, .. } => {
-                    for &id in reads {
-                        let tables = base.table_by_id(id).zip(self.catalog.table_by_id(id));
-                        let is_same = |(then, now): (&Arc<Table>, &Arc<Table>)| {
-                            Arc::ptr_eq(then, now) || then.name == now.name && now.keeps_columns(&then.columns)
-                        };
-                        let views = base.view_by_id(id).zip(self.catalog.view_by_id(id));
-                        if !tables.is_none_or(is_same) || !views.is_none_or(|(then, now)| then == now) {
-                            return changed(name);
-                        }
-                    }
+    refuse_if_named_otherwise(head, &definitions.base.tables_of(operations))?;
+    refuse_if_read_otherwise(head, &definitions.edits, &definitions.base.catalog)?;
+    let numbers = numbers(&definitions.edits, &head.catalog);
+    let mut edits = renumbered(&definitions.edits, &numbers);
+    let mut empty = BTreeSet::new();
+    for edit in &mut edits {
+        match edit {
+            Edit::SetColumns { table, columns } => {
+                if let Some(merged) = merged(head, *table, columns, &definitions.base.catalog)? {
+                    *columns = merged;
                 }
-                Edit::DropColumn { table: id, .. }
-                | Edit::RenameColumn { table: id, .. }
-                | Edit::RenameTable { id, .. } => {
-                    let Some(table) = base.table_by_id(*id) else { continue };
-                    let of = |catalog: &Catalog| {
-                        catalog.views().filter(|view| view.reads.contains(id)).cloned().collect::<Vec<_>>()
+            }
+            // The writes of the same record come after it.
+            Edit::TruncateTable { table, sequence } => {
+                *sequence = head.next_sequence() - 1;
+                empty.insert(*table);
+            }
+            Edit::CreateTable { id, .. } => {
+                empty.insert(*id);
+            }
+            _ => {}
+        }
+    }
+    head.enter_edits(&edits)?;
+    let moved = operations.iter().map(|operation| operation.on(number(&numbers, operation.table)));
+    let moved: Vec<Operation<'_>> = moved.collect();
+    for (operation, found) in moved.iter().zip(&mut found) {
+        if empty.contains(&operation.table) {
+            let table = head.catalog.table_by_id(operation.table);
+            let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
+            let locations = Locations::found(manifest.newest_file_id() + 1, None);
+            let manifest = Arc::new(manifest);
+            found.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
+        }
+    }
+    let tables = moved.iter().map(|operation| operation.table).collect();
+    Ok(append_writes(head, clock, &moved, &found, None, &edits)?.map(|appended| (appended, tables)))
+}
+
+/// Refuses what was planned for columns that have another name by now, or are gone.
+pub(super) fn refuse_if_named_otherwise(head: &Head, planned: &[Arc<Table>]) -> Result<()> {
+    for then in planned {
+        let Some(now) = head.catalog.table_by_id(then.id) else { continue };
+        if !Arc::ptr_eq(then, now) && !now.keeps_columns(&then.columns) {
+            return Err(Error::Conflict(format!("columns of table \"{}\" were renamed or dropped", then.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses edits of views and of what views read, if the other of both has changed since they
+/// were made for `base`.
+fn refuse_if_read_otherwise(head: &Head, edits: &[Edit], base: &Catalog) -> Result<()> {
+    let changed = |name: &str| Err(Error::Conflict(format!("\"{name}\" or a view of it was changed")));
+    for edit in edits {
+        match edit {
+            Edit::CreateView { name, reads, .. } => {
+                for &id in reads {
+                    let tables = base.table_by_id(id).zip(head.catalog.table_by_id(id));
+                    let is_same = |(then, now): (&Arc<Table>, &Arc<Table>)| {
+                        Arc::ptr_eq(then, now) || then.name == now.name && now.keeps_columns(&then.columns)
                     };
-                    if of(base) != of(&self.catalog) {
-                        return changed(&table.name);
+                    let views = base.view_by_id(id).zip(head.catalog.view_by_id(id));
+                    if !tables.is_none_or(is_same) || !views.is_none_or(|(then, now)| then == now) {
+                        return changed(name);
                     }
                 }
-                _ => {}
             }
-        }
-        Ok(())
-    }
-
-    fn refuse_if_written(&self, table: u64, base: &Snapshot) -> Result<()> {
-        let (then, now) = (base.table(table), self.catalog.table_by_id(table));
-        let Some((then, now)) = then.zip(now) else { return Ok(()) };
-        let last = self.deltas.get(&table).map_or(0, |delta| delta.last_sequence());
-        if last > base.sequence || !then.manifest.is_same(&now.manifest) || then.columns != now.columns {
-            return Err(Error::Conflict(format!("table \"{}\" was written to", now.name)));
-        }
-        Ok(())
-    }
-
-    /// The columns that a transaction gives a table, with those that others have added since;
-    /// `None` if there are no such.
-    fn merged(&self, table: u64, own: &[PropertyColumn], base: &Catalog) -> Result<Option<Vec<PropertyColumn>>> {
-        let (then, now) = (base.table_by_id(table), self.catalog.table_by_id(table));
-        let Some((then, now)) = then.zip(now) else { return Ok(None) };
-        if then.columns == now.columns {
-            return Ok(None);
-        }
-        let mut columns = now.columns.clone();
-        for column in own {
-            let Some(known) = columns.iter_mut().find(|known| known.name == column.name) else {
-                columns.push(column.clone());
-                continue;
-            };
-            if column.declared.is_some() && column.declared != known.declared {
-                let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, now.name);
-                return Err(Error::Conflict(message));
+            Edit::DropColumn { table: id, .. }
+            | Edit::RenameColumn { table: id, .. }
+            | Edit::RenameTable { id, .. } => {
+                let Some(table) = base.table_by_id(*id) else { continue };
+                let of = |catalog: &Catalog| {
+                    catalog.views().filter(|view| view.reads.contains(id)).cloned().collect::<Vec<_>>()
+                };
+                if of(base) != of(&head.catalog) {
+                    return changed(&table.name);
+                }
             }
-            let mut types: BTreeMap<_, _> = known.types.iter().map(|edm| (*edm, ())).collect();
-            types.extend(column.types.iter().map(|edm| (*edm, ())));
-            known.types = types.into_keys().collect();
+            _ => {}
         }
-        if columns.len() > COLUMNS_MAX {
-            return Err(Error::Conflict(format!("table \"{}\" got its last columns", now.name)));
-        }
-        Ok(Some(columns))
     }
+    Ok(())
+}
+
+fn refuse_if_written(head: &Head, table: u64, base: &Snapshot) -> Result<()> {
+    let (then, now) = (base.table(table), head.catalog.table_by_id(table));
+    let Some((then, now)) = then.zip(now) else { return Ok(()) };
+    let last = head.deltas.get(&table).map_or(0, |delta| delta.last_sequence());
+    if last > base.sequence || !then.manifest.is_same(&now.manifest) || then.columns != now.columns {
+        return Err(Error::Conflict(format!("table \"{}\" was written to", now.name)));
+    }
+    Ok(())
+}
+
+/// The columns that a transaction gives a table, with those that others have added since;
+/// `None` if there are no such.
+fn merged(head: &Head, table: u64, own: &[PropertyColumn], base: &Catalog) -> Result<Option<Vec<PropertyColumn>>> {
+    let (then, now) = (base.table_by_id(table), head.catalog.table_by_id(table));
+    let Some((then, now)) = then.zip(now) else { return Ok(None) };
+    if then.columns == now.columns {
+        return Ok(None);
+    }
+    let mut columns = now.columns.clone();
+    for column in own {
+        let Some(known) = columns.iter_mut().find(|known| known.name == column.name) else {
+            columns.push(column.clone());
+            continue;
+        };
+        if column.declared.is_some() && column.declared != known.declared {
+            let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, now.name);
+            return Err(Error::Conflict(message));
+        }
+        let mut types: BTreeMap<_, _> = known.types.iter().map(|edm| (*edm, ())).collect();
+        types.extend(column.types.iter().map(|edm| (*edm, ())));
+        known.types = types.into_keys().collect();
+    }
+    if columns.len() > COLUMNS_MAX {
+        return Err(Error::Conflict(format!("table \"{}\" got its last columns", now.name)));
+    }
+    Ok(Some(columns))
 }
 
 /// New numbers for what the edits make, where theirs were given away.

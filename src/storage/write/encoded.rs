@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::operation::{Change, Content, Operation};
-use super::payload::{TableWriter, TableWrites};
 use crate::delta::{Locations, TableDelta, Version};
 use crate::error::{Error, Result};
+use crate::operation::{Change, Content, Operation};
+use crate::records::{TableWriter, TableWrites};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Rejected};
 

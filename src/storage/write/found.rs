@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::operation::Operation;
 use crate::delta::Locations;
 use crate::error::Result;
 use crate::key_filter::KeyHash;
 use crate::manifest::Manifest;
+use crate::operation::Operation;
 use crate::snapshot::{Gaps, TableSnapshot};
-use crate::store::Store;
+use crate::state::State;
 use rowkey_model::Entity;
 use rowkey_model::rows::key_bytes;
 
@@ -42,43 +42,41 @@ struct Search {
     gaps: Gaps,
 }
 
-impl Store {
-    /// Looks into run files for the keys that have no recent version.
-    pub(super) async fn find(&self, operations: &[Operation<'_>]) -> Result<Vec<Found>> {
-        let snapshot = self.snapshot();
-        let mut found = Vec::with_capacity(operations.len());
-        let mut last: Option<Search> = None;
-        for operation in operations {
-            let key_ref = operation.key.as_ref().as_ref();
-            let key = key_bytes(key_ref);
-            let hash = KeyHash::of(&key);
-            let search = match (last.take(), snapshot.table(operation.table)) {
-                (_, None) => {
-                    found.push(Found { key, hash, stored: None });
-                    continue;
-                }
-                (Some(search), Some(_)) if search.table.table.id == operation.table => last.insert(search),
-                (_, Some(table)) => last.insert(Search {
-                    table: snapshot.table_snapshot(table),
-                    manifest: Arc::new(table.manifest.clone()),
-                    files_below: table.manifest.newest_file_id() + 1,
-                    gaps: Gaps::default(),
-                }),
-            };
-            if search.table.has_recent(&key, hash) {
+/// Looks into run files for the keys that have no recent version.
+pub(super) async fn find(state: &State, operations: &[Operation<'_>]) -> Result<Vec<Found>> {
+    let snapshot = state.snapshot();
+    let mut found = Vec::with_capacity(operations.len());
+    let mut last: Option<Search> = None;
+    for operation in operations {
+        let key_ref = operation.key.as_ref().as_ref();
+        let key = key_bytes(key_ref);
+        let hash = KeyHash::of(&key);
+        let search = match (last.take(), snapshot.table(operation.table)) {
+            (_, None) => {
                 found.push(Found { key, hash, stored: None });
                 continue;
             }
-            let stored = search.table.find_in_files(self.files(), key_ref, hash, &mut search.gaps).await?;
-            let place = stored.as_ref().map(|&(_, file, row)| (file, row));
-            let stored = Stored {
-                manifest: Arc::clone(&search.manifest),
-                sequence: snapshot.sequence,
-                entity: stored.map(|(entity, ..)| entity),
-                locations: Locations::found(search.files_below, place),
-            };
-            found.push(Found { key, hash, stored: Some(stored) });
+            (Some(search), Some(_)) if search.table.table.id == operation.table => last.insert(search),
+            (_, Some(table)) => last.insert(Search {
+                table: snapshot.table_snapshot(table),
+                manifest: Arc::new(table.manifest.clone()),
+                files_below: table.manifest.newest_file_id() + 1,
+                gaps: Gaps::default(),
+            }),
+        };
+        if search.table.has_recent(&key, hash) {
+            found.push(Found { key, hash, stored: None });
+            continue;
         }
-        Ok(found)
+        let stored = search.table.find_in_files(state.files(), key_ref, hash, &mut search.gaps).await?;
+        let place = stored.as_ref().map(|&(_, file, row)| (file, row));
+        let stored = Stored {
+            manifest: Arc::clone(&search.manifest),
+            sequence: snapshot.sequence,
+            entity: stored.map(|(entity, ..)| entity),
+            locations: Locations::found(search.files_below, place),
+        };
+        found.push(Found { key, hash, stored: Some(stored) });
     }
+    Ok(found)
 }

@@ -5,12 +5,10 @@ mod commit;
 mod definitions;
 mod encoded;
 mod found;
-mod hold;
-mod operation;
-pub(super) mod payload;
+mod table_lock;
+mod writer;
 
-pub(crate) use commit::ENTITY_WRITES;
 pub use definitions::Definitions;
-pub(crate) use hold::TableHolds;
-pub use hold::{TableHold, Terms};
-pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};
+pub(crate) use definitions::commit_edits;
+pub use table_lock::{TableHold, Terms};
+pub(crate) use writer::Writer;

@@ -182,7 +182,7 @@ fn where_there_is_no_room_for_a_whole_fold_the_oldest_writes_are_folded_first() 
         for row in 1..5 {
             write(&store, &mut model, &[put(key("p", 0), &content(row as i32)), put(key("p", row), &content(0))]);
             if row < 4 {
-                store.head().expect("open for writing").seal(ID);
+                store.state.head().expect("open for writing").seal(ID);
             }
         }
         (store, model)

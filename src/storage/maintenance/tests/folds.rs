@@ -46,7 +46,7 @@ fn a_fold_of_deletions_alone_leaves_no_file() {
     write(&store, &mut model, &deletions);
     fold(&store).expect("folds");
     expect(&store, &Model::new(), "all deleted");
-    store.remove_retired();
+    store.state.remove_retired();
     assert_eq!((manifest(&store).files().count(), run_files(&files)), (0, 0));
     // And a fold of nothing changes nothing.
     let before = store.snapshot().sequence;
@@ -84,7 +84,7 @@ fn a_snapshot_reads_its_state_over_folds_and_compactions() {
     }
     assert!(run_files(&files) > manifest(&store).files().count(), "old snapshots keep their files");
     held.clear();
-    store.remove_retired();
+    store.state.remove_retired();
     assert_eq!(run_files(&files), manifest(&store).files().count(), "and nobody keeps them longer");
     expect(&store, &model, "at the end");
 }

@@ -22,7 +22,7 @@ impl Bench {
         let store = block_on(Store::open(files, Arc::clone(&clock) as _, small())).expect("opens");
         let store = Arc::new(store);
         create(&store).expect("a table");
-        let maintainer = Maintainer::with_sizes(Arc::clone(&store), FILE_BYTES, LOG_BYTES_MAX);
+        let maintainer = Maintainer::with_sizes(store.maintenance.clone(), FILE_BYTES, LOG_BYTES_MAX);
         Self { store, clock, maintainer, model: Model::new() }
     }
 
@@ -74,14 +74,18 @@ fn a_long_log_folds_the_table_that_holds_it_back() {
     for row in 0.. {
         let operation = Operation { table: 2, ..put(key("p", row % 50), &content(1)) };
         block_on(bench.store.write(&[operation])).expect("a write");
-        if bench.store.uncovered_log_bytes() > LOG_BYTES_MAX {
+        if bench.store.state.uncovered_log_bytes() > LOG_BYTES_MAX {
             break;
         }
     }
     bench.round();
     assert!(bench.is_settled(), "it has the oldest write");
     bench.round();
-    assert!(bench.store.uncovered_log_bytes() < LOG_BYTES_MAX, "{} bytes", bench.store.uncovered_log_bytes());
+    assert!(
+        bench.store.state.uncovered_log_bytes() < LOG_BYTES_MAX,
+        "{} bytes",
+        bench.store.state.uncovered_log_bytes()
+    );
     assert_eq!(entities(&bench.store, &bench.store.snapshot()), bench.model);
     let report = block_on(check(bench.store.files(), &bench.store.snapshot())).expect("reads");
     assert_eq!((report.findings, report.entities, report.unfolded), (Vec::new(), 51, 0));
@@ -150,7 +154,7 @@ fn a_fold_that_fails_is_tried_again_and_writers_without_room_are_told() {
     bench.maintainer.round(BTreeSet::from([ID]));
     assert!(!bench.is_settled());
     let failure = bench.store.maintenance_status().tables[&ID].failure.clone().expect("a failure").0;
-    assert!(bench.store.maintenance.failure(ID).is_some_and(|failure| failure.no_space), "{failure}");
+    assert!(bench.store.maintenance.stalls.failure(ID).is_some_and(|failure| failure.no_space), "{failure}");
     // There is room, so writers do not mind.
     bench.put(2);
     bench.round();
@@ -158,7 +162,7 @@ fn a_fold_that_fails_is_tried_again_and_writers_without_room_are_told() {
     bench.clock.advance(Duration::from_secs(1));
     bench.round();
     assert!(bench.is_settled());
-    assert!(bench.store.maintenance.failure(ID).is_none());
+    assert!(bench.store.maintenance.stalls.failure(ID).is_none());
     expect(&bench.store, &bench.model, "folded");
 }
 
@@ -167,7 +171,7 @@ fn writers_wait_for_room_and_go_on_when_there_is_some() {
     let options = StoreOptions { delta_bytes_max: 20_000, ..small() };
     let store = open_with(Arc::new(MemoryStore::new()), options).expect("opens");
     create(&store).expect("a table");
-    let maintainer = Maintainer::with_sizes(Arc::clone(&store), FILE_BYTES, LOG_BYTES_MAX);
+    let maintainer = Maintainer::with_sizes(store.maintenance.clone(), FILE_BYTES, LOG_BYTES_MAX);
     let mut model = Model::new();
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| maintainer.run());
@@ -191,10 +195,10 @@ fn where_writers_waited_for_a_fold_compactions_wait_and_nothing_is_folded_twice(
     let store = block_on(Store::open(Arc::new(MemoryStore::new()), Arc::clone(&clock) as _, options)).expect("opens");
     let store = Arc::new(store);
     create(&store).expect("a table");
-    let mut maintainer = Maintainer::with_sizes(Arc::clone(&store), FILE_BYTES, LOG_BYTES_MAX);
+    let mut maintainer = Maintainer::with_sizes(store.maintenance.clone(), FILE_BYTES, LOG_BYTES_MAX);
     let mut model = Model::new();
     let files = || table(&store.snapshot()).manifest.files().count();
-    let is_full = || store.maintenance.is_full(&store.snapshot().deltas[&ID]);
+    let is_full = || store.maintenance.stalls.is_full(&store.snapshot().deltas[&ID]);
     let asked = || BTreeSet::from([ID]);
     for round in 0..5 {
         for row in 0.. {

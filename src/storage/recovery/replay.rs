@@ -6,13 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::catalog::{Catalog, Edit};
-use super::delta::{Deltas, TableDelta};
-use super::error::{Error, Result};
-use super::key_filter::KeyHash;
-use super::log::{Checkpoint, Covered, Record};
-use super::store::{CATALOG_EDITS, DEFINITION_EDITS, follow_edits};
-use super::write::{ENTITY_WRITES, payload};
+use crate::catalog::{Catalog, Edit};
+use crate::delta::{Deltas, TableDelta, follow_edits};
+use crate::error::{Error, Result};
+use crate::key_filter::KeyHash;
+use crate::log::{Checkpoint, Covered, Record};
+use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES};
 use rowkey_model::DateTime;
 use std::sync::Arc;
 
@@ -104,7 +103,7 @@ impl Recovery {
                 let edits = serde_json::from_slice(&record.payload);
                 (edits.map_err(|error| format!("it holds no catalog edits: {error}"))?, Vec::new())
             }
-            ENTITY_WRITES => payload::decode(&record.payload)?,
+            ENTITY_WRITES => records::decode(&record.payload)?,
             kind => return Err(format!("its kind {kind} is unknown to this version")),
         };
         if record.sequence > self.catalog_sequence && !edits.is_empty() {

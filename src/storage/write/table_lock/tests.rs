@@ -49,18 +49,18 @@ fn others_wait_for_who_holds_a_table() {
     assert!(!may_write(&store, 2, None));
     drop(other);
     assert!(may_write(&store, 2, None));
-    assert!(store.holds.tables().is_empty());
+    assert!(store.writer.locks().tables().is_empty());
 }
 
 #[test]
 fn turns_are_taken_in_their_order() {
     let store = store();
     let first = block_on(store.hold_table(1));
-    let mut writer = Box::pin(store.not_held(1, None));
+    let mut writer = Box::pin(store.writer.locks().not_held(1, None));
     assert!(writer.as_mut().now_or_never().is_none());
     let mut second = Box::pin(store.hold_table(1));
     assert!(second.as_mut().now_or_never().is_none());
-    let mut late = Box::pin(store.not_held(1, None));
+    let mut late = Box::pin(store.writer.locks().not_held(1, None));
     assert!(late.as_mut().now_or_never().is_none());
     drop(first);
     assert!(second.as_mut().now_or_never().is_none(), "a writer was there before");
@@ -69,7 +69,7 @@ fn turns_are_taken_in_their_order() {
     assert!(late.as_mut().now_or_never().is_none());
     drop(second);
     assert!(late.now_or_never().is_some());
-    assert!(store.holds.tables().is_empty());
+    assert!(store.writer.locks().tables().is_empty());
 }
 
 #[test]
@@ -87,5 +87,5 @@ fn who_reads_and_writes_with_a_turn_has_no_holder_in_between() {
     assert!(may_write(&store, 1, Some(&turn)), "though another waits to hold the table");
     drop(turn);
     drop(second.now_or_never().expect("its turn"));
-    assert!(store.holds.tables().is_empty());
+    assert!(store.writer.locks().tables().is_empty());
 }

@@ -50,7 +50,7 @@ pub struct Operation<'a> {
 
 impl Operation<'_> {
     /// The same on another table.
-    pub(super) fn on(&self, table: u64) -> Operation<'_> {
+    pub(crate) fn on(&self, table: u64) -> Operation<'_> {
         let change = match &self.change {
             Change::Insert(content) => Change::Insert(Cow::Borrowed(content)),
             Change::Replace(content) => Change::Replace(Cow::Borrowed(content)),

@@ -1,0 +1,37 @@
+//! How a store is opened.
+
+use super::log::{Durability, SegmentBytes};
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// Bound of everything cached of files, in bytes.
+    pub cache_bytes: u64,
+    /// How long segments of the log are.
+    pub segment_bytes: SegmentBytes,
+    /// A checkpoint is made once this many bytes of records follow the last one.
+    pub checkpoint_after_bytes: u64,
+    /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
+    pub delta_bytes_max: u64,
+    /// When single writes are acknowledged; everything else is synced first.
+    pub durability: Durability,
+    /// Leave everything as it is, and take no ownership: for object stores.
+    pub read_only: bool,
+    /// Leave run files that the catalog does not name where they are:
+    /// [`Store::unnamed_files`](crate::Store::unnamed_files) tells which.
+    pub keep_unnamed: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 256 << 20,
+            segment_bytes: SegmentBytes { min: 1 << 20, max: 16 << 20 },
+            checkpoint_after_bytes: 1 << 20,
+            delta_bytes_max: 128 << 20,
+            durability: Durability::Sync,
+            read_only: false,
+            keep_unnamed: false,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The state of an open data folder: the newest one, what is durable of it and therefore visible,
+//! and the files that older snapshots still read.
+//!
+//! A commit is built on the [`Head`] under the commit lock, handed to the log, and published as a
+//! [`Snapshot`] once its record is durable. What reads, writes or maintains tables does so through
+//! here.
+
+mod checkpoint;
+mod commit;
+mod head;
+mod retired;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::error::{Error, Result};
+use super::log::{Callers, Durability, Log};
+use super::options::StoreOptions;
+use super::recovery::Opened;
+use super::run::{FileIds, RunFiles};
+use super::snapshot::Snapshot;
+use checkpoint::Checkpoints;
+pub(crate) use commit::files_gone;
+pub(crate) use head::Head;
+use retired::RetiredFiles;
+use rowkey_base::clock::Clock;
+use rowkey_model::files::{FileStore, OwnerLock};
+
+/// The state of one data folder.
+#[derive(Debug)]
+pub(crate) struct State {
+    files: Arc<RunFiles>,
+    clock: Arc<dyn Clock>,
+    published: Arc<RwLock<Snapshot>>,
+    /// None if the folder is open for reading only, like the log.
+    head: Option<Mutex<Head>>,
+    log: Option<Arc<Log>>,
+    callers: Arc<Callers>,
+    checkpoints: Checkpoints,
+    file_ids: FileIds,
+    retired: RetiredFiles,
+    durability: Durability,
+    /// Last, so that the folder is released when everything else is closed.
+    _owner: Option<Box<dyn OwnerLock>>,
+}
+
+impl State {
+    /// The state that was recovered from `store`.
+    pub(crate) fn of(opened: Opened, store: Arc<dyn FileStore>, clock: Arc<dyn Clock>, options: &StoreOptions) -> Self {
+        let Opened { log, callers, recovered, sequence, covered, owner, .. } = opened;
+        let (catalog, deltas) = (Arc::new(recovered.catalog), Arc::new(recovered.deltas));
+        let file_ids = FileIds::from(catalog.next_file_id());
+        let newest = Snapshot::new(sequence, catalog, deltas);
+        let published = Arc::new(RwLock::new(newest.clone()));
+        let head = log.as_ref().map(|log| {
+            let (log, published) = (Arc::clone(log), Arc::clone(&published));
+            Mutex::new(Head::new(log, published, newest, recovered.last_timestamp, recovered.log_bytes))
+        });
+        Self {
+            files: Arc::new(RunFiles::new(store, options.cache_bytes)),
+            clock,
+            published,
+            head,
+            log,
+            callers,
+            checkpoints: Checkpoints::new(options.checkpoint_after_bytes, covered),
+            file_ids,
+            retired: RetiredFiles::default(),
+            durability: options.durability,
+            _owner: owner,
+        }
+    }
+
+    /// The newest durable state.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.callers.note();
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn files(&self) -> &Arc<RunFiles> {
+        &self.files
+    }
+
+    /// Numbers of run files to be written.
+    pub(crate) fn file_ids(&self) -> &FileIds {
+        &self.file_ids
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// When single writes are acknowledged.
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub(crate) fn refuse_if_read_only(&self) -> Result<()> {
+        if self.head.is_none() { Err(self.read_only()) } else { Ok(()) }
+    }
+
+    fn read_only(&self) -> Error {
+        Error::ReadOnly { location: self.files.store().location() }
+    }
+
+    /// The newest state under the commit lock.
+    pub(crate) fn head(&self) -> Result<MutexGuard<'_, Head>> {
+        let Some(head) = &self.head else { return Err(self.read_only()) };
+        let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
+        if head.is_stalled() {
+            // Everything that was written is published, and the rest has been refused.
+            head.take_back(&self.snapshot());
+        }
+        Ok(head)
+    }
+
+    /// Returns when everything that has been handed to the log is durable and published; an error
+    /// if some of it never will be.
+    pub(crate) async fn settled(&self) -> Result<()> {
+        if let Some(log) = &self.log {
+            log.settle().await?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the log on disk; 0 if it is not open for writing.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.bytes())
+    }
+}

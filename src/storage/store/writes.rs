@@ -1,0 +1,57 @@
+//! Entity writes of a store.
+
+use std::sync::Arc;
+
+use super::Store;
+use crate::error::Result;
+use crate::operation::{Operation, Written};
+use crate::run::RunFile;
+use crate::write::{Definitions, TableHold, Terms};
+
+impl Store {
+    /// Applies operations, all or none, as one log record; when this returns they are durable and
+    /// visible. A key occurs once among them. They may be of several tables and partitions: what
+    /// the service asks of an entity group is for the caller to check.
+    pub async fn write(&self, operations: &[Operation<'_>]) -> Result<Written> {
+        self.write_under(operations, Terms::default()).await
+    }
+
+    /// The same under terms.
+    pub async fn write_under(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
+        self.writer.write(operations, terms).await
+    }
+
+    /// Commits definitions and writes, all or none, as one record; when this returns they are
+    /// durable and visible. Then [`Store::clean_up`] is due.
+    pub async fn commit_definitions(
+        &self,
+        definitions: &Definitions,
+        operations: &[Operation<'_>],
+        hold: Option<&TableHold>,
+    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
+        self.writer.write_definitions(definitions, operations, hold).await
+    }
+
+    /// Lets go of the files of dropped tables. Blocks for its reads and writes.
+    pub fn clean_up(&self, gone: Vec<Arc<RunFile>>) {
+        self.state.retire(gone);
+    }
+
+    /// Returns when no other statement holds the tables that some operations write to, and their
+    /// deltas have room. Waits for folds where they have not; when those fail, so does this.
+    pub async fn wait_for_room(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
+        self.writer.admit(operations, hold).await
+    }
+
+    /// Locks a table against all other writes, once all who asked before are through. A statement
+    /// holds one table at a time, or two could wait for each other.
+    pub async fn hold_table(&self, table: u64) -> TableHold {
+        self.writer.locks().hold(table).await
+    }
+
+    /// Locks a table that another statement holds against further ones, beside other writers;
+    /// `None` if none holds it.
+    pub async fn turn_at_held_table(&self, table: u64) -> Option<TableHold> {
+        self.writer.locks().hold_shared(table).await
+    }
+}

@@ -1,0 +1,120 @@
+//! The steps of a write: admission, a look into run files, the commit, the signal that a fold is
+//! due.
+
+use std::sync::Arc;
+
+use super::commit::append_writes;
+use super::definitions::{Definitions, append_definitions, refuse_if_named_otherwise};
+use super::encoded::EncodedWrites;
+use super::found::find;
+use super::table_lock::{TableHold, TableLocks, Terms};
+use crate::error::Result;
+use crate::maintenance::WriteStalls;
+use crate::operation::{Operation, Written};
+use crate::run::RunFile;
+use crate::state::{State, files_gone};
+
+/// Writes to the tables of a store.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    state: Arc<State>,
+    stalls: Arc<WriteStalls>,
+    locks: Arc<TableLocks>,
+}
+
+impl Writer {
+    pub(crate) fn new(state: Arc<State>, stalls: Arc<WriteStalls>) -> Self {
+        Self { state, stalls, locks: Arc::default() }
+    }
+
+    pub(crate) fn locks(&self) -> &Arc<TableLocks> {
+        &self.locks
+    }
+
+    /// Applies operations, all or none, as one log record; when this returns they are durable and
+    /// visible.
+    pub(crate) async fn write(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
+        loop {
+            self.admit(operations, terms.hold).await?;
+            let found = find(&self.state, operations).await?;
+            let encoded = {
+                let deltas = self.state.snapshot().deltas;
+                EncodedWrites::beforehand(operations, |table| deltas.get(&table))
+            };
+            let appended = {
+                let mut head = self.state.head()?;
+                refuse_if_named_otherwise(&head, terms.planned)?;
+                append_writes(&mut head, self.state.clock().as_ref(), operations, &found, encoded, &[])?
+            };
+            // None if a fold was committed meanwhile, or is about to be: what was found lies
+            // elsewhere now.
+            let Some((timestamp, answer)) = appended else {
+                self.state.settled().await?;
+                continue;
+            };
+            let sequence = answer.await?;
+            self.fold_if_due(tables_of(operations));
+            return Ok(Written { timestamp, sequence });
+        }
+    }
+
+    /// Commits definitions and writes, all or none, as one record; when this returns they are
+    /// durable and visible. Gives the files that no table names any more as well.
+    pub(crate) async fn write_definitions(
+        &self,
+        definitions: &Definitions,
+        operations: &[Operation<'_>],
+        hold: Option<&TableHold>,
+    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
+        loop {
+            self.admit(operations, hold).await?;
+            let found = find(&self.state, operations).await?;
+            let (appended, gone) = {
+                let mut head = self.state.head()?;
+                let before = Arc::clone(&head.catalog);
+                let appended =
+                    append_definitions(&mut head, self.state.clock().as_ref(), definitions, operations, found)?;
+                let gone = files_gone(&before, &head.catalog);
+                (appended, gone)
+            };
+            let Some(((timestamp, answer), tables)) = appended else {
+                self.state.settled().await?;
+                continue;
+            };
+            let sequence = answer.await?;
+            self.fold_if_due(tables.into_iter());
+            return Ok((Written { timestamp, sequence }, gone));
+        }
+    }
+
+    /// Returns when no other statement holds the tables of some operations, and their deltas have room. Stalls until
+    /// folds have made it where they have not; when those fail, so does this.
+    pub(crate) async fn admit(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
+        for table in changes_of(tables_of(operations)) {
+            self.locks.not_held(table, hold).await;
+            self.stalls.wait_for_room(&self.state, table).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a fold of the tables that have enough to fold.
+    fn fold_if_due(&self, tables: impl Iterator<Item = u64>) {
+        let snapshot = self.state.snapshot();
+        for table in changes_of(tables) {
+            if let Some(delta) = snapshot.deltas.get(&table) {
+                self.stalls.fold_if_due(table, delta);
+            }
+        }
+    }
+}
+
+/// The tables that operations write to, one for each.
+fn tables_of(operations: &[Operation<'_>]) -> impl Iterator<Item = u64> {
+    operations.iter().map(|operation| operation.table)
+}
+
+/// The tables without those that come again at once: most writes are to one.
+fn changes_of(tables: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    let mut before = None;
+    tables.filter(move |table| before.replace(*table) != Some(*table))
+}
