@@ -12,7 +12,6 @@ pub(crate) const PERMITTED: &[(&str, usize)] = &[
     ("formats", 10),
     ("formats::export", 2),
     ("formats::service_json", 3),
-    ("model::rows", 2),
     ("postgres::functions", 8),
     ("postgres::functions::system", 2),
     ("sql::engine", 2),
