@@ -9,9 +9,6 @@ use crate::tree::{Module, Sources, modules};
 pub(crate) const PERMITTED: &[(&str, usize)] = &[
     ("command", 5),
     ("command::output", 2),
-    ("formats", 10),
-    ("formats::export", 2),
-    ("formats::service_json", 3),
     ("postgres::functions", 8),
     ("postgres::functions::system", 2),
     ("sql::engine", 2),
