@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::assumed::Typing;
-use crate::convert;
 use crate::entity_json::{Decoded, EntityJsonError, RowDecoder, System, key_text, twice};
 use crate::json::Parser;
 use crate::json_objects::ObjectDecoder;
@@ -23,7 +22,7 @@ pub(super) struct DocumentDecoder {
 
 impl DocumentDecoder {
     pub(super) fn new(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
-        let entity = RowDecoder::of_export(names, types, convert::validate_untyped_text).with_guids_in_base64();
+        let entity = RowDecoder::for_exports(names, types).with_guids_in_base64();
         Self { entity, key: String::new(), scratch: String::new() }
     }
 }

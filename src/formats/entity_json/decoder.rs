@@ -28,7 +28,7 @@ const NAMES_MAX: usize = 1 << 12;
 /// use rowkey_formats::entity_json::EntityDecoder;
 ///
 /// let body = r#"{"PartitionKey":"p","RowKey":"r","N":"5","N@odata.type":"Edm.Int64","D":1.5}"#;
-/// let order = EntityDecoder::of_requests().decode(body, None)?;
+/// let order = EntityDecoder::for_requests().decode(body, None)?;
 /// assert_eq!((order.get("N"), order.get("D")), (Some(&5_i64.into()), Some(&1.5.into())));
 /// # Ok::<(), rowkey_formats::entity_json::EntityJsonError>(())
 /// ```
@@ -43,14 +43,14 @@ pub struct EntityDecoder {
 impl EntityDecoder {
     /// One for the bodies of requests: Timestamp is not read, whatever its value, so that of each
     /// entity is [`DateTime::MIN`](rowkey_model::DateTime::MIN).
-    pub fn of_requests() -> Self {
+    pub fn for_requests() -> Self {
         Self::new(Rules::Request)
     }
 
     /// One for what the service answers: Timestamp is checked and kept
     /// ([`DateTime::MIN`](rowkey_model::DateTime::MIN) where there is none), and an integer beyond
     /// Int32 that has no annotation is an Int64 if it fits.
-    pub fn of_answers() -> Self {
+    pub fn for_answers() -> Self {
         Self::new(Rules::Answer)
     }
 

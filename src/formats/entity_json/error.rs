@@ -1,6 +1,7 @@
 //! Why the JSON of an entity is not taken.
 
 use crate::json::JsonError;
+use rowkey_base::SqlState;
 use rowkey_model::Rejected;
 
 /// Why the JSON of an entity is not taken. Each message names the property or key and the rule; the
@@ -44,8 +45,9 @@ pub enum EntityJsonError {
 }
 
 impl EntityJsonError {
-    /// Whether the text is none of the service's, rather than an entity that breaks a rule.
-    pub(crate) fn is_of_form(&self) -> bool {
+    /// Whether the text is none that the service writes, rather than an entity that breaks a rule:
+    /// another tool may have written it.
+    pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, EntityJsonError::Nested(_) | EntityJsonError::Syntax { .. })
     }
 }
@@ -63,6 +65,16 @@ impl From<JsonError> for EntityJsonError {
             JsonError::LoneSurrogate(code) => EntityJsonError::Refused(format!(
                 "a text holds the lone surrogate \\u{code:04x}, which is no character"
             )),
+        }
+    }
+}
+
+/// A rule of the data model that is broken is a check violation; everything else is invalid input.
+impl From<EntityJsonError> for rowkey_base::Error {
+    fn from(error: EntityJsonError) -> Self {
+        match error {
+            EntityJsonError::Rejected(rejected) => (*rejected).into(),
+            error => Self::new(SqlState::INVALID_STATEMENT, error.to_string()).with_source(error),
         }
     }
 }

@@ -6,7 +6,8 @@ use super::error::EntityJsonError;
 use super::keys::{KeyCache, KeyKind};
 use super::rules::Rules;
 use super::system::{System, key_text};
-use super::values::{CheckText, Declared, Values, validate_text};
+use super::values::{Declared, Values, validate_text};
+use crate::convert;
 use crate::json::Parser;
 use crate::property_types::NumberedTypes;
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
@@ -53,10 +54,10 @@ enum Pass {
 }
 
 impl RowDecoder {
-    /// One for exports: `types` overrule what an entity says, and `check_text` refuses texts
-    /// without a type that are too long.
-    pub(crate) fn of_export(names: &Arc<PropertyNames>, types: NumberedTypes, check_text: CheckText) -> Self {
-        Self::with_values(names, Rules::Answer, Values::new(Rules::Answer, types, check_text))
+    /// One for exports: `types` overrule what an entity says, and messages offer the import's
+    /// options.
+    pub(crate) fn for_exports(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
+        Self::with_values(names, Rules::Answer, Values::new(Rules::Answer, types, convert::validate_untyped_text))
     }
 
     /// One by these rules.
@@ -81,7 +82,7 @@ impl RowDecoder {
         self.is_typed
     }
 
-    /// Appends the entity of `text` to `rows`; on a fault nothing is appended.
+    /// Appends the entity of `text` to `rows`; on an error nothing is appended.
     pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<Decoded, EntityJsonError> {
         self.decode_within(&System::default(), text, rows)
     }
@@ -98,7 +99,7 @@ impl RowDecoder {
             match self.pass(outside, text, rows, Annotations::Before) {
                 Ok(Pass::Done(decoded)) => return Ok(decoded),
                 Ok(Pass::AnnotationsLeft) => self.annotations_follow = true,
-                Err(error) if error.is_of_form() => return Err(error),
+                Err(error) if error.is_foreign() => return Err(error),
                 // A value can break a rule only because its type was not known yet.
                 Err(_) => {}
             }
@@ -106,7 +107,7 @@ impl RowDecoder {
         if self.annotations_follow {
             match self.pass(outside, text, rows, Annotations::RightBehind) {
                 Ok(Pass::Done(decoded)) => return Ok(decoded),
-                Err(error) if error.is_of_form() => return Err(error),
+                Err(error) if error.is_foreign() => return Err(error),
                 // Here as well: the type of a value may stand further on.
                 Ok(Pass::AnnotationsLeft) | Err(_) => {}
             }

@@ -12,7 +12,7 @@ fn encoded(entity: &Entity, level: MetadataLevel) -> String {
 /// The property `V` of a request's body with these members beside its keys.
 fn value_of(members: &str) -> Result<Option<Value>, EntityJsonError> {
     let text = format!(r#"{{"PartitionKey":"p","RowKey":"r",{members}}}"#);
-    Ok(EntityDecoder::of_requests().decode(&text, None)?.get("V").cloned())
+    Ok(EntityDecoder::for_requests().decode(&text, None)?.get("V").cloned())
 }
 
 /// The specification's example, section 2.5.
@@ -105,7 +105,7 @@ fn values_are_written_as_the_service_does() {
 }
 
 #[test]
-fn bodies_of_requests_are_typed_by_annotation_or_form() {
+fn bodies_for_requests_are_typed_by_annotation_or_form() {
     let cases = [
         // As the SDKs of Python, .NET and JavaScript send them.
         (r#""V":"5","V@odata.type":"Edm.Int64""#, Value::Int64(5)),
@@ -126,7 +126,7 @@ fn bodies_of_requests_are_typed_by_annotation_or_form() {
     assert_eq!(value_of(r#""V":null"#), Ok(None));
     assert_eq!(value_of(r#""V":null,"V@odata.type":"Edm.Guid""#), Ok(None));
     let answered = r#"{"PartitionKey":"p","RowKey":"r","V":2147483648}"#;
-    let answered = EntityDecoder::of_answers().decode(answered, None).unwrap();
+    let answered = EntityDecoder::for_answers().decode(answered, None).unwrap();
     assert_eq!(answered.get("V"), Some(&Value::Int64(2147483648)));
 }
 
@@ -140,18 +140,18 @@ fn what_a_request_says_of_system_properties_is_not_taken() {
         r#""PartitionKey@odata.type":"Edm.String""#,
     ] {
         let text = format!(r#"{{"PartitionKey":"p","RowKey":"r","V":1,{members}}}"#);
-        let entity = EntityDecoder::of_requests().decode(&text, None).unwrap();
+        let entity = EntityDecoder::for_requests().decode(&text, None).unwrap();
         assert_eq!(entity.timestamp, DateTime::MIN, "{members}");
         assert_eq!(entity.properties().collect::<Vec<_>>(), [("V", &Value::Int32(1))], "{members}");
     }
     let answer = r#"{"PartitionKey":"p","RowKey":"r","Timestamp":"yesterday"}"#;
-    let error = EntityDecoder::of_answers().decode(answer, None).unwrap_err();
+    let error = EntityDecoder::for_answers().decode(answer, None).unwrap_err();
     assert!(error.to_string().starts_with("Timestamp \"yesterday\" is not allowed: "), "{error}");
 }
 
 #[test]
 fn the_key_of_a_url_stands_for_that_of_the_body() {
-    let mut decoder = EntityDecoder::of_requests();
+    let mut decoder = EntityDecoder::for_requests();
     let key = KeyRef { partition: "p", row: "r" };
     for body in [r#"{"V":1}"#, r#"{"PartitionKey":"x","RowKey":"y","V":1}"#, r#"{"RowKey":"y","V":1}"#] {
         assert_eq!(decoder.decode(body, Some(key)).unwrap().key, Key::new("p", "r"), "{body}");
@@ -175,10 +175,10 @@ fn keys_of_a_body_are_required_texts() {
         (r#"{"PartitionKey":"p","PartitionKey":"p","RowKey":"r"}"#, Twice("PartitionKey".to_owned())),
     ];
     for (body, expected) in cases {
-        assert_eq!(EntityDecoder::of_requests().decode(body, None), Err(expected), "{body}");
+        assert_eq!(EntityDecoder::for_requests().decode(body, None), Err(expected), "{body}");
     }
     let empty = r#"{"PartitionKey":"","RowKey":""}"#;
-    assert_eq!(EntityDecoder::of_requests().decode(empty, None).unwrap().key, Key::new("", ""));
+    assert_eq!(EntityDecoder::for_requests().decode(empty, None).unwrap().key, Key::new("", ""));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn what_breaks_a_rule_is_refused_with_the_property_and_the_rule() {
         assert!(error.starts_with(expected), "{members}: {error}");
     }
     for text in ["", "[]", "{", r#"{"PartitionKey":"p","RowKey":"r"} {}"#] {
-        let error = EntityDecoder::of_requests().decode(text, None).unwrap_err();
+        let error = EntityDecoder::for_requests().decode(text, None).unwrap_err();
         assert!(matches!(error, EntityJsonError::Syntax { .. }), "{text}: {error}");
     }
 }
@@ -241,7 +241,7 @@ fn levels_are_told_by_name() {
 
 #[test]
 fn a_decoder_forgets_names_and_goes_on() {
-    let mut decoder = EntityDecoder::of_requests();
+    let mut decoder = EntityDecoder::for_requests();
     for n in 0..10_000 {
         let body = format!(r#"{{"PartitionKey":"p","RowKey":"r","P{n}":{n}}}"#);
         assert_eq!(decoder.decode(&body, None).unwrap().get(&format!("P{n}")), Some(&Value::Int32(n)));
@@ -261,8 +261,8 @@ fn without_annotation(value: &Value) -> Value {
 
 #[test]
 fn generated_entities_come_back_at_every_level() {
-    let mut answers = EntityDecoder::of_answers();
-    let mut requests = EntityDecoder::of_requests();
+    let mut answers = EntityDecoder::for_answers();
+    let mut requests = EntityDecoder::for_requests();
     for seed in 0..500 {
         let mut dice = Dice(seed);
         let generated = entities(&mut Random::new(dice.next_u64()));

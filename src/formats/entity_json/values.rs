@@ -18,7 +18,7 @@ pub(super) enum Declared {
 }
 
 /// Refuses a text of a property, by its name, that has no annotation and is longer than a String.
-pub(crate) type CheckText = fn(&str, &str) -> Result<(), Rejected>;
+pub(super) type CheckText = fn(&str, &str) -> Result<(), Rejected>;
 
 /// Reads property values and their annotations.
 #[derive(Debug)]

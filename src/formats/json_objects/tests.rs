@@ -69,7 +69,7 @@ fn an_object_that_is_too_long_is_rejected_without_being_held() {
                 notes: &notes,
                 types: Default::default(),
             };
-            let entities = RowDecoder::of_export(&names, Default::default(), |_, _| Ok(()));
+            let entities = RowDecoder::for_exports(&names, Default::default());
             let mut decoder = BatchDecoder::new("x".into(), Box::new(Entities(entities)), &reading);
             let (mut rows, mut places) = (Vec::new(), Vec::new());
             while let Some(batch) = framer.next_batch(&reading).unwrap() {

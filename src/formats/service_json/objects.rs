@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::assumed::Typing;
-use crate::convert;
 use crate::entity_json::{Decoded, EntityJsonError, RowDecoder};
 use crate::json::Parser;
 use crate::json_objects::ObjectDecoder;
@@ -20,7 +19,7 @@ pub(super) struct ServiceObjects<'a> {
 
 impl<'a> ServiceObjects<'a> {
     pub(super) fn new(reading: &Reading<'a>, fallback: &Arc<ToolOptions>) -> Self {
-        let entity = RowDecoder::of_export(reading.names, reading.types.clone(), convert::validate_untyped_text);
+        let entity = RowDecoder::for_exports(reading.names, reading.types.clone());
         Self { entity, fallback: ToolDecoder::new(Arc::clone(fallback), reading) }
     }
 
@@ -38,7 +37,7 @@ impl ObjectDecoder for ServiceObjects<'_> {
         match self.entity.decode(text, rows) {
             Ok(Decoded::Entity) => Ok(()),
             Ok(Decoded::NoKeys) => self.check_metadata(text),
-            Err(error) if error.is_of_form() => self.fallback.decode(text, rows).map_err(|_| error),
+            Err(error) if error.is_foreign() => self.fallback.decode(text, rows).map_err(|_| error),
             Err(error) => Err(error),
         }
     }

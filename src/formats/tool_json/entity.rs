@@ -68,7 +68,7 @@ impl<'a> ToolDecoder<'a> {
     }
 
     /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a
-    /// backup; on a fault nothing is appended.
+    /// backup; on an error nothing is appended.
     pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), EntityJsonError> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
