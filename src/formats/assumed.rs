@@ -127,7 +127,7 @@ impl Sample {
         self.has_text = true;
         self.not_like |= match typing {
             Typing::TextOnly => 0,
-            // Whoever writes JSON has numbers for numbers, except for Int64.
+            // JSON has literals for these; of numbers only an Int64 is written as text.
             Typing::ByForm | Typing::Exact => bit(EdmType::Boolean) | bit(EdmType::Int32) | bit(EdmType::Double),
         };
         // Types once contradicted stay so, and every Int32 is an Int64 and a Double.

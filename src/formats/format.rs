@@ -1,6 +1,10 @@
 //! The formats and how they are told apart.
 
-use super::key_columns::key_option;
+use std::sync::Arc;
+
+use super::error::Error;
+use super::key_columns::{KeyColumns, key_option};
+use super::source::Source;
 use super::tool_json::{self, JsonTool};
 use super::typed_csv;
 
@@ -97,6 +101,29 @@ impl Format {
                     key_option("RowKey")
                 ))
             }
+        }
+    }
+}
+
+impl Source {
+    /// Tells the format from the first bytes, which stay to be read.
+    pub fn detect(&mut self) -> Result<Format, Error> {
+        if self.is_one_table() {
+            return Ok(Format::AzuriteDatabase);
+        }
+        let first = self.first_bytes()?;
+        Format::detect(&first, self.name())
+            .map_err(|reason| Error::UnknownFormat { input: Arc::clone(self.name()), reason })
+    }
+
+    /// The same where keys may be made of columns: a table of any columns is CSV then, whatever its
+    /// name.
+    pub fn detect_with(&mut self, keys: &KeyColumns) -> Result<Format, Error> {
+        match self.detect() {
+            Err(Error::UnknownFormat { .. }) if !keys.is_empty() && !self.first_bytes()?.contains(&0) => {
+                Ok(Format::TypedCsv)
+            }
+            detected => detected,
         }
     }
 }

@@ -34,7 +34,7 @@ use self::columns::BatchColumns;
 use self::layout::Layout;
 pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::assumed::{TypeSamples, Typing};
-use super::decode::Chunk;
+use super::chunk::Chunk;
 use super::error::{Error, Reject};
 use super::notes::WarningKind;
 use super::ordered;

@@ -1,14 +1,15 @@
-//! What everything that reads one source is given.
+//! The context in which a source is read.
 
 use super::assumed::{TypeSamples, Typing};
-use super::decode::{DecodeOptions, Progress};
 use super::notes::Notes;
+use super::options::DecodeOptions;
 use super::place::Place;
+use super::progress::Progress;
 use super::property_types::NumberedTypes;
 use rowkey_model::rows::{PropertyNames, Rows};
 use std::sync::Arc;
 
-/// One source's reading.
+/// What the readers of all formats use: names, options, progress, notes, types.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
     pub(super) names: &'a Arc<PropertyNames>,

@@ -7,13 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::azurite::{self, Section, StoredTable};
 use super::compressed::{GZIP_MAGIC, GzipReader, Utf16Reader, ZSTD_MAGIC, utf16_order};
 use super::error::Error;
-use super::format::Format;
-use super::key_columns::KeyColumns;
 use super::notes::Warning;
 use super::property_types::PropertyTypes;
+use super::section::Section;
 
 /// How many bytes are looked at to tell the format: the first line of a table with very many
 /// columns fits.
@@ -102,13 +100,6 @@ impl Source {
         Ok((partition.to_owned(), row.to_owned()))
     }
 
-    /// The tables of a database of Azurite ([`Format::AzuriteDatabase`]), in the order of the file.
-    /// Reads all of it once, and is an error if it is incomplete.
-    pub fn tables(self) -> Result<Vec<StoredTable>, Error> {
-        let (input, file) = self.into_file("the tables of an Azurite database are read one after another")?;
-        azurite::tables(input, file)
-    }
-
     /// True if this is one table of a file that holds several.
     pub fn is_one_table(&self) -> bool {
         matches!(self.input, Input::Section(_))
@@ -116,27 +107,6 @@ impl Source {
 
     pub fn name(&self) -> &Arc<str> {
         &self.name
-    }
-
-    /// Tells the format from the first bytes, which stay to be read.
-    pub fn detect(&mut self) -> Result<Format, Error> {
-        if self.is_one_table() {
-            return Ok(Format::AzuriteDatabase);
-        }
-        let first = self.first_bytes()?;
-        Format::detect(&first, &self.name)
-            .map_err(|reason| Error::UnknownFormat { input: Arc::clone(&self.name), reason })
-    }
-
-    /// The same where keys may be made of columns: a table of any columns is CSV then, whatever its
-    /// name.
-    pub fn detect_with(&mut self, keys: &KeyColumns) -> Result<Format, Error> {
-        match self.detect() {
-            Err(Error::UnknownFormat { .. }) if !keys.is_empty() && !self.first_bytes()?.contains(&0) => {
-                Ok(Format::TypedCsv)
-            }
-            detected => detected,
-        }
     }
 
     /// The first bytes, which stay to be read.

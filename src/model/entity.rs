@@ -65,7 +65,12 @@ impl Entity {
     /// The entity's ETag, which identifies the version:
     /// `W/"datetime'2020-07-24T14%3A34%3A24.0550534Z'"`.
     pub fn etag(&self) -> String {
-        format!("W/\"datetime'{}'\"", self.timestamp.to_string().replace(':', "%3A"))
+        Self::etag_of(self.timestamp)
+    }
+
+    /// The ETag of an entity that was last written at this time.
+    pub fn etag_of(timestamp: DateTime) -> String {
+        format!("W/\"datetime'{}'\"", timestamp.to_string().replace(':', "%3A"))
     }
 }
 
@@ -113,8 +118,8 @@ impl EntityBuilder {
     }
 
     /// Adds a property. The order does not matter; a name given twice is refused by
-    /// [`EntityBuilder::build`]. Whoever builds many entities keeps the names as `Arc<str>` and
-    /// gives clones: a `&str` is copied each time.
+    /// [`EntityBuilder::build`]. To build many entities, give clones of an `Arc<str>` as name: a
+    /// `&str` is copied each time.
     pub fn property(mut self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         self.properties.push((name.into(), value.into()));
         self

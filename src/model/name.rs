@@ -136,7 +136,7 @@ impl fmt::Display for ViewName {
     }
 }
 
-/// Refuses what is not the name of a property of one's own: a C# identifier of at most 255
+/// Refuses what is not the name of a custom property: a C# identifier of at most 255
 /// characters, case-sensitive, other than PartitionKey, RowKey and Timestamp.
 ///
 /// Beyond ASCII the rule is the lenient reading of "identifier": letters and numbers of any script,

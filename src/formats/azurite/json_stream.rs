@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::json::ObjectScan;
 use crate::place::Place;
-use crate::service_json::ObjectScan;
 
 /// Bytes read at once.
 const BUFFER_BYTES: u64 = 1 << 20;

@@ -10,21 +10,23 @@
 //! entity is `lastModifiedTime`. The emulator writes the file every few seconds, under another name
 //! first: an open file never changes.
 
+mod document;
 mod json_stream;
 mod outline;
-mod section;
 
 use std::fs::File;
+use std::io::Read;
 use std::sync::{Arc, Mutex};
 
-use super::decode::Chunk;
+use super::chunk::Chunk;
 use super::error::Error;
+use super::json_objects::{self, ObjectDecoder, PageKey};
 use super::place::Place;
 use super::reading::Reading;
-use super::service_json;
+use super::section::Section;
 use super::source::Source;
+use document::DocumentDecoder;
 use outline::outline;
-pub(super) use section::Section;
 
 /// A table in a file that holds several.
 #[derive(Debug)]
@@ -36,8 +38,17 @@ pub struct StoredTable {
     pub source: Source,
 }
 
+impl Source {
+    /// The tables of a database of Azurite ([`crate::Format::AzuriteDatabase`]), in the order of
+    /// the file. Reads all of it once, and is an error if it is incomplete.
+    pub fn tables(self) -> Result<Vec<StoredTable>, Error> {
+        let (input, file) = self.into_file("the tables of an Azurite database are read one after another")?;
+        tables(input, file)
+    }
+}
+
 /// The tables of a database, in the order of the file.
-pub(super) fn tables(input: Arc<str>, file: File) -> Result<Vec<StoredTable>, Error> {
+fn tables(input: Arc<str>, file: File) -> Result<Vec<StoredTable>, Error> {
     let file = Arc::new(Mutex::new(file));
     let whole = Section::new(Arc::clone(&file), 0..u64::MAX);
     let collections = outline(Arc::clone(&input), whole)?;
@@ -57,7 +68,20 @@ pub(super) fn decode<E: From<Error>>(
 ) -> Result<(), E> {
     let (input, section) = source.into_section()?;
     let start = Place::Byte(section.start() + 1);
-    service_json::decode_documents(input, Box::new(section), start, reading, sink)
+    decode_documents(input, Box::new(section), start, reading, sink)
+}
+
+/// Decodes an array of documents, from text that begins at `start`.
+fn decode_documents<E: From<Error>>(
+    input: Arc<str>,
+    reader: Box<dyn Read + Send>,
+    start: Place,
+    reading: &Reading<'_>,
+    sink: &mut dyn FnMut(Chunk) -> Result<(), E>,
+) -> Result<(), E> {
+    let object =
+        || -> Box<dyn ObjectDecoder + '_> { Box::new(DocumentDecoder::new(reading.names, reading.types.clone())) };
+    json_objects::decode(input, reader, start, PageKey::Value, &object, reading, sink)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// The collection that lists all tables.
 const TABLES: &str = "$TABLES_COLLECTION$";
-/// More tables than anyone has; a bound of what is held in memory.
+/// Most tables of a database; bounds the memory.
 const TABLES_MAX: usize = 1 << 16;
 /// Longest name of a collection: an account, `$` and a table have far fewer bytes.
 const NAME_BYTES_MAX: usize = 1024;
@@ -116,7 +116,7 @@ impl Outline {
         Err(json.error(format!("a database has at most {TABLES_MAX} tables, this has more")))
     }
 
-    /// Some releases name collections in lower case: the list of tables knows better.
+    /// Some releases name collections in lower case: the list of tables has the names as created.
     fn finish(mut self) -> Vec<Collection> {
         for collection in &mut self.collections {
             let key = (collection.account.clone(), collection.table.to_lowercase());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::outline::{Collection, outline};
-use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode, service_json};
+use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
@@ -51,7 +51,7 @@ fn documents(text: &[u8], start: Place, chunk_bytes: usize, threads: usize) -> R
         notes: &notes,
         types: Default::default(),
     };
-    service_json::decode_documents("db".into(), reader, start, &reading, &mut sink)?;
+    super::decode_documents("db".into(), reader, start, &reading, &mut sink)?;
     entities.sort_by(|a, b| a.key.cmp(&b.key));
     Ok((entities, rejects))
 }

@@ -64,7 +64,7 @@ fn a_named_type_takes_integers_that_a_double_holds() {
     let refused = wanted(EdmType::Double, "9007199254740993").expect_err("refused").to_string();
     assert!(refused.contains("no Double without loss; the nearest is 9007199254740992"), "{refused}");
     assert_eq!(wanted(EdmType::Int64, "9007199254740993"), Ok(Value::Int64(9_007_199_254_740_993)));
-    // Where the input itself says that it is one, it is rounded as ever.
+    // A number that the input itself declares as Double is rounded.
     assert_eq!(from_text(EdmType::Double, "9007199254740993"), Ok(Value::Double(9_007_199_254_740_992.0)));
 }
 

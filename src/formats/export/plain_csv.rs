@@ -3,10 +3,10 @@
 //! The first line names PartitionKey, RowKey, Timestamp and the properties by name. A property that
 //! an entity does not have is empty, an empty text is a pair of quotes.
 
-use super::survey::Survey;
-use super::text::{push_cell, push_shown, push_value};
-use super::writer::Cells;
+use crate::csv_cell::push_cell;
 use crate::output::{Sink, WriteError};
+use crate::survey::{Cells, Survey};
+use crate::value_text::{push_shown, push_value};
 use rowkey_model::EdmType;
 use rowkey_model::rows::{Rows, ValueRef};
 

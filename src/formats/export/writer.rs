@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::format::{ExportFormat, Layout};
 use super::plain_csv::PlainCsvWriter;
-use super::survey::{Survey, SurveyedProperty};
 use crate::output::{Compression, Destination, PartFolder, Sink, WriteError, Written};
 use crate::parquet::{ParquetWriter, PartitionFolders};
 use crate::service_json::{JsonLinesWriter, PageFolder, ServiceJsonWriter};
+use crate::survey::Survey;
 use crate::typed_csv::TypedCsvWriter;
-use rowkey_model::rows::{RowRef, Rows, ValueRef};
+use rowkey_model::rows::Rows;
 
 /// Most properties that have columns of their own; each is held in memory by every row group.
 const COLUMNS_MAX: usize = 10_000;
@@ -131,48 +131,5 @@ impl EntityWriter {
 impl std::fmt::Debug for EntityWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("EntityWriter")
-    }
-}
-
-/// The properties of an entity in the order of columns.
-#[derive(Debug)]
-pub(crate) struct Cells {
-    columns: usize,
-    /// By number of the property.
-    places: Vec<Option<usize>>,
-    survey: Survey,
-}
-
-impl Cells {
-    pub(crate) fn of(survey: &Survey, properties: &[SurveyedProperty]) -> Self {
-        let mut places = Vec::new();
-        for (place, property) in properties.iter().enumerate() {
-            if places.len() <= property.id.index() {
-                places.resize(property.id.index() + 1, None);
-            }
-            places[property.id.index()] = Some(place);
-        }
-        Self { columns: properties.len(), places, survey: survey.clone() }
-    }
-
-    /// Puts the values of `row` into their places.
-    pub(crate) fn place<'r>(
-        &self,
-        output: &Arc<str>,
-        row: RowRef<'r>,
-        cells: &mut Vec<Option<ValueRef<'r>>>,
-    ) -> Result<(), WriteError> {
-        cells.clear();
-        cells.resize(self.columns, None);
-        for (id, value) in row.properties() {
-            match self.places.get(id.index()).copied().flatten() {
-                Some(place) => cells[place] = Some(value),
-                None => {
-                    let property = self.survey.names().name(id).to_string();
-                    return Err(WriteError::NoColumn { name: Arc::clone(output), property });
-                }
-            }
-        }
-        Ok(())
     }
 }

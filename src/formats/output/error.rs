@@ -36,7 +36,7 @@ impl WriteError {
         WriteError::File { path: path.display().to_string(), action, source }
     }
 
-    /// Whether whoever read the stream has gone away.
+    /// Whether the reader of the stream has closed it (`EPIPE`).
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, WriteError::Stream { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }

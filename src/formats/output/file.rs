@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::WriteError;
 use rowkey_model::files;
 
-/// Names tried for a temporary file before the folder is taken to be the trouble.
+/// Attempts at a free name for a temporary file, before the error is reported as the folder's.
 const ATTEMPTS_MAX: u32 = 100;
 
 const PREFIX: &str = ".rowkey-";
@@ -34,7 +34,7 @@ impl PartFile {
         Ok(Self { file, temporary: Some(temporary), path: path.to_owned(), overwrite })
     }
 
-    /// Starts a file in a folder that nobody knows yet, under its final name.
+    /// Starts a file under its final name, in a folder that is not published yet.
     pub(super) fn within(path: &Path) -> Result<Self, WriteError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.map_err(|error| WriteError::file(path, "create", error))?;
@@ -79,7 +79,7 @@ impl Write for PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if let Some(temporary) = self.temporary.take() {
-            // Nobody is left to tell, and its name says that it is worthless.
+            // An error has no caller left here; the name marks it as temporary.
             let _ = fs::remove_file(temporary);
         }
     }
@@ -153,7 +153,7 @@ pub fn path_within(folder: &Path, path: &Path) -> Result<Option<PathBuf>, WriteE
     let Some(name) = path.file_name() else { return Ok(None) };
     let within = match fs::canonicalize(folder_of(&path)) {
         Ok(within) => within,
-        // What is outside is nobody's business, be it there or not.
+        // A path outside of the folder needs no error, whether it exists or not.
         Err(_)
             if !path.starts_with(&folder) || path.components().any(|part| part == std::path::Component::ParentDir) =>
         {

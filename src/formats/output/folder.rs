@@ -16,7 +16,7 @@ pub(crate) struct PartFolder {
     /// Where it is now; none once it is published.
     temporary: Option<PathBuf>,
     path: PathBuf,
-    /// Open, so that nobody takes it for abandoned.
+    /// Locked while the export is written, so that it is not removed as abandoned.
     _held: File,
     /// Folders in it, whose names have to be made durable.
     folders: Vec<PathBuf>,
@@ -106,7 +106,7 @@ impl PartFolder {
 impl Drop for PartFolder {
     fn drop(&mut self) {
         if let Some(temporary) = self.temporary.take() {
-            // Nobody is left to tell, and its name says that it is worthless.
+            // An error has no caller left here; the name marks it as temporary.
             let _ = fs::remove_dir_all(temporary);
         }
     }

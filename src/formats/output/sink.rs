@@ -13,7 +13,7 @@ use super::error::WriteError;
 use super::file::PartFile;
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// What `gzip` and `zstd` do unasked.
+/// The default levels of the programs `gzip` and `zstd`.
 const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
 
@@ -139,7 +139,7 @@ impl Sink {
         Self::new(name, to, compression, written)
     }
 
-    /// A file in a folder that nobody knows yet.
+    /// A file in a folder that is not published yet.
     pub(super) fn within(
         path: &Path,
         name: Arc<str>,
@@ -164,7 +164,7 @@ impl Sink {
             Some(Compression::Zstd) => {
                 let mut encoder = zstd::stream::write::Encoder::new(target, ZSTD_LEVEL)
                     .map_err(|source| WriteError::Stream { name: Arc::clone(&name), source })?;
-                // So that a file which was damaged on its way is told.
+                // Readers find damage by it.
                 encoder
                     .include_checksum(true)
                     .map_err(|source| WriteError::Stream { name: Arc::clone(&name), source })?;

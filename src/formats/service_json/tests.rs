@@ -1,35 +1,17 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::batch::ObjectDecoder;
-use super::entity::EntityDecoder;
-use super::framer::Framer;
-use crate::notes::Notes;
-use crate::reading::Reading;
-use crate::tool_json::{JsonTool, ToolDecoder, ToolOptions};
+use crate::json_objects::tests::Pieces;
 use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
-/// Hands out at most `piece` bytes at a time.
-struct Pieces {
-    bytes: io::Cursor<Vec<u8>>,
-    piece: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let piece = self.piece.min(buffer.len());
-        self.bytes.read(&mut buffer[..piece])
-    }
-}
-
 type Decoded = (Vec<Entity>, Vec<Reject>);
 
 fn decode_pieces(text: &[u8], piece: usize, chunk_bytes: usize, threads: usize) -> Result<Decoded, Error> {
     let names = Arc::new(PropertyNames::new());
-    let reader = Pieces { bytes: io::Cursor::new(text.to_vec()), piece };
+    let reader = Pieces::of(text, piece);
     let mut source = Source::stream("in.json", Box::new(reader));
     // Damage may make it look like a tool's.
     assert!(matches!(source.detect()?, Format::ServiceJson | Format::Tool(_)));
@@ -364,56 +346,6 @@ fn text_that_is_not_utf8_rejects_its_entity() {
         assert_eq!((entities.len(), rejects.len()), (2, 1));
         assert_eq!(rejects[0].place, Place::Line(2));
         assert!(rejects[0].reason.contains("not UTF-8"));
-    }
-}
-
-#[test]
-fn an_entity_that_is_too_long_is_rejected_without_being_held() {
-    let e = |n: u32, more: usize| format!(r#"{{"PartitionKey":"p","RowKey":"{n}","V":"}}{}"}}"#, "{".repeat(more));
-    let pad = "x".repeat(70_000);
-    let first = format!(r#"{{"PartitionKey":"p","RowKey":"0","odata.x":"{pad}"}}"#);
-    for (open, separator, close, lines) in [
-        ("", "\n", "\n", [2, 4]),
-        ("[", ",\n", "]", [2, 4]),
-        ("", " ", "", [1, 1]),
-        ("{\"value\":[\n", ",\n", "]}", [3, 5]),
-    ] {
-        let text =
-            open.to_owned() + &[first.clone(), e(1, 100_000), e(2, 5), e(3, 300_000), e(4, 5)].join(separator) + close;
-        for piece in [100, usize::MAX] {
-            let names = Arc::new(PropertyNames::new());
-            let reader = Pieces { bytes: io::Cursor::new(text.clone().into_bytes()), piece };
-            let page = super::PageKey::Value;
-            let mut framer =
-                Framer::new("x".into(), Box::new(reader), Place::Line(1), page, Arc::default(), 4000, 80_000);
-            let (options, progress, notes) = (DecodeOptions::default(), Progress::new(), Notes::new("x".into()));
-            let reading = Reading {
-                names: &names,
-                options: &options,
-                progress: &progress,
-                notes: &notes,
-                types: Default::default(),
-            };
-            let tool = ToolOptions {
-                tool: JsonTool::Any,
-                outside: None,
-                defaults: Default::default(),
-                types: Default::default(),
-                keys: None,
-            };
-            let entity = EntityDecoder::new(&names, Default::default());
-            let object = ObjectDecoder::Entity(entity, Box::new(ToolDecoder::new(Arc::new(tool), &reading)));
-            let mut decoder = super::BatchDecoder::new("x".into(), object, &reading);
-            let (mut rows, mut places) = (Vec::new(), Vec::new());
-            while let Some(batch) = framer.next_batch(&reading).unwrap() {
-                assert!(batch.text.len() < 150_000, "{} bytes held", batch.text.len());
-                let chunk = decoder.decode(&batch).unwrap();
-                rows.extend(chunk.rows.iter().map(|row| row.key().row.to_owned()));
-                places.extend(chunk.rejects.iter().map(|reject| reject.place));
-            }
-            assert_eq!(rows, ["0", "2", "4"], "{open}");
-            assert_eq!(places, lines.map(Place::Line), "{open}");
-        }
     }
 }
 

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use super::JsonTool;
 use super::tree::{Json, Members, read_object};
 use super::value::{self, numbered_type, take};
+use crate::assumed::Typing;
 use crate::convert;
+use crate::entity_json::{EntityJsonError, NO_ENTITY, SERVICE_ERROR, no_key_text, twice};
+use crate::json_objects::ObjectDecoder;
 use crate::key_columns::{KeyColumns, KeyTemplate};
 use crate::notes::{Notes, WarningKind};
 use crate::property_types::NumberedTypes;
 use crate::reading::Reading;
 use crate::reject_line::{REASON, RECORD, refused_record};
-use crate::service_json::{Fault, NO_ENTITY, SERVICE_ERROR, no_key_text, twice};
 use rowkey_model::rows::{NameCache, RowBuilder, Rows, ValueRef};
 use rowkey_model::{DateTime, EdmType, Value};
 
@@ -20,6 +22,8 @@ use rowkey_model::{DateTime, EdmType, Value};
 #[derive(Debug)]
 pub(crate) struct ToolOptions {
     pub(crate) tool: JsonTool,
+    /// Which types it names.
+    pub(crate) typing: Typing,
     /// The keys, where they are not in the text.
     pub(crate) outside: Option<(String, String)>,
     /// Types of properties beside which none stands.
@@ -64,17 +68,17 @@ impl<'a> ToolDecoder<'a> {
     }
 
     /// Appends the entity of `text` to `rows`, if it is one and not the first or last line of a
-    /// backup; on a fault nothing is appended.
-    pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+    /// backup; on an error nothing is appended.
+    pub(crate) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), EntityJsonError> {
         let mut members = read_object(text)?;
         let tool = self.options.tool;
         if let Some((_, Json::Text(record))) = members.iter().find(|(key, _)| key == RECORD)
             && members.iter().all(|(key, _)| key.starts_with("odata."))
         {
-            return Err(Fault::Refused(refused_record(record)));
+            return Err(EntityJsonError::Refused(refused_record(record)));
         }
         if members.iter().any(|(key, _)| key == SERVICE_ERROR) {
-            return Err(Fault::Refused(NO_ENTITY.to_owned()));
+            return Err(EntityJsonError::Refused(NO_ENTITY.to_owned()));
         }
         if tool == JsonTool::TableUtilities && members.iter().any(|(key, _)| key == "ProcessingMetaData") {
             return self.note_record(members);
@@ -119,7 +123,7 @@ impl<'a> ToolDecoder<'a> {
                 }
                 only_metadata = false;
             }
-            Some(_) => return Err(Fault::Refused("Properties is not an array".to_owned())),
+            Some(_) => return Err(EntityJsonError::Refused("Properties is not an array".to_owned())),
             None => {}
         }
         let (partition, row) = keys;
@@ -137,9 +141,8 @@ impl<'a> ToolDecoder<'a> {
             partition = Some(partition.unwrap_or_default());
             row = Some(row.unwrap_or_default());
         }
-        let missing = |key: &str| Fault::Refused(format!("the entity has no {key}"));
-        let partition = partition.ok_or_else(|| missing("PartitionKey"))?;
-        let row = row.ok_or_else(|| missing("RowKey"))?;
+        let partition = partition.ok_or(EntityJsonError::KeyMissing("PartitionKey"))?;
+        let row = row.ok_or(EntityJsonError::KeyMissing("RowKey"))?;
         builder.finish(&partition, &row, precise(system.timestamp, system.etag))?;
         Ok(())
     }
@@ -170,23 +173,25 @@ impl<'a> ToolDecoder<'a> {
     }
 
     /// The keys that are made of other members.
-    fn keys(&self, members: &Members<'_>) -> Result<(Option<String>, Option<String>), Fault> {
+    fn keys(&self, members: &Members<'_>) -> Result<(Option<String>, Option<String>), EntityJsonError> {
         let Some(keys) = &self.options.keys else { return Ok((None, None)) };
-        let made = |template: &Option<KeyTemplate>, key: &str| -> Result<Option<String>, Fault> {
+        let made = |template: &Option<KeyTemplate>, key: &str| -> Result<Option<String>, EntityJsonError> {
             let Some(template) = template else { return Ok(None) };
             let made =
                 template.key(|column| match members.iter().find(|(name, _)| name == column).map(|found| &found.1) {
                     Some(Json::Text(text)) => Ok(Cow::Borrowed(&**text)),
                     Some(Json::Number(text)) => Ok(Cow::Borrowed(*text)),
                     Some(Json::Bool(value)) => Ok(Cow::Borrowed(if *value { "true" } else { "false" })),
-                    Some(Json::Null) | None => Err(Fault::Refused(format!(
+                    Some(Json::Null) | None => Err(EntityJsonError::Refused(format!(
                         "{key} is made of \"{}\", which the entity does not have",
                         column.escape_debug()
                     ))),
-                    Some(Json::NotFinite(_) | Json::Array(_) | Json::Object(_)) => Err(Fault::Refused(format!(
-                        "{key} is made of \"{}\", which is neither a text nor a number here",
-                        column.escape_debug()
-                    ))),
+                    Some(Json::NotFinite(_) | Json::Array(_) | Json::Object(_)) => {
+                        Err(EntityJsonError::Refused(format!(
+                            "{key} is made of \"{}\", which is neither a text nor a number here",
+                            column.escape_debug()
+                        )))
+                    }
                 })?;
             Ok(Some(made))
         };
@@ -199,7 +204,7 @@ impl<'a> ToolDecoder<'a> {
         property: &str,
         json: Json<'_>,
         own: Option<EdmType>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), EntityJsonError> {
         if json == Json::Null {
             if !self.options.types.is_empty()
                 && let Some(id) = self.names.shared().find(property)
@@ -248,14 +253,14 @@ impl<'a> ToolDecoder<'a> {
     }
 
     /// Sets a property of a list of `{"PropertyName":…,"PropertyType":…,"PropertyValue":…}`.
-    fn set_listed(&mut self, builder: &mut RowBuilder<'_>, item: Json<'_>) -> Result<(), Fault> {
+    fn set_listed(&mut self, builder: &mut RowBuilder<'_>, item: Json<'_>) -> Result<(), EntityJsonError> {
         let Json::Object(mut members) = item else {
-            return Err(Fault::Refused("Properties holds something else than objects".to_owned()));
+            return Err(EntityJsonError::Refused("Properties holds something else than objects".to_owned()));
         };
         let (name, edm_type) = (take(&mut members, "PropertyName"), take(&mut members, "PropertyType"));
         let json = take(&mut members, "PropertyValue").unwrap_or(Json::Null);
         let Some(Json::Text(name)) = name else {
-            return Err(Fault::Refused("a property in Properties has no PropertyName".to_owned()));
+            return Err(EntityJsonError::Refused("a property in Properties has no PropertyName".to_owned()));
         };
         let edm_type = match &edm_type {
             Some(Json::Number(number)) => numbered_type(number),
@@ -263,13 +268,13 @@ impl<'a> ToolDecoder<'a> {
             _ => None,
         };
         let Some(edm_type) = edm_type else {
-            return Err(Fault::Refused(format!("property {name} has no PropertyType that is known")));
+            return Err(EntityJsonError::Refused(format!("property {name} has no PropertyType that is known")));
         };
         self.set(builder, &name, json, Some(edm_type))
     }
 
     /// The first or last line of a backup: the last one says how many entities there are.
-    fn note_record(&mut self, mut members: Members<'_>) -> Result<(), Fault> {
+    fn note_record(&mut self, mut members: Members<'_>) -> Result<(), EntityJsonError> {
         let record_type = take(&mut members, "RecordType");
         let is = |kind: &str| matches!(&record_type, Some(Json::Text(text)) if text.eq_ignore_ascii_case(kind));
         if is("header") {
@@ -291,8 +296,18 @@ impl<'a> ToolDecoder<'a> {
     }
 }
 
+impl ObjectDecoder for ToolDecoder<'_> {
+    fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), EntityJsonError> {
+        ToolDecoder::decode(self, text, rows)
+    }
+
+    fn typing(&self) -> Typing {
+        self.options.typing
+    }
+}
+
 /// The types that stand beside properties, as `Name@type` or `Name@odata.type`.
-fn declared_types(members: &Members<'_>) -> Result<Vec<(String, EdmType)>, Fault> {
+fn declared_types(members: &Members<'_>) -> Result<Vec<(String, EdmType)>, EntityJsonError> {
     let mut declared = Vec::new();
     for (key, json) in members {
         let Some(property) = key.strip_suffix("@odata.type").or_else(|| key.strip_suffix("@type")) else { continue };
@@ -303,17 +318,17 @@ fn declared_types(members: &Members<'_>) -> Result<Vec<(String, EdmType)>, Fault
                 None => {
                     let shown: String = name.chars().take(40).collect();
                     let reason = format!("property {property} has the type \"{}\"", shown.escape_debug());
-                    return Err(Fault::Refused(format!("{reason}, which is none of the service's")));
+                    return Err(EntityJsonError::Refused(format!("{reason}, which is none of the service's")));
                 }
             },
             Json::Null => {}
-            _ => return Err(Fault::Refused(format!("the type of property {property} is not a string"))),
+            _ => return Err(EntityJsonError::Refused(format!("the type of property {property} is not a string"))),
         }
     }
     Ok(declared)
 }
 
-fn set_key(to: &mut Option<String>, key: &str, json: Json<'_>) -> Result<(), Fault> {
+fn set_key(to: &mut Option<String>, key: &str, json: Json<'_>) -> Result<(), EntityJsonError> {
     let is_number = matches!(json, Json::Number(_));
     let text = match value::value(JsonTool::Any, key, json, None)? {
         Some(Value::String(text)) => text,
@@ -325,7 +340,7 @@ fn set_key(to: &mut Option<String>, key: &str, json: Json<'_>) -> Result<(), Fau
     }
 }
 
-fn time(key: &str, json: Json<'_>) -> Result<Option<DateTime>, Fault> {
+fn time(key: &str, json: Json<'_>) -> Result<Option<DateTime>, EntityJsonError> {
     match value::typed(key, EdmType::DateTime, json)? {
         Some(Value::DateTime(at)) => Ok(Some(at)),
         _ => Ok(None),

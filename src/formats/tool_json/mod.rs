@@ -15,13 +15,14 @@ use std::sync::Arc;
 pub(super) use self::detect::detect;
 pub(super) use self::entity::{ToolDecoder, ToolOptions};
 use super::assumed::Typing;
-use super::decode::Chunk;
+use super::chunk::Chunk;
 use super::error::Error;
+use super::json_objects::{self, ObjectDecoder, PageKey};
+use super::place::Place;
 use super::reading::Reading;
-use super::service_json::{self, ObjectDecoder};
 use super::source::Source;
 
-/// Who wrote it.
+/// The tool or SDK that wrote the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JsonTool {
     /// `az storage entity query`: `{"items":[…],"nextMarker":{…}}`.
@@ -109,13 +110,16 @@ pub(super) fn decode<E: From<Error>>(
     let typing = if tool == JsonTool::StorageExplorer && defaults.is_empty() { Typing::ByForm } else { tool.typing() };
     let options = Arc::new(ToolOptions {
         tool,
+        typing,
         outside,
         defaults: defaults.numbered(reading.names),
         types: reading.types.clone(),
         keys: reading.options.keys.clone(),
     });
-    let object = || ObjectDecoder::Tool(Box::new(ToolDecoder::new(Arc::clone(&options), reading)), typing);
-    service_json::decode_tool(source, &object, tool == JsonTool::AzureCli, reading, sink)
+    let (input, reader) = source.into_read()?;
+    let page = if tool == JsonTool::AzureCli { PageKey::Items } else { PageKey::Value };
+    let object = || -> Box<dyn ObjectDecoder + '_> { Box::new(ToolDecoder::new(Arc::clone(&options), reading)) };
+    json_objects::decode(input, reader, Place::Line(1), page, &object, reading, sink)
 }
 
 #[cfg(test)]

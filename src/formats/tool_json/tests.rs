@@ -140,7 +140,7 @@ fn backups_of_net_tools() {
     assert_eq!(entities[0].get("Qty"), Some(&Value::Int32(3)));
     assert!(read_as(None, &backup(1)).3.warnings.is_empty());
     assert_eq!(read_as(None, &backup(2)).3.warnings[0].kind, WarningKind::Truncated);
-    // Without its last line nobody knows how many there were.
+    // Without its last line the number of entities is unknown.
     let whole = backup(1);
     let lines: Vec<&str> = whole.lines().collect();
     for cut in

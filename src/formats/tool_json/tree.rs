@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::service_json::{Fault, Parser};
+use crate::entity_json::EntityJsonError;
+use crate::json::Parser;
 
 /// A JSON value, numbers as they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ const DEPTH_MAX: usize = 16;
 const VALUES_MAX: usize = 1_200_000;
 
 /// Reads an object and nothing else.
-pub(super) fn read_object(text: &str) -> Result<Members<'_>, Fault> {
+pub(super) fn read_object(text: &str) -> Result<Members<'_>, EntityJsonError> {
     let mut reader = Reader { parser: Parser::new(text), values_left: VALUES_MAX, scratch: String::new() };
     reader.parser.skip_space();
     let members = reader.object(0)?;
@@ -41,7 +42,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, depth: usize) -> Result<Members<'a>, Fault> {
+    fn object(&mut self, depth: usize) -> Result<Members<'a>, EntityJsonError> {
         let mut members = Vec::new();
         self.parser.expect(b'{')?;
         self.parser.skip_space();
@@ -58,18 +59,18 @@ impl<'a> Reader<'a> {
                 return Ok(members);
             }
             if !self.parser.eat(b',') {
-                return Err(self.parser.unexpected("\",\" or \"}\""));
+                return Err(self.parser.unexpected("\",\" or \"}\"").into());
             }
             self.parser.skip_space();
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json<'a>, Fault> {
+    fn value(&mut self, depth: usize) -> Result<Json<'a>, EntityJsonError> {
         if depth > DEPTH_MAX {
-            return Err(Fault::Refused(format!("values are nested more than {DEPTH_MAX} deep")));
+            return Err(EntityJsonError::Refused(format!("values are nested more than {DEPTH_MAX} deep")));
         }
         let Some(left) = self.values_left.checked_sub(1) else {
-            return Err(Fault::Refused(format!("the entity has more than {VALUES_MAX} values")));
+            return Err(EntityJsonError::Refused(format!("the entity has more than {VALUES_MAX} values")));
         };
         self.values_left = left;
         self.parser.skip_space();
@@ -87,7 +88,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn array(&mut self, depth: usize) -> Result<Vec<Json<'a>>, Fault> {
+    fn array(&mut self, depth: usize) -> Result<Vec<Json<'a>>, EntityJsonError> {
         let mut values = Vec::new();
         self.parser.expect(b'[')?;
         self.parser.skip_space();
@@ -101,12 +102,12 @@ impl<'a> Reader<'a> {
                 return Ok(values);
             }
             if !self.parser.eat(b',') {
-                return Err(self.parser.unexpected("\",\" or \"]\""));
+                return Err(self.parser.unexpected("\",\" or \"]\"").into());
             }
         }
     }
 
-    fn text(&mut self) -> Result<Cow<'a, str>, Fault> {
+    fn text(&mut self) -> Result<Cow<'a, str>, EntityJsonError> {
         Ok(match self.parser.plain_string() {
             Some(text) => Cow::Borrowed(text),
             None => Cow::Owned(self.parser.string(&mut self.scratch)?.to_owned()),

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use super::JsonTool;
 use super::tree::{Json, Members};
 use crate::convert;
-use crate::service_json::{Fault, unannotated_number};
+use crate::entity_json::{EntityJsonError, unannotated_number};
 use rowkey_model::{EdmType, Value};
 
 /// A value that was found; `None` is a null.
-pub(super) type Found = Result<Option<Value>, Fault>;
+pub(super) type Found = Result<Option<Value>, EntityJsonError>;
 
-fn refused(reason: impl Into<String>) -> Fault {
-    Fault::Refused(reason.into())
+fn refused(reason: impl Into<String>) -> EntityJsonError {
+    EntityJsonError::Refused(reason.into())
 }
 
 /// The value of a property, of the type that is `declared` for it outside of the value, or else by
@@ -60,7 +60,8 @@ fn of_python(text: Cow<'_, str>) -> Value {
 
 /// A value whose type is known.
 pub(super) fn typed(property: &str, edm_type: EdmType, json: Json<'_>) -> Found {
-    let named = |rejected: rowkey_model::Rejected| Fault::from(rejected.named(format!("property {property}")));
+    let named =
+        |rejected: rowkey_model::Rejected| EntityJsonError::from(rejected.named(format!("property {property}")));
     let form = match json {
         Json::Null => return Ok(None),
         Json::Text(text) if edm_type == EdmType::String => return Ok(Some(Value::String(text.into_owned()))),

@@ -35,7 +35,7 @@ use self::batch::{Batch, BatchDecoder};
 use self::framer::Framer;
 pub(super) use self::header::is_header;
 pub(super) use self::writer::TypedCsvWriter;
-use super::decode::Chunk;
+use super::chunk::Chunk;
 use super::error::Error;
 use super::ordered;
 use super::reading::Reading;

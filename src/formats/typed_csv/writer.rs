@@ -4,9 +4,10 @@
 //! column of types. Every value has its own type beside it, without the prefix `Edm.`; both cells
 //! are empty where an entity lacks the property. Times have seven digits.
 
-use crate::export::text::{push_cell, push_ticks, push_value};
-use crate::export::{Cells, Survey};
+use crate::csv_cell::push_cell;
 use crate::output::{Sink, WriteError};
+use crate::survey::{Cells, Survey};
+use crate::value_text::{push_ticks, push_value};
 use rowkey_model::rows::{Rows, ValueRef};
 
 pub(crate) struct TypedCsvWriter {

@@ -1,9 +1,8 @@
 //! Temporary files and folders of processes that were killed.
 //!
-//! Whoever makes one holds a lock on it as long as it lives. So what nobody has locked is
-//! abandoned, whatever has become of the process ids in names: they are given again, and mean
-//! nothing in another container. Where a file system knows no locks, nothing is taken for
-//! abandoned.
+//! A process holds an advisory lock on each of its temporary files, so one that is not locked is
+//! abandoned. Process ids in names do not tell: they are reused, and mean nothing in another
+//! container. On a file system without locks nothing is taken for abandoned.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_holds_is_removed() {
+    fn only_unlocked_files_are_removed() {
         let folder = Folder::new("abandoned");
         let within = |name: &str| folder.path().join(name);
         fs::create_dir_all(within("own-folder/deeper")).unwrap();

@@ -57,7 +57,7 @@ impl FaultPlan {
     }
 }
 
-/// What becomes of that which was not synced.
+/// What a crash leaves of content that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterCrash {
     LoseUnsynced,

@@ -27,7 +27,7 @@ use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 #[derive(Debug)]
 pub struct LocalStore {
     root: PathBuf,
-    /// Of whoever has locked it through this store.
+    /// The lock that was taken through this store, while it is held.
     lock: Mutex<Weak<FolderLock>>,
 }
 
@@ -286,7 +286,7 @@ pub(super) fn create_folders(folder: &Path, root: &Path) -> io::Result<()> {
     let made = if folder.starts_with(root) { private::create_folder(folder) } else { fs::create_dir(folder) };
     match made {
         Ok(()) => sync_folder(if above.as_os_str().is_empty() { Path::new(".") } else { above }),
-        // Made by someone else meanwhile; a file of that name is an error.
+        // Created concurrently; a file of that name is an error.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         Err(error) => Err(error),
     }

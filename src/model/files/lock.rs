@@ -105,7 +105,8 @@ impl FolderLock {
         Err(Error::Replaced { path: path.display().to_string(), operation, change: change(), remedy })
     }
 
-    /// An error if the folder is not what is held. Once it is again, nobody else has been at it.
+    /// An error if the path names another folder than the one locked. When it names the locked one
+    /// again, no other process has changed it.
     pub(super) fn confirm_folder(&self, path: &Path, operation: Operation) -> Result<()> {
         // The way to the folder may lead over links.
         let found = fs::metadata(&self.root).map(|metadata| Identity::of(&metadata));
@@ -114,8 +115,8 @@ impl FolderLock {
     }
 }
 
-/// An error where a name leads to something else than what is held, or to nothing. What cannot be
-/// looked at is told as that.
+/// An error where a name leads to something else than what is held, or to nothing. An error of the
+/// look-up itself is reported as such.
 pub(super) fn expect_held(
     held: Identity,
     found: io::Result<Identity>,
@@ -159,8 +160,8 @@ fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes who owns the folder, for messages alone: the locks themselves are the kernel's and end
-/// with the process. What Rowkey has not written is left as it is, and locks as well.
+/// Writes the process id of the owner, for messages alone: the locks themselves are the kernel's
+/// and end with the process. What Rowkey has not written is left as it is, and locks as well.
 fn name_owner(file: &mut File) -> io::Result<()> {
     let is_named_once = file.metadata()?.nlink() == 1;
     if !is_named_once || own_content(file)?.is_none() {
@@ -182,7 +183,7 @@ fn own_content(file: &File) -> io::Result<Option<String>> {
     Ok(is_own.then(|| String::from_utf8_lossy(&content).into_owned()))
 }
 
-/// Who holds the locks, as far as the file says; it may not have been written yet.
+/// The process that holds the locks, by the content of the file, which may not be written yet.
 fn owner(path: &Path) -> String {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let content = if is_file { File::open(path).and_then(|file| own_content(&file)).ok().flatten() } else { None };

@@ -8,9 +8,9 @@
 //! checkpoint/<sequence number, 20 digits>.ckpt             everything up to that sequence number
 //! tables/<account>/<TableName>.<table id>/<file id, 12 digits>.parquet
 //! quarantine/<path>[.<n>]                                  damaged files that a repair took out of use, and copies of others
-//! tmp/rowkey-spill-<process id>-<n>/...                     spilled by a process; worthless after a restart
+//! tmp/rowkey-spill-<process id>-<n>/...                     spilled by a process; removed after a restart
 //! tmp/import-<table id>/...                                the same, of an import to a store that has no folders
-//! <any of these>.tmp                                       being written; worthless after a restart
+//! <any of these>.tmp                                       being written; removed after a restart
 //! ```
 
 use super::error::{Error, Operation, Result};

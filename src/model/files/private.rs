@@ -17,7 +17,7 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(FOLDER_MODE).create(folder)
 }
 
-/// Takes a folder away from everybody but its owner.
+/// Restricts a folder to its owner.
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))
 }
@@ -35,7 +35,7 @@ pub(super) fn make_data_folder_private(root: &Path) -> io::Result<()> {
             return Ok(());
         }
     }
-    // Whoever makes a file owns it.
+    // A new file tells the effective user of this process.
     let probe = root.join(paths::temporary(paths::LOCK));
     let made = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&probe)?;
     let user = made.metadata().map(|made| made.uid());

@@ -91,7 +91,7 @@ impl io::Write for Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // Nothing names it and nobody is left to tell.
+            // An error has no caller left here; the file is not referenced.
             let _ = self.store.remove(&self.temporary);
         }
     }
@@ -103,7 +103,7 @@ pub fn publish(store: &dyn FileStore, path: &str, content: &[u8]) -> Result<()> 
     let mut file = create_anew(store, &temporary)?;
     let written = file.write_at(0, content).and_then(|()| file.sync()).and_then(|()| store.rename(&temporary, path));
     if let Err(error) = written {
-        // The first error is the one to tell; the leftover is temporary by name.
+        // The first error is reported; the leftover is temporary by name.
         let _ = store.remove(&temporary);
         return Err(error);
     }

@@ -186,7 +186,7 @@ impl FileStore for RemoteStore {
     }
 }
 
-/// Readers own nothing.
+/// The lock of a store that is only read: none.
 #[derive(Debug)]
 struct ReaderLock;
 
@@ -290,7 +290,7 @@ impl<'a> Emulated<'a> {
     }
 }
 
-/// Whether an option says who asks.
+/// Whether an option is a credential.
 fn is_credential(name: &str) -> bool {
     matches!(
         name.to_ascii_lowercase().parse(),

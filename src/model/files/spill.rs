@@ -10,7 +10,7 @@ use super::error::{Error, Operation, Result};
 use super::local::create_folders;
 use super::{paths, private};
 
-/// Names tried before the folder is taken to be the trouble.
+/// Attempts at a free name, before the error is reported as the folder's.
 const ATTEMPTS_MAX: u32 = 1000;
 
 /// A folder for spilled data, for its owner alone. It is removed with all that is in it when this
@@ -57,7 +57,7 @@ impl SpillFolder {
         &self.path
     }
 
-    /// Takes a folder that others have made in it away from everybody but its owner.
+    /// Restricts a folder that was made in it to its owner.
     pub fn make_private(&self, folder: &Path) -> Result<()> {
         private::make_private(folder)
             .map_err(|error| Error::from_io(folder.display().to_string(), Operation::CreateSpillFolder, error))
@@ -89,7 +89,7 @@ mod tests {
         fs::write(left.join("deeper/run"), "left").unwrap();
         fs::write(shared.join("rowkey-spill-notes"), "foreign").unwrap();
         let second = SpillFolder::create(&shared).unwrap();
-        assert!(!left.exists(), "nobody holds it");
+        assert!(!left.exists(), "its process is gone");
         assert_eq!(fs::read_to_string(first.path().join("run")).unwrap(), "spilled");
         for path in [&shared, first.path(), second.path()] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700, "{}", path.display());

@@ -1,10 +1,8 @@
 //! A batch of encoded entities.
 
-use super::builder::{RowBuilder, Unfinished};
-use super::names::{PropertyId, PropertyNames};
 use super::row_ref::{HEADER_BYTES, Header, RowRef, TIMESTAMP_AT};
-use super::value_ref::ValueRef;
-use crate::{DateTime, KeyRef, Rejected};
+use super::unfinished::Unfinished;
+use crate::DateTime;
 
 /// Encoded entities in one arena, with an index that gives their order.
 ///
@@ -102,26 +100,6 @@ impl Rows {
         self.arena.clear();
         self.index.clear();
         self.order = Order::Strict;
-    }
-
-    /// Starts appending rows; `names` gives the names behind the numbers, for messages and sizes.
-    pub fn builder<'a>(&'a mut self, names: &'a PropertyNames) -> RowBuilder<'a> {
-        RowBuilder::new(self, names)
-    }
-
-    /// Appends one entity; refuses one that breaks a rule of the data model. Values are checked by
-    /// the caller.
-    pub fn push<'v>(
-        &mut self,
-        names: &PropertyNames,
-        key: KeyRef<'_>,
-        timestamp: Option<DateTime>,
-        properties: impl Iterator<Item = (PropertyId, ValueRef<'v>)>,
-    ) -> Result<(), Rejected> {
-        let mut builder = self.builder(names);
-        builder.begin();
-        properties.for_each(|(id, value)| builder.set(id, value));
-        builder.finish(key.partition, key.row, timestamp)
     }
 
     /// Gives all rows this Timestamp.

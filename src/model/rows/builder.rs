@@ -17,24 +17,34 @@ pub struct RowBuilder<'a> {
     names: &'a PropertyNames,
 }
 
-/// The entity being appended. It lives in [`Rows`] so that its memory is reused.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Unfinished {
-    /// Number and place of each property in the arena, in the order in which they were set.
-    properties: Vec<(PropertyId, usize)>,
-    /// True while the numbers only grow, which means nothing needs sorting and nothing occurs
-    /// twice.
-    ascending: bool,
-    from: usize,
-    reordered: Vec<u8>,
-}
-
 /// Upper bound of what a property's name and fixed part add to the entity's size: 8 + 2 bytes for
 /// each UTF-16 unit, of which 255 characters have at most 510.
 const PROPERTY_OVERHEAD_BYTES_MAX: usize = 8 + 2 * 510;
 
+impl Rows {
+    /// Starts appending rows; `names` gives the names behind the numbers, for messages and sizes.
+    pub fn builder<'a>(&'a mut self, names: &'a PropertyNames) -> RowBuilder<'a> {
+        RowBuilder::new(self, names)
+    }
+
+    /// Appends one entity; refuses one that breaks a rule of the data model. Values are checked by
+    /// the caller.
+    pub fn push<'v>(
+        &mut self,
+        names: &PropertyNames,
+        key: KeyRef<'_>,
+        timestamp: Option<DateTime>,
+        properties: impl Iterator<Item = (PropertyId, ValueRef<'v>)>,
+    ) -> Result<(), Rejected> {
+        let mut builder = self.builder(names);
+        builder.begin();
+        properties.for_each(|(id, value)| builder.set(id, value));
+        builder.finish(key.partition, key.row, timestamp)
+    }
+}
+
 impl<'a> RowBuilder<'a> {
-    pub(super) fn new(rows: &'a mut Rows, names: &'a PropertyNames) -> Self {
+    fn new(rows: &'a mut Rows, names: &'a PropertyNames) -> Self {
         rows.unfinished.from = rows.arena.len();
         Self { rows, names }
     }

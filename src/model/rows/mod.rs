@@ -17,6 +17,7 @@ mod names;
 mod row_ref;
 mod sorter;
 mod spill;
+mod unfinished;
 mod value_ref;
 
 pub use arena::{Rows, common_beginning, key_prefix};

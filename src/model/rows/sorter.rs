@@ -17,8 +17,8 @@
 //! What is not in order is held up to `memory_bytes_max`, then merged into a sorted run in a
 //! temporary file; a run goes on as long as what follows is behind it. At the end the runs and what
 //! is still held are merged, in several passes if there are very many runs. Rows with equal keys
-//! all come out, in the order of the input: which of them stays is for
-//! [`Deduplicator`](super::Deduplicator) to say, who sees all of them.
+//! all come out, in the order of the input: [`Deduplicator`](super::Deduplicator) selects one of
+//! them.
 
 use std::sync::Arc;
 
@@ -61,8 +61,8 @@ const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 
 impl Sorter {
-    /// `folder` is where runs are spilled to: a folder of temporary files that nobody else uses at
-    /// the time.
+    /// `folder` is where runs are spilled to: a folder of temporary files that no other sorter uses
+    /// at the time.
     pub fn new(store: Arc<dyn FileStore>, folder: impl Into<String>, options: SorterOptions) -> Self {
         Self {
             store,

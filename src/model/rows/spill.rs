@@ -81,7 +81,7 @@ impl RunWriter {
     }
 }
 
-/// A complete run. Its file goes with it.
+/// A complete run; its file is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct RunFile {
     store: Arc<dyn FileStore>,
@@ -113,8 +113,8 @@ impl RunFile {
 impl Drop for RunFile {
     fn drop(&mut self) {
         if !self.removed {
-            // Sorting was given up, and its error is already on its way; opening the store sweeps
-            // what is left here.
+            // Sorting has failed and returns its own error; opening the store removes what is
+            // left here.
             let _ = self.store.remove(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! Entities as values of one's own serde types.
+//! Entities as values of the caller's serde types.
 //!
 //! A type takes part with fields named `PartitionKey` and `RowKey` (`#[serde(rename = "...")]` or
 //! `rename_all = "PascalCase"`) and, where wanted, `Timestamp`; every other field is a property

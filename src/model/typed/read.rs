@@ -147,7 +147,7 @@ impl<'de> Part<'de> {
     }
 }
 
-/// One value, which knows its property for the sake of messages.
+/// A value, and its property for messages.
 struct ValueDeserializer<'de> {
     property: &'de str,
     part: Part<'de>,

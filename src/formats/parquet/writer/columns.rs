@@ -10,8 +10,8 @@ use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_schema::extension::Uuid;
 
-use crate::export::{Cells, Survey};
 use crate::output::WriteError;
+use crate::survey::{Cells, Survey};
 use rowkey_model::EdmType;
 use rowkey_model::rows::{RowRef, ValueRef};
 

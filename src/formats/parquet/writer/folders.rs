@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::ParquetWriter;
-use crate::export::Survey;
 use crate::output::{Compression, PartFolder, WriteError};
+use crate::survey::Survey;
 use rowkey_model::rows::Rows;
 
 const PREFIX: &str = "PartitionKey=";

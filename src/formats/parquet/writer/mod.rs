@@ -17,8 +17,8 @@ use parquet::file::properties::WriterProperties;
 
 use self::columns::Columns;
 pub(crate) use self::folders::PartitionFolders;
-use crate::export::Survey;
 use crate::output::{Compression, Sink, WriteError};
+use crate::survey::Survey;
 use rowkey_model::rows::RowRef;
 
 /// Rows gathered before they are encoded.

@@ -127,7 +127,7 @@ fn a_folder_stays_locked_whatever_becomes_of_its_lock_file() {
         }
         let error = LocalStore::open(folder.path()).unwrap().lock().unwrap_err();
         assert!(matches!(error, Error::Owned { .. }), "{error}");
-        assert_eq!(lock.exists(), replaced, "whoever is refused makes no lock file");
+        assert_eq!(lock.exists(), replaced, "a refused process makes no lock file");
         assert_refused(&store, folder.path(), "rowkey.lock was removed or replaced while this process had");
         let file = store.open("log/old").now_or_never().unwrap().unwrap();
         assert_eq!(&file.read(0..4).now_or_never().unwrap().unwrap()[..], b"kept", "reads go on");

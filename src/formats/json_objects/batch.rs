@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::document::DocumentDecoder;
-use super::entity::{EntityDecoder, Fault};
+use super::object::ObjectDecoder;
 use super::shape::trim_line;
 use crate::assumed::{TypeSamples, Typing};
-use crate::decode::Chunk;
+use crate::chunk::Chunk;
+use crate::entity_json::EntityJsonError;
 use crate::error::{Error, Reject};
+use crate::key_columns::key_option_of_its_own;
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::reject_line;
-use crate::tool_json::ToolDecoder;
 use rowkey_model::rows::Rows;
 
 /// Whole entities of an input, in a piece of its text.
@@ -33,45 +33,10 @@ pub(super) enum Content {
     Entities(Vec<(u32, u32)>),
 }
 
-/// Decodes the objects of a batch.
-pub(crate) enum ObjectDecoder<'a> {
-    /// Entities as the service writes them, and what takes those that are not.
-    Entity(EntityDecoder, Box<ToolDecoder<'a>>),
-    /// Documents of Azurite's database, with an entity in each.
-    Document(DocumentDecoder),
-    /// Entities as a tool writes them, and which types it writes.
-    Tool(Box<ToolDecoder<'a>>, Typing),
-}
-
-impl ObjectDecoder<'_> {
-    #[inline]
-    fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
-        match self {
-            ObjectDecoder::Entity(decoder, fallback) => match decoder.decode(text, rows) {
-                Ok(()) => Ok(()),
-                Err(Fault::Refused(reason)) => Err(Fault::Refused(reason)),
-                Err(fault) => fallback.decode(text, rows).map_err(|_| fault),
-            },
-            ObjectDecoder::Document(decoder) => decoder.decode(text, rows),
-            ObjectDecoder::Tool(decoder, _) => decoder.decode(text, rows),
-        }
-    }
-
-    /// Which types the input names, as far as is known.
-    fn typing(&self) -> Typing {
-        match self {
-            ObjectDecoder::Entity(decoder, _) if decoder.is_typed() => Typing::Exact,
-            ObjectDecoder::Entity(..) => Typing::ByForm,
-            ObjectDecoder::Document(_) => Typing::Exact,
-            ObjectDecoder::Tool(_, typing) => *typing,
-        }
-    }
-}
-
 /// Decodes batches, on one thread.
 pub(super) struct BatchDecoder<'a> {
     input: Arc<str>,
-    object: ObjectDecoder<'a>,
+    object: Box<dyn ObjectDecoder + 'a>,
     reading: &'a Reading<'a>,
     samples: TypeSamples,
     told_typed: bool,
@@ -80,7 +45,7 @@ pub(super) struct BatchDecoder<'a> {
 }
 
 impl<'a> BatchDecoder<'a> {
-    pub(super) fn new(input: Arc<str>, object: ObjectDecoder<'a>, reading: &'a Reading<'a>) -> Self {
+    pub(super) fn new(input: Arc<str>, object: Box<dyn ObjectDecoder + 'a>, reading: &'a Reading<'a>) -> Self {
         Self { input, object, reading, samples: TypeSamples::default(), told_typed: false, expected: (0, 0) }
     }
 
@@ -136,8 +101,8 @@ impl<'a> BatchDecoder<'a> {
                 if chunk.rows.len() > before {
                     self.reading.set_origin(&mut chunk.rows, place);
                 }
-                if let Err(fault) = result {
-                    self.reject(place, fault.into_reason(), entity, chunk);
+                if let Err(error) = result {
+                    self.reject(place, reason(error), entity, chunk);
                 }
             }
             at = end + 1;
@@ -163,26 +128,25 @@ impl<'a> BatchDecoder<'a> {
             if chunk.rows.len() > before {
                 self.reading.set_origin(&mut chunk.rows, place);
             }
-            let Err(fault) = result else { continue };
-            match fault {
-                Fault::Refused(reason) | Fault::Nested(reason) => {
-                    self.reject(place, reason, &batch.text[from..to], chunk);
-                }
-                Fault::Syntax { at, reason } => {
+            match result {
+                Ok(()) => {}
+                Err(EntityJsonError::Syntax { at, reason }) => {
                     let place = places.of_byte(to.min(from + at));
                     return Err(Error::Syntax { input: Arc::clone(&self.input), place, reason });
                 }
+                Err(error) => self.reject(place, reason(error), &batch.text[from..to], chunk),
             }
         }
         Ok(())
     }
 
-    fn decode_bytes(&mut self, entity: &[u8], chunk: &mut Chunk) -> Result<(), Fault> {
+    fn decode_bytes(&mut self, entity: &[u8], chunk: &mut Chunk) -> Result<(), EntityJsonError> {
         match std::str::from_utf8(entity) {
             Ok(text) => self.object.decode(text, &mut chunk.rows),
-            Err(error) => {
-                Err(Fault::Refused(format!("the text is not UTF-8 from byte {} of the entity on", error.valid_up_to())))
-            }
+            Err(error) => Err(EntityJsonError::Refused(format!(
+                "the text is not UTF-8 from byte {} of the entity on",
+                error.valid_up_to()
+            ))),
         }
     }
 
@@ -190,6 +154,15 @@ impl<'a> BatchDecoder<'a> {
         let keep = self.reading.options.keep_rejects;
         let reject = || Reject { input: Arc::clone(&self.input), place, reason };
         chunk.reject(keep, reject, |reject, lines| reject_line::of_json(reject, entity, lines));
+    }
+}
+
+/// Why an entity is rejected, with the option that would take it.
+fn reason(error: EntityJsonError) -> String {
+    match error {
+        EntityJsonError::KeyIsNumber(ref key) => format!("{error}; {}", key_option_of_its_own(key)),
+        EntityJsonError::Syntax { reason, .. } => reason,
+        error => error.to_string(),
     }
 }
 

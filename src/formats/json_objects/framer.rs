@@ -4,9 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::batch::{Batch, Content};
-use super::object_scan::ObjectScan;
 use super::shape::{HeadEvent, HeadScan, PageKey, looks_like_lines};
 use crate::error::{Error, Reject};
+use crate::json::ObjectScan;
 use crate::notes::WarningKind;
 use crate::place::Place;
 use crate::reading::Reading;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::entity::Fault;
+use super::error::JsonError;
 use super::object_scan::ObjectScan;
 
-/// A place in the text of one entity.
+/// A place in the text of one object.
 #[derive(Debug, Clone)]
 pub(crate) struct Parser<'a> {
     text: &'a str,
@@ -60,30 +60,49 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
         if self.eat(byte) { Ok(()) } else { Err(self.unexpected(&format!("\"{}\"", char::from(byte).escape_debug()))) }
     }
 
+    /// Reads an opening brace; true if a member follows.
+    pub(crate) fn begin_object(&mut self) -> Result<bool, JsonError> {
+        self.skip_space();
+        self.expect(b'{')?;
+        self.skip_space();
+        Ok(!self.eat(b'}'))
+    }
+
+    /// Reads what is behind a value; true if another member follows.
+    #[inline]
+    pub(crate) fn end_member(&mut self) -> Result<bool, JsonError> {
+        self.skip_space();
+        if self.eat(b',') {
+            self.skip_space();
+            return Ok(true);
+        }
+        if self.eat(b'}') { Ok(false) } else { Err(self.unexpected("\",\" or \"}\"")) }
+    }
+
     /// Refuses anything but white space up to the end.
-    pub(crate) fn expect_end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn expect_end(&mut self) -> Result<(), JsonError> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.unexpected("the end of the entity")) }
     }
 
     /// A syntax error at this place.
-    pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
+    pub(crate) fn unexpected(&self, wanted: &str) -> JsonError {
         let shown: String = self.text.get(self.at..).unwrap_or_default().chars().take(20).collect();
         let reason = if shown.is_empty() {
             format!("{wanted} was expected, the text ends")
         } else {
             format!("{wanted} was expected, this is \"{}\"", shown.escape_debug())
         };
-        Fault::Syntax { at: self.at, reason }
+        JsonError::Syntax { at: self.at, reason }
     }
 
     /// Reads a string; `scratch` holds it if it has escapes.
     #[inline]
-    pub(crate) fn string<'s>(&mut self, scratch: &'s mut String) -> Result<&'s str, Fault>
+    pub(crate) fn string<'s>(&mut self, scratch: &'s mut String) -> Result<&'s str, JsonError>
     where
         'a: 's,
     {
@@ -109,7 +128,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads on in a string that began at `start`, from the first byte that is not plain.
-    fn escaped_string(&mut self, start: usize, scratch: &mut String) -> Result<(), Fault> {
+    fn escaped_string(&mut self, start: usize, scratch: &mut String) -> Result<(), JsonError> {
         scratch.clear();
         scratch.push_str(&self.text[start..self.at]);
         loop {
@@ -132,7 +151,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The character of an escape, whose backslash was read.
-    fn escape(&mut self) -> Result<char, Fault> {
+    fn escape(&mut self) -> Result<char, JsonError> {
         let Some(letter) = self.peek() else { return Err(self.unexpected("an escape")) };
         let plain = match letter {
             b'"' | b'\\' | b'/' => char::from(letter),
@@ -151,22 +170,22 @@ impl<'a> Parser<'a> {
         Ok(plain)
     }
 
-    fn unicode_escape(&mut self) -> Result<char, Fault> {
+    fn unicode_escape(&mut self) -> Result<char, JsonError> {
         let first = self.four_digits()?;
         let code = match first {
             0xd800..0xdc00 if self.eat_token(b"\\u") => {
                 let second = self.four_digits()?;
                 if !(0xdc00..0xe000).contains(&second) {
-                    return Err(lone_surrogate(first));
+                    return Err(JsonError::LoneSurrogate(first));
                 }
                 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
             }
             code => code,
         };
-        char::from_u32(code).ok_or_else(|| lone_surrogate(code))
+        char::from_u32(code).ok_or(JsonError::LoneSurrogate(code))
     }
 
-    fn four_digits(&mut self) -> Result<u32, Fault> {
+    fn four_digits(&mut self) -> Result<u32, JsonError> {
         let digits = self.bytes().get(self.at..self.at + 4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let Some(digits) = digits else { return Err(self.unexpected("four hexadecimal digits")) };
         self.at += 4;
@@ -175,7 +194,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a number, by the grammar of JSON.
     #[inline]
-    pub(crate) fn number(&mut self) -> Result<Number<'a>, Fault> {
+    pub(crate) fn number(&mut self) -> Result<Number<'a>, JsonError> {
         let start = self.at;
         self.eat(b'-');
         if !self.eat(b'0') {
@@ -196,7 +215,7 @@ impl<'a> Parser<'a> {
         Ok(Number { text: &self.text[start..self.at], is_integer: self.at == integer_end })
     }
 
-    fn digits(&mut self) -> Result<(), Fault> {
+    fn digits(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
@@ -205,7 +224,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads `true`, `false` or `null`.
-    pub(crate) fn literal(&mut self) -> Result<Option<bool>, Fault> {
+    pub(crate) fn literal(&mut self) -> Result<Option<bool>, JsonError> {
         for (token, value) in [(&b"true"[..], Some(true)), (b"false", Some(false)), (b"null", None)] {
             if self.eat_token(token) {
                 return Ok(value);
@@ -216,7 +235,7 @@ impl<'a> Parser<'a> {
 
     /// Skips an object, whose opening brace comes next, and gives its place in the text. What is in
     /// it is not checked.
-    pub(crate) fn skip_object(&mut self) -> Result<Range<usize>, Fault> {
+    pub(crate) fn skip_object(&mut self) -> Result<Range<usize>, JsonError> {
         if self.peek() != Some(b'{') {
             return Err(self.unexpected("an object"));
         }
@@ -231,7 +250,7 @@ impl<'a> Parser<'a> {
 
     /// Skips a value of any kind. What is inside arrays and objects is only checked for its strings
     /// and brackets.
-    pub(crate) fn skip_value(&mut self, scratch: &mut String) -> Result<(), Fault> {
+    pub(crate) fn skip_value(&mut self, scratch: &mut String) -> Result<(), JsonError> {
         let mut depth = 0u64;
         loop {
             match self.peek() {
@@ -259,10 +278,6 @@ impl<'a> Parser<'a> {
             }
         }
     }
-}
-
-fn lone_surrogate(code: u32) -> Fault {
-    Fault::Refused(format!("a text holds the lone surrogate \\u{code:04x}, which is no character"))
 }
 
 /// Where a string's plain text stops: the first quote, backslash or control character from `at` on,

@@ -1,7 +1,10 @@
-//! Which properties there are among some entities.
+//! Which properties there are among some entities, for formats whose columns come first.
+
+mod cells;
 
 use std::sync::Arc;
 
+pub(super) use self::cells::Cells;
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, EdmType};
 

@@ -1,6 +1,6 @@
 //! Telling lines (NDJSON) from the other shapes.
 
-use super::object_scan::ObjectScan;
+use crate::json::ObjectScan;
 
 /// True if the beginning of an input looks like one entity a line: the first line is one object, it
 /// is not a page, and no line is a lone bracket (as in indented JSON). `complete` says that this is
@@ -36,7 +36,7 @@ fn is_page(object: &[u8], page: PageKey) -> bool {
 
 /// Which property of an object has an array of entities, which makes it a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageKey {
+pub(crate) enum PageKey {
     /// `value`, as the service has it.
     Value,
     /// `items`, as the Azure CLI has it.

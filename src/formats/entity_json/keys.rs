@@ -1,10 +1,11 @@
-//! What the keys of entity objects mean.
+//! What the names of an entity's members mean.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entity::Fault;
-use super::parser::Parser;
+use super::error::EntityJsonError;
+use super::rules::Rules;
+use crate::json::Parser;
 use rowkey_model::rows::{NameCache, PropertyId, PropertyNames};
 
 /// The meaning of a key.
@@ -27,6 +28,7 @@ pub(super) enum KeyKind {
 #[derive(Debug)]
 pub(super) struct KeyCache {
     names: NameCache,
+    rules: Rules,
     slots: HashMap<Box<str>, usize>,
     entries: Vec<Entry>,
     last: usize,
@@ -50,9 +52,10 @@ pub(crate) const NO_ENTITY: &str = "this is an error that the service answered w
 const TYPE_SUFFIX: &str = "@odata.type";
 
 impl KeyCache {
-    pub(super) fn new(names: &Arc<PropertyNames>) -> Self {
+    pub(super) fn new(names: &Arc<PropertyNames>, rules: Rules) -> Self {
         Self {
             names: NameCache::new(names),
+            rules,
             slots: HashMap::new(),
             entries: Vec::new(),
             last: 0,
@@ -80,7 +83,7 @@ impl KeyCache {
 
     /// Reads the key at the parser's place.
     #[inline]
-    pub(super) fn read(&mut self, parser: &mut Parser<'_>) -> Result<KeyKind, Fault> {
+    pub(super) fn read(&mut self, parser: &mut Parser<'_>) -> Result<KeyKind, EntityJsonError> {
         let next = self.entries.get(self.last).map_or(0, |last| last.next);
         if let Some(entry) = self.entries.get(next) {
             let mut ahead = parser.clone();
@@ -93,14 +96,14 @@ impl KeyCache {
         self.read_unpredicted(parser)
     }
 
-    fn read_unpredicted(&mut self, parser: &mut Parser<'_>) -> Result<KeyKind, Fault> {
+    fn read_unpredicted(&mut self, parser: &mut Parser<'_>) -> Result<KeyKind, EntityJsonError> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let slot = match parser.string(&mut scratch) {
             Ok(key) => match self.slots.get(key) {
                 Some(&slot) => Ok(slot),
                 None => self.add(key),
             },
-            Err(fault) => Err(fault),
+            Err(error) => Err(error.into()),
         };
         self.scratch = scratch;
         let slot = slot?;
@@ -111,7 +114,7 @@ impl KeyCache {
         Ok(self.entries[slot].kind)
     }
 
-    fn add(&mut self, key: &str) -> Result<usize, Fault> {
+    fn add(&mut self, key: &str) -> Result<usize, EntityJsonError> {
         let kind = self.kind(key)?;
         if self.entries.len() >= ENTRIES_MAX {
             self.entries.clear();
@@ -127,12 +130,14 @@ impl KeyCache {
         Ok(slot)
     }
 
-    fn kind(&mut self, key: &str) -> Result<KeyKind, Fault> {
+    fn kind(&mut self, key: &str) -> Result<KeyKind, EntityJsonError> {
         Ok(match key {
             "PartitionKey" => KeyKind::PartitionKey,
             "RowKey" => KeyKind::RowKey,
             "Timestamp" => KeyKind::Timestamp,
-            SERVICE_ERROR => return Err(Fault::Refused(NO_ENTITY.to_owned())),
+            SERVICE_ERROR if self.rules == Rules::Answer => {
+                return Err(EntityJsonError::Refused(NO_ENTITY.to_owned()));
+            }
             _ if key.starts_with("odata.") => KeyKind::Skipped,
             _ => match key.strip_suffix(TYPE_SUFFIX) {
                 Some("PartitionKey" | "RowKey" | "Timestamp") => KeyKind::Skipped,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::entity::{EntityDecoder, Fault, System, begin_object, end_member, key_text, twice};
-use super::parser::Parser;
+use crate::assumed::Typing;
+use crate::entity_json::{Decoded, EntityJsonError, RowDecoder, System, key_text, twice};
+use crate::json::Parser;
+use crate::json_objects::ObjectDecoder;
 use crate::property_types::NumberedTypes;
 use rowkey_model::DateTime;
 use rowkey_model::rows::{PropertyNames, Rows};
@@ -12,23 +14,25 @@ use rowkey_model::rows::{PropertyNames, Rows};
 /// thread. Everything else in them is the emulator's bookkeeping. The keys and the time beside
 /// `properties` are those that the emulator answers with, whatever copies of them are among the
 /// properties.
-pub(crate) struct DocumentDecoder {
-    entity: EntityDecoder,
+pub(super) struct DocumentDecoder {
+    entity: RowDecoder,
     key: String,
     scratch: String,
 }
 
 impl DocumentDecoder {
     pub(super) fn new(names: &Arc<PropertyNames>, types: NumberedTypes) -> Self {
-        Self { entity: EntityDecoder::with_guids_in_base64(names, types), key: String::new(), scratch: String::new() }
+        let entity = RowDecoder::for_exports(names, types).with_guids_in_base64();
+        Self { entity, key: String::new(), scratch: String::new() }
     }
+}
 
-    /// Appends the entity of a document to `rows`; on a fault nothing is appended.
-    pub(super) fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), Fault> {
+impl ObjectDecoder for DocumentDecoder {
+    fn decode(&mut self, text: &str, rows: &mut Rows) -> Result<(), EntityJsonError> {
         let mut parser = Parser::new(text);
         let mut system = System::default();
         let mut properties = None;
-        let mut more = begin_object(&mut parser)?;
+        let mut more = parser.begin_object()?;
         while more {
             let key = parser.string(&mut self.key)?;
             parser.skip_space();
@@ -40,7 +44,9 @@ impl DocumentDecoder {
                 "lastModifiedTime" => system.timestamp = last_modified(&mut parser, &mut self.scratch)?,
                 "properties" => {
                     if parser.peek() != Some(b'{') {
-                        return Err(Fault::Refused("the properties of the document are no object".to_owned()));
+                        return Err(EntityJsonError::Refused(
+                            "the properties of the document are no object".to_owned(),
+                        ));
                     }
                     if properties.replace(parser.skip_object()?).is_some() {
                         return Err(twice("properties"));
@@ -48,28 +54,38 @@ impl DocumentDecoder {
                 }
                 _ => parser.skip_value(&mut self.scratch)?,
             }
-            more = end_member(&mut parser)?;
+            more = parser.end_member()?;
         }
         parser.expect_end()?;
         let Some(properties) = properties else {
-            return Err(Fault::Refused("the document has no properties".to_owned()));
+            return Err(EntityJsonError::Refused("the document has no properties".to_owned()));
         };
-        let start = properties.start;
-        self.entity.decode_within(&system, &text[properties], rows).map_err(|fault| match fault {
-            Fault::Syntax { at, reason } => Fault::Syntax { at: start + at, reason },
-            refused => refused,
-        })
+        let (start, text) = (properties.start, &text[properties]);
+        match self.entity.decode_within(&system, text, rows) {
+            Ok(Decoded::Entity) => Ok(()),
+            Ok(Decoded::NoKeys) if self.entity.is_metadata(text)? => Ok(()),
+            Ok(Decoded::NoKeys) => Err(EntityJsonError::KeyMissing("PartitionKey")),
+            Err(EntityJsonError::Syntax { at, reason }) => Err(EntityJsonError::Syntax { at: start + at, reason }),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    fn typing(&self) -> Typing {
+        Typing::Exact
     }
 }
 
 /// The time of the last change; an empty text stands for none.
-fn last_modified(parser: &mut Parser<'_>, scratch: &mut String) -> Result<Option<DateTime>, Fault> {
+fn last_modified(parser: &mut Parser<'_>, scratch: &mut String) -> Result<Option<DateTime>, EntityJsonError> {
     match parser.peek() {
         Some(b'"') => match parser.string(scratch)? {
             "" => Ok(None),
             text => Ok(Some(DateTime::parse(text).map_err(|rejected| rejected.named("lastModifiedTime"))?)),
         },
-        Some(b'n') => parser.skip_value(scratch).map(|()| None),
-        _ => Err(Fault::Refused("lastModifiedTime is written as a string".to_owned())),
+        Some(b'n') => {
+            parser.skip_value(scratch)?;
+            Ok(None)
+        }
+        _ => Err(EntityJsonError::Refused("lastModifiedTime is written as a string".to_owned())),
     }
 }

@@ -1,0 +1,65 @@
+//! Encoding one entity.
+
+use super::address::TableAddress;
+use super::level::MetadataLevel;
+use super::object_writer::{Head, ObjectWriter, push_name};
+use rowkey_model::Entity;
+use rowkey_model::rows::ValueRef;
+
+/// Encodes entities of one table at one metadata level (Table service specification, sections 1.4
+/// and 2.5).
+///
+/// The members are the metadata of the level, the system properties, then the properties by name;
+/// an annotation stands right before its property. The text is UTF-8 on one line.
+///
+/// ```
+/// use rowkey_formats::entity_json::{EntityEncoder, MetadataLevel, TableAddress};
+/// use rowkey_model::{EntityBuilder, Key};
+///
+/// let orders = TableAddress::in_azure("acct", "Orders");
+/// let encoder = EntityEncoder::new(MetadataLevel::None, &orders);
+/// let order = EntityBuilder::new(Key::new("p", "r")).property("N", 5_i64).property("D", 1.5).build()?;
+/// let mut json = Vec::new();
+/// encoder.encode(&order, &order.etag(), &mut json);
+/// assert_eq!(
+///     String::from_utf8(json).unwrap(),
+///     r#"{"PartitionKey":"p","RowKey":"r","Timestamp":"1601-01-01T00:00:00Z","D":1.5,"N":"5"}"#
+/// );
+/// # Ok::<(), rowkey_model::Rejected>(())
+/// ```
+#[derive(Debug)]
+pub struct EntityEncoder {
+    writer: ObjectWriter,
+}
+
+impl EntityEncoder {
+    /// The address is written at the levels [`MetadataLevel::Minimal`] and [`MetadataLevel::Full`].
+    pub fn new(level: MetadataLevel, table: &TableAddress) -> Self {
+        Self { writer: ObjectWriter::new(level, Some(table.clone())) }
+    }
+
+    /// Appends an entity as the answer to a point query or an insert, with `odata.metadata` of its
+    /// own. `etag` is written at the levels that have one; it is [`Entity::etag`] where it is the
+    /// service's.
+    pub fn encode(&self, entity: &Entity, etag: &str, out: &mut Vec<u8>) {
+        self.encode_as(entity, etag, false, out);
+    }
+
+    /// Appends an entity as an element of a feed, whose `odata.metadata` stands before its array
+    /// ([`TableAddress::feed_context`]).
+    pub fn encode_in_feed(&self, entity: &Entity, etag: &str, out: &mut Vec<u8>) {
+        self.encode_as(entity, etag, true, out);
+    }
+
+    fn encode_as(&self, entity: &Entity, etag: &str, is_in_feed: bool, out: &mut Vec<u8>) {
+        let timestamp = Some(entity.timestamp);
+        self.writer.begin(out, Head { key: entity.key.as_ref(), timestamp, etag: Some(etag), is_in_feed });
+        let mut member = Vec::new();
+        for (name, value) in entity.properties() {
+            member.clear();
+            push_name(&mut member, name);
+            self.writer.property(out, &member, ValueRef::from(value));
+        }
+        self.writer.end(out);
+    }
+}

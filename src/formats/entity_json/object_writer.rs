@@ -1,0 +1,129 @@
+//! Writing entities as JSON objects.
+
+use super::address::TableAddress;
+use super::level::MetadataLevel;
+use crate::json::push_string;
+use crate::value_text::{push_shown, push_value};
+use rowkey_model::rows::ValueRef;
+use rowkey_model::{DateTime, KeyRef};
+
+/// Writes entities of one table at one metadata level: `begin`, `property` for each, `end`.
+#[derive(Debug)]
+pub(super) struct ObjectWriter {
+    level: MetadataLevel,
+    /// `None` leaves out what names the table.
+    table: Option<Table>,
+}
+
+/// What all entities of a table have in common.
+#[derive(Debug)]
+struct Table {
+    address: TableAddress,
+    context: String,
+    entity_type: String,
+}
+
+/// What stands before the properties of an entity.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head<'a> {
+    pub(super) key: KeyRef<'a>,
+    pub(super) timestamp: Option<DateTime>,
+    pub(super) etag: Option<&'a str>,
+    /// In an array of entities, which has the context of all.
+    pub(super) is_in_feed: bool,
+}
+
+impl ObjectWriter {
+    pub(super) fn new(level: MetadataLevel, address: Option<TableAddress>) -> Self {
+        let table = address.filter(|_| level > MetadataLevel::None).map(|address| Table {
+            context: address.entity_context(),
+            entity_type: address.entity_type(),
+            address,
+        });
+        Self { level, table }
+    }
+
+    pub(super) fn begin(&self, out: &mut Vec<u8>, head: Head<'_>) {
+        let is_full = self.level == MetadataLevel::Full;
+        out.push(b'{');
+        if let Some(table) = self.table.as_ref().filter(|_| !head.is_in_feed) {
+            text(out, "odata.metadata", &table.context);
+        }
+        let url = self.table.as_ref().filter(|_| is_full).map(|table| {
+            let url = table.address.entity_url(head.key);
+            text(out, "odata.type", &table.entity_type);
+            text(out, "odata.id", &url);
+            url
+        });
+        if let Some(etag) = head.etag.filter(|_| self.level > MetadataLevel::None) {
+            text(out, "odata.etag", etag);
+        }
+        if let (Some(url), Some(table)) = (&url, &self.table) {
+            text(out, "odata.editLink", table.address.relative(url));
+        }
+        text(out, "PartitionKey", head.key.partition);
+        text(out, "RowKey", head.key.row);
+        if let Some(at) = head.timestamp {
+            if is_full {
+                text(out, "Timestamp@odata.type", "Edm.DateTime");
+            }
+            out.extend_from_slice(b",\"Timestamp\":\"");
+            push_shown(out, at);
+            out.push(b'"');
+        }
+    }
+
+    /// Writes a property; `name` is that of its member in JSON, from the opening quote to before
+    /// the closing one: `"Name`.
+    pub(super) fn property(&self, out: &mut Vec<u8>, name: &[u8], value: ValueRef<'_>) {
+        let is_annotated = is_text(value);
+        out.push(b',');
+        if is_annotated && self.level > MetadataLevel::None {
+            out.extend_from_slice(name);
+            out.extend_from_slice(b"@odata.type\":\"Edm.");
+            out.extend_from_slice(value.edm_type().name().as_bytes());
+            out.extend_from_slice(b"\",");
+        }
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"\":");
+        match value {
+            ValueRef::String(text) => push_string(out, text),
+            value if is_annotated => {
+                out.push(b'"');
+                push_value(out, value);
+                out.push(b'"');
+            }
+            value => push_value(out, value),
+        }
+    }
+
+    pub(super) fn end(&self, out: &mut Vec<u8>) {
+        out.push(b'}');
+    }
+}
+
+/// Whether a value is a text in JSON whose type the text does not tell (section 1.4).
+fn is_text(value: ValueRef<'_>) -> bool {
+    match value {
+        ValueRef::Boolean(_) | ValueRef::Int32(_) | ValueRef::String(_) => false,
+        ValueRef::Double(number) => !number.is_finite(),
+        ValueRef::Binary(_) | ValueRef::DateTime(_) | ValueRef::Guid(_) | ValueRef::Int64(_) => true,
+    }
+}
+
+/// Writes a member whose name needs no escapes.
+fn text(out: &mut Vec<u8>, name: &str, text: &str) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    push_string(out, text);
+}
+
+/// The name of a property as [`ObjectWriter::property`] takes it.
+pub(super) fn push_name(to: &mut Vec<u8>, name: &str) {
+    push_string(to, name);
+    to.pop();
+}
