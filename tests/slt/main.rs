@@ -9,27 +9,29 @@
 //!   wire protocol;
 //! - `compacted`: the same folder after a compaction, opened again and asked in process.
 //!
+//! The statements of a file have to leave the same columns and rows in all ways.
+//!
 //! ```text
 //! cargo test --test slt                              all files
 //! cargo test --test slt access_paths/point           one file
-//! UPDATE=1 cargo test --test slt [NAME]              writes what the statements answer into the files: read the difference!
+//! UPDATE=1 cargo test --test slt [NAME]              writes the answers into the files: read the diff!
 //! ```
 //!
-//! Letters behind `query` are the types of the columns: T text, I integer, R float and numeric, B
-//! boolean, D timestamp and timestamptz, G uuid, X bytea, J json, ? any other. Values are as
+//! Letters behind `query` are the types of the columns: T text, I integer, R float and numeric,
+//! B boolean, D timestamp and timestamptz, G uuid, X bytea, J json, ? any other. Values are as
 //! PostgreSQL writes them, NULL as `NULL`, the empty text as `(empty)`; a backslash, line end or
-//! tab is escaped (but for the backslash that a bytea begins with), so that a row is a line. Columns
-//! are separated by ` | `. In plans (one column, `QUERY PLAN`) sizes in bytes and times are shown as
-//! `#`. `<slt:ignore>` in an expected line stands for any text in it. What is behind `error` is a
-//! regular expression that part of the message matches, or a SQLSTATE in parentheses.
+//! tab is escaped (not the backslash that a bytea begins with), so that a row is a line. Columns
+//! are separated by ` | `. In plans (one column, `QUERY PLAN`) sizes in bytes and times are shown
+//! as `#`. `<slt:ignore>` in an expected line stands for any text in it. What is behind `error` is
+//! a regular expression that part of the message matches, or a SQLSTATE in parentheses.
 //!
 //! Over the wire, how much a plan reads (its line `range partitions ...`) is not compared: files
-//! and delta are others. What else has to be left out there stands under `skipif wire`, with the
-//! reason above it.
+//! and delta are others. What else is another answer there stands twice, under `skipif wire` and
+//! under `onlyif wire`, with the reason above it.
 //!
-//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1, from the first way
-//! that asks the statement; an answer that becomes an error is not filled in, the run fails and says
-//! so.
+//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1, from the first
+//! way that asks the statement; an answer that becomes an error is not filled in, the run fails
+//! and says so.
 
 #[path = "../scratch/mod.rs"]
 mod scratch;
@@ -37,21 +39,25 @@ mod scratch;
 mod answer;
 mod embedded;
 mod expected;
+mod folders;
 mod script;
 mod script_tests;
+mod state;
 mod tables;
 mod wire;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rowkey::Database;
 
 use answer::Refused;
-use scratch::Scratch;
+use folders::{DataFolder, Folders};
 use script::{Ask, Script, Way};
+use state::States;
 
 /// The files there have to be at least; fewer, and they were not found.
 const FILES_MIN: usize = 50;
@@ -75,6 +81,13 @@ impl Place {
     }
 }
 
+/// What trials have in common.
+#[derive(Default)]
+struct Shared {
+    folders: Folders,
+    states: States,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let update = std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0");
@@ -90,6 +103,7 @@ fn main() -> ExitCode {
     let mut trials = vec![
         Trial::test("runner/answer", || passed(answer::check)),
         Trial::test("runner/expected", || passed(expected::check)),
+        Trial::test("runner/state", || passed(state::check)),
         Trial::test("runner/files_are_found", move || {
             if found >= FILES_MIN { Ok(()) } else { Err(format!("only {found} .slt files below sql").into()) }
         }),
@@ -97,16 +111,18 @@ fn main() -> ExitCode {
     for (name, test) in script_tests::TESTS {
         trials.push(Trial::test(format!("runner/script/{name}"), move || passed(test)));
     }
+    let shared = Arc::new(Shared::default());
     for file in files {
         let name = file.strip_prefix(&sql).unwrap_or(&file).with_extension("").display().to_string();
         if update {
-            trials.push(Trial::test(name, move || rewrite(&file).map_err(Failed::from)));
+            let shared = Arc::clone(&shared);
+            trials.push(Trial::test(name, move || rewrite(&file, &shared).map_err(Failed::from)));
             continue;
         }
         for place in Place::ALL {
-            let file = file.clone();
+            let (file, shared) = (file.clone(), Arc::clone(&shared));
             let name = format!("{name}/{}", place.way().name);
-            trials.push(Trial::test(name, move || run(&file, place).map_err(Failed::from)));
+            trials.push(Trial::test(name, move || run(&file, place, &shared).map_err(Failed::from)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -139,18 +155,23 @@ fn labels() -> [&'static str; 3] {
     Place::ALL.map(|place| place.way().name)
 }
 
-fn run(file: &Path, place: Place) -> Result<(), String> {
+fn run(file: &Path, place: Place, shared: &Shared) -> Result<(), String> {
     let script = Script::read(file, &labels())?;
-    runtime()?.block_on(with_database(file, place, async |ask| script.run(&place.way(), ask).await))
+    let way = place.way();
+    runtime()?.block_on(with_database(file, place, &shared.folders, async |open, look| {
+        script.run(&way, open).await?;
+        shared.states.expect_same(file, way.name, state::state(look).await?)
+    }))
 }
 
 /// Writes the answers into the file.
-fn rewrite(file: &Path) -> Result<(), String> {
+fn rewrite(file: &Path, shared: &Shared) -> Result<(), String> {
     let mut script = Script::read(file, &labels())?;
     let before = script.to_string();
     let mut faults = Vec::new();
     for place in Place::ALL {
-        let updated = with_database(file, place, async |ask| script.update(&place.way(), ask).await);
+        let updated =
+            with_database(file, place, &shared.folders, async |open, _| script.update(&place.way(), open).await);
         faults.extend(runtime()?.block_on(updated).err());
     }
     let after = script.to_string();
@@ -165,33 +186,33 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
     runtime.map_err(|error| error.to_string())
 }
 
-/// Gives `ask` a way to ask a database with the tables of the file's folder.
+/// Makes a database with the tables of the file's folder. `ask` gets what connects to it, and a
+/// connection beside.
 async fn with_database(
     file: &Path,
     place: Place,
-    ask: impl AsyncFnOnce(&mut dyn FnMut() -> Result<Ask, Refused>) -> Result<(), String>,
+    folders: &Folders,
+    ask: impl AsyncFnOnce(&mut dyn FnMut() -> Result<Ask, Refused>, &mut Ask) -> Result<(), String>,
 ) -> Result<(), String> {
-    let exports = tables::exports(&file.parent().unwrap_or(file).join("data"))?;
+    let exports = file.parent().unwrap_or(file).join("data");
     if place == Place::Memory {
         let database = open(":memory:").await?;
-        tables::import(&database, &exports).await?;
-        return ask(&mut || Ok(embedded::ask(&database))).await;
+        tables::import(&database, &tables::exports(&exports)?).await?;
+        return ask(&mut || Ok(embedded::ask(&database)), &mut embedded::ask(&database)).await;
     }
-    let scratch = Scratch::new("slt").map_err(|error| error.to_string())?;
-    let location = scratch.path().display().to_string();
-    let database = open(&location).await?;
-    let written = tables::import_and_write(&database, &exports).await?;
-    drop(database);
+    let DataFolder { folder, recent } = folders.copy(&exports, place == Place::Compacted).await?;
     if place == Place::Compacted {
-        tables::compact(scratch.path()).await?;
-        let database = open(&location).await?;
-        expect_recent(&mut embedded::ask(&database), 0).await?;
-        return ask(&mut || Ok(embedded::ask(&database))).await;
+        let database = open(&folder.path().display().to_string()).await?;
+        let mut look = embedded::ask(&database);
+        expect_recent(&mut look, recent).await?;
+        return ask(&mut || Ok(embedded::ask(&database)), &mut look).await;
     }
-    let server = wire::Server::start(scratch.path())?;
+    let server = wire::Server::start(folder.path())?;
+    let mut look = wire::ask(server.connect().await?);
+    expect_recent(&mut look, recent).await?;
     let mut client = Some(server.connect().await?);
-    expect_recent(&mut wire::ask(server.connect().await?), written).await?;
-    ask(&mut || client.take().map(wire::ask).ok_or_else(|| Refused::fault("there is one connection"))).await
+    let mut connect = || client.take().map(wire::ask).ok_or_else(|| Refused::fault("there is one connection"));
+    ask(&mut connect, &mut look).await
 }
 
 async fn open(location: &str) -> Result<Database, String> {

@@ -55,6 +55,8 @@ pub(crate) async fn import(database: &Database, exports: &[Export]) -> Result<()
 /// entity of the same key in the files, which has no properties, so that one who sees it is told.
 /// The answer is how many were written.
 pub(crate) async fn import_and_write(database: &Database, exports: &[Export]) -> Result<usize, String> {
+    // Where the entities are as an import reads them.
+    let read = Database::open(":memory:").await.map_err(described)?;
     let mut written = 0;
     for Export { table, lines } in exports {
         let (mut imported, mut recent) = (Vec::new(), Vec::new());
@@ -72,8 +74,6 @@ pub(crate) async fn import_and_write(database: &Database, exports: &[Export]) ->
         if recent.is_empty() {
             continue;
         }
-        // The entities as an import reads them.
-        let read = Database::open(":memory:").await.map_err(described)?;
         import_lines(&read, table, recent).await?;
         let entities: Vec<_> =
             read.table(table).map_err(described)?.range(KeyRange::all()).try_collect().await.map_err(described)?;
