@@ -1,64 +1,91 @@
-//! Runs `sql/**/*.slt`: statements and what they answer, in the format of sqllogictest.
+//! Runs `sql/**/*.slt`: statements and what they answer, in the format of sqllogictest, by the
+//! crate of that name.
 //!
-//! Before a file, every `data/<Table>.ndjson` beside it is imported as a table of that name, into a
-//! database of its own: once in memory, and once in a folder that is closed and opened again before
-//! the questions. Tables are cut into small files, so that plans of small tables have something to
-//! leave out.
+//! Every file is asked in three ways, each with a database of its own, into which every
+//! `data/<Table>.ndjson` beside the file comes as a table of that name:
+//!
+//! - `memory`: imported into memory, asked in process;
+//! - `wire`: a data folder where a third of the entities is in the delta, asked by a client of the
+//!   wire protocol;
+//! - `compacted`: the same folder after a compaction, opened again and asked in process.
+//!
+//! The statements of a file have to leave the same columns and rows in all ways.
 //!
 //! ```text
 //! cargo test --test slt                              all files
 //! cargo test --test slt access_paths/point           one file
-//! UPDATE=1 cargo test --test slt [NAME]              writes what the statements answer into the files: read the difference!
+//! UPDATE=1 cargo test --test slt [NAME]              writes the answers into the files: read the diff!
 //! ```
 //!
-//! Letters behind `query` are the types of the columns: T text, I integer, R float8, B boolean, D
-//! timestamptz, G uuid, X bytea, ? any other. Values are written as `rowkey sql --output csv`
-//! writes them, NULL as `NULL`, the empty text as `(empty)`; a backslash, line end or tab in a text
-//! is escaped, so that a row is a line. Columns are separated by ` | `. In plans (one column,
-//! `QUERY PLAN`) sizes in bytes and times are shown as `#`. `<slt:ignore>` in an expected line
-//! stands for any text.
+//! Letters behind `query` are the types of the columns: T text, I integer, R float and numeric,
+//! B boolean, D timestamp and timestamptz, G uuid, X bytea, J json, ? any other. Values are as
+//! PostgreSQL writes them, NULL as `NULL`, the empty text as `(empty)`; a backslash, line end or
+//! tab is escaped (not the backslash that a bytea begins with), so that a row is a line. Columns
+//! are separated by ` | `. In plans (one column, `QUERY PLAN`) sizes in bytes and times are shown
+//! as `#`. `<slt:ignore>` in an expected line stands for any text in it. What is behind `error` is
+//! a regular expression that part of the message matches, or a SQLSTATE in parentheses.
 //!
-//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1; an answer that
-//! becomes an error is not filled in, the run fails and says so. Which directives there are:
-//! `script.rs`.
+//! Over the wire, how much a plan reads (its line `range partitions ...`) is not compared: files
+//! and delta are others. What else is another answer there stands twice, under `skipif wire` and
+//! under `onlyif wire`, with the reason above it.
+//!
+//! A new answer is written with nothing behind `----`, and filled in by UPDATE=1, from the first
+//! way that asks the statement; an answer that becomes an error is not filled in, the run fails
+//! and says so.
 
 #[path = "../scratch/mod.rs"]
 mod scratch;
 
-mod comparison;
+mod answer;
+mod embedded;
+mod expected;
+mod folders;
 mod script;
-mod text;
+mod script_tests;
+mod state;
+mod tables;
+mod wire;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rowkey::formats::Source;
-use rowkey::{Database, ImportOptions, OnReject};
+use rowkey::Database;
 
-use scratch::Scratch;
-use script::{Answer, Script};
-
-/// Encoded bytes of a file; a partition of a quarter of it has files of its own.
-const FILE_BYTES: usize = 2_000;
+use answer::Refused;
+use folders::{DataFolder, Folders};
+use script::{Ask, Script, Way};
+use state::States;
 
 /// The files there have to be at least; fewer, and they were not found.
-const FILES_MIN: usize = 18;
+const FILES_MIN: usize = 50;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Memory,
-    Folder,
+    Wire,
+    Compacted,
 }
 
 impl Place {
-    fn name(self) -> &'static str {
+    const ALL: [Self; 3] = [Self::Memory, Self::Wire, Self::Compacted];
+
+    fn way(self) -> Way {
         match self {
-            Place::Memory => "memory",
-            Place::Folder => "folder",
+            Self::Memory => Way { name: "memory", compared: expected::exact },
+            Self::Wire => Way { name: "wire", compared: expected::without_volume },
+            Self::Compacted => Way { name: "compacted", compared: expected::exact },
         }
     }
+}
+
+/// What trials have in common.
+#[derive(Default)]
+struct Shared {
+    folders: Folders,
+    states: States,
 }
 
 fn main() -> ExitCode {
@@ -74,25 +101,28 @@ fn main() -> ExitCode {
     };
     let found = files.len();
     let mut trials = vec![
-        Trial::test("runner/comparison", || passed(comparison::check)),
-        Trial::test("runner/text", || passed(text::check)),
+        Trial::test("runner/answer", || passed(answer::check)),
+        Trial::test("runner/expected", || passed(expected::check)),
+        Trial::test("runner/state", || passed(state::check)),
         Trial::test("runner/files_are_found", move || {
             if found >= FILES_MIN { Ok(()) } else { Err(format!("only {found} .slt files below sql").into()) }
         }),
     ];
-    for (name, test) in script::TESTS {
+    for (name, test) in script_tests::TESTS {
         trials.push(Trial::test(format!("runner/script/{name}"), move || passed(test)));
     }
+    let shared = Arc::new(Shared::default());
     for file in files {
         let name = file.strip_prefix(&sql).unwrap_or(&file).with_extension("").display().to_string();
         if update {
-            trials.push(Trial::test(name, move || rewrite(&file).map_err(Failed::from)));
+            let shared = Arc::clone(&shared);
+            trials.push(Trial::test(name, move || rewrite(&file, &shared).map_err(Failed::from)));
             continue;
         }
-        for place in [Place::Memory, Place::Folder] {
-            let file = file.clone();
-            trials
-                .push(Trial::test(format!("{name}/{}", place.name()), move || run(&file, place).map_err(Failed::from)));
+        for place in Place::ALL {
+            let (file, shared) = (file.clone(), Arc::clone(&shared));
+            let name = format!("{name}/{}", place.way().name);
+            trials.push(Trial::test(name, move || run(&file, place, &shared).map_err(Failed::from)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -121,99 +151,77 @@ fn passed(test: fn()) -> Result<(), Failed> {
     Ok(())
 }
 
-fn run(file: &Path, place: Place) -> Result<(), String> {
-    let (_, script) = read(file)?;
-    with_database(file, place, async |database| script.run(async |sql| answer(&database, sql).await).await)
+fn labels() -> [&'static str; 3] {
+    Place::ALL.map(|place| place.way().name)
+}
+
+fn run(file: &Path, place: Place, shared: &Shared) -> Result<(), String> {
+    let script = Script::read(file, &labels())?;
+    let way = place.way();
+    runtime()?.block_on(with_database(file, place, &shared.folders, async |open, look| {
+        script.run(&way, open).await?;
+        shared.states.expect_same(file, way.name, state::state(look).await?)
+    }))
 }
 
 /// Writes the answers into the file.
-fn rewrite(file: &Path) -> Result<(), String> {
-    let (before, mut script) = read(file)?;
-    let mut updated = Ok(());
-    with_database(file, Place::Memory, async |database| {
-        updated = script.update(async |sql| answer(&database, sql).await).await;
-        Ok(())
-    })?;
+fn rewrite(file: &Path, shared: &Shared) -> Result<(), String> {
+    let mut script = Script::read(file, &labels())?;
+    let before = script.to_string();
+    let mut faults = Vec::new();
+    for place in Place::ALL {
+        let updated =
+            with_database(file, place, &shared.folders, async |open, _| script.update(&place.way(), open).await);
+        faults.extend(runtime()?.block_on(updated).err());
+    }
     let after = script.to_string();
     if after != before {
         fs::write(file, after).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    updated
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-fn read(file: &Path) -> Result<(String, Script), String> {
-    let name = file.display().to_string();
-    let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-    let script = Script::parse(&name, &text)?;
-    Ok((text, script))
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.map_err(|error| error.to_string())
 }
 
-/// Gives `ask` a database with the tables of the file's folder.
-fn with_database(
+/// Makes a database with the tables of the file's folder. `ask` gets what connects to it, and a
+/// connection beside.
+async fn with_database(
     file: &Path,
     place: Place,
-    ask: impl AsyncFnOnce(Database) -> Result<(), String>,
+    folders: &Folders,
+    ask: impl AsyncFnOnce(&mut dyn FnMut() -> Result<Ask, Refused>, &mut Ask) -> Result<(), String>,
 ) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    let folder = file.parent().unwrap_or(file).join("data");
-    runtime.block_on(async {
-        match place {
-            Place::Memory => {
-                let database = Database::open(":memory:").await.map_err(described)?;
-                ask(fill(database, &folder).await?).await
-            }
-            Place::Folder => {
-                let scratch = Scratch::new("slt").map_err(|error| error.to_string())?;
-                let location = scratch.path().display().to_string();
-                let database = Database::open(&location).await.map_err(described)?;
-                drop(fill(database, &folder).await?);
-                ask(Database::open(&location).await.map_err(described)?).await
-            }
-        }
-    })
+    let exports = file.parent().unwrap_or(file).join("data");
+    if place == Place::Memory {
+        let database = open(":memory:").await?;
+        tables::import(&database, &tables::exports(&exports)?).await?;
+        return ask(&mut || Ok(embedded::ask(&database)), &mut embedded::ask(&database)).await;
+    }
+    let DataFolder { folder, recent } = folders.copy(&exports, place == Place::Compacted).await?;
+    if place == Place::Compacted {
+        let database = open(&folder.path().display().to_string()).await?;
+        let mut look = embedded::ask(&database);
+        expect_recent(&mut look, recent).await?;
+        return ask(&mut || Ok(embedded::ask(&database)), &mut look).await;
+    }
+    let server = wire::Server::start(folder.path())?;
+    let mut look = wire::ask(server.connect().await?);
+    expect_recent(&mut look, recent).await?;
+    let mut client = Some(server.connect().await?);
+    let mut connect = || client.take().map(wire::ask).ok_or_else(|| Refused::fault("there is one connection"));
+    ask(&mut connect, &mut look).await
 }
 
-/// Imports the tables of a folder, if there is one.
-async fn fill(database: Database, folder: &Path) -> Result<Database, String> {
-    if !folder.is_dir() {
-        return Ok(database);
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        files.push(entry.map_err(|error| error.to_string())?.path());
-    }
-    files.sort();
-    let import = move || {
-        for file in files {
-            let table = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-            let source = Source::file(&file).map_err(|error| error.to_string())?;
-            let options =
-                ImportOptions { on_reject: OnReject::Stop, file_bytes: FILE_BYTES, ..ImportOptions::default() };
-            let report = database.import(&table, vec![source], &options).map_err(described)?;
-            if report.entities == 0 || report.stored != report.entities {
-                return Err(format!("{}: {} read, {} stored", file.display(), report.entities, report.stored));
-            }
-        }
-        Ok(database)
-    };
-    tokio::task::spawn_blocking(import).await.map_err(|error| error.to_string())?
+async fn open(location: &str) -> Result<Database, String> {
+    Database::open(location).await.map_err(|error| error.to_string())
 }
 
-fn described(error: impl std::error::Error) -> String {
-    error.to_string()
-}
-
-async fn answer(database: &Database, sql: &str) -> Result<Answer, String> {
-    let answer = database.sql(sql).await.map_err(described)?;
-    let types = text::column_types(&answer.schema());
-    let mut rows = Vec::new();
-    for batch in answer.collect().await.map_err(described)? {
-        rows.extend(text::rows(&batch).map_err(described)?);
-    }
-    // Without columns there are no rows either, but a count of none.
-    if types.is_empty() {
-        rows.clear();
-    }
-    Ok(Answer { types, rows })
+/// Whether so many writes lie in the delta: otherwise a way is not what it says.
+async fn expect_recent(ask: &mut Ask, written: usize) -> Result<(), String> {
+    let asked = ask("SELECT coalesce(sum(delta_versions), 0) FROM rowkey.tables".to_owned()).await;
+    let rows = asked.map_err(|refused| refused.to_string())?.rows;
+    if rows == [[written.to_string()]] { Ok(()) } else { Err(format!("{rows:?} recent versions, {written} written")) }
 }

@@ -1,312 +1,186 @@
-//! A file of statements: read, asked, and written with other answers. The format is sqllogictest's,
-//! of which these are used:
-//!
-//! ```text
-//! # A comment; the lines between records stay as they are.
-//! statement ok
-//! SQL, on as many lines as it takes
-//!
-//! statement error [part of the message]
-//! SQL
-//!
-//! query <types> [nosort|rowsort]
-//! SQL
-//! ----
-//! one row a line, up to an empty line
-//!
-//! query error [part of the message]
-//! SQL
-//! ```
-//!
-//! `rowsort` sorts the rows that are answered, column by column; those expected have to be in that
-//! order.
+//! One file, asked in one way.
 
-mod tests;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
-use std::fmt;
+use futures::future::BoxFuture;
+use sqllogictest::{
+    AsyncDB, Condition, DBOutput, QueryExpect, Record, RecordOutput, Runner, StatementExpect, strict_column_validator,
+    update_record_with_output,
+};
 
-use crate::comparison;
+use crate::answer::{Answer, Letter, Refused};
+use crate::expected::{self, COLUMN_SEPARATOR};
 
-pub(crate) use tests::TESTS;
+/// Asks a statement.
+pub(crate) type Ask = Box<dyn FnMut(String) -> BoxFuture<'static, Result<Answer, Refused>> + Send>;
 
-/// Letters for the types of columns.
-const TYPES: &str = "TIRBDGX?";
-
-/// Between SQL and rows.
-const DELIMITER: &str = "----";
-
-/// What a statement gives. No types: it has no rows, not even none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub types: String,
-    pub rows: Vec<Vec<String>>,
+/// How a file is asked.
+pub(crate) struct Way {
+    /// Also the label of `onlyif` and `skipif`.
+    pub name: &'static str,
+    /// What of a line is compared.
+    pub compared: fn(&String) -> String,
 }
 
-/// The records of a file and the lines between them.
+/// A connection as the crate knows it.
+struct Connection {
+    ask: Ask,
+}
+
+impl AsyncDB for Connection {
+    type Error = Refused;
+    type ColumnType = Letter;
+
+    // As `async_trait` writes it.
+    fn run<'life0, 'life1, 'async_trait>(
+        &'life0 mut self,
+        sql: &'life1 str,
+    ) -> BoxFuture<'async_trait, Result<DBOutput<Letter>, Refused>>
+    where
+        'life0: 'async_trait,
+        'life1: 'async_trait,
+        Self: 'async_trait,
+    {
+        let asked = (self.ask)(sql.to_owned());
+        Box::pin(async move {
+            // Rows even where there are no columns: the crate takes a statement without rows for a
+            // query that found none, whatever its columns.
+            let Answer { types, rows } = asked.await?;
+            Ok(DBOutput::Rows { types, rows })
+        })
+    }
+
+    fn shutdown<'life0, 'async_trait>(&'life0 mut self) -> BoxFuture<'async_trait, ()>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn error_sql_state(refused: &Refused) -> Option<String> {
+        refused.sqlstate.clone()
+    }
+}
+
+/// The records of a file.
 #[derive(Debug)]
 pub(crate) struct Script {
-    /// The file, for messages.
-    name: String,
-    parts: Vec<Part>,
-}
-
-#[derive(Debug)]
-enum Part {
-    /// A comment or blank line.
-    Text(String),
-    Record(Record),
-}
-
-#[derive(Debug)]
-struct Record {
-    /// From 1.
-    line: usize,
-    directive: Directive,
-    /// The line as it is in the file.
-    head: String,
-    sql: String,
-    expected: Expected,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Directive {
-    Statement,
-    Query,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Expected {
-    /// Any answer.
-    Success,
-    /// Part of the message.
-    Error(String),
-    Rows {
-        types: String,
-        order: Option<Order>,
-        lines: Vec<String>,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    NoSort,
-    RowSort,
+    records: Vec<Record<Letter>>,
+    /// Which of them were asked when answers were filled in.
+    asked: Vec<bool>,
 }
 
 impl Script {
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let mut parts = Vec::new();
-        let mut lines = (1..).zip(text.lines());
-        while let Some((number, line)) = lines.next() {
-            if line.starts_with('#') || line.trim().is_empty() {
-                parts.push(Part::Text(line.to_owned()));
-                continue;
-            }
-            let (record, end) = Record::parse(number, line, &mut lines).map_err(|rule| format!("{name}:{rule}"))?;
-            parts.push(Part::Record(record));
-            parts.extend(end.map(|line| Part::Text(line.to_owned())));
-        }
-        if !parts.iter().any(|part| matches!(part, Part::Record(_))) {
+    /// `labels` are those that `skipif` and `onlyif` may name.
+    pub(crate) fn read(file: &Path, labels: &[&str]) -> Result<Self, String> {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+        Self::parse(&name, &text, labels)
+    }
+
+    pub(crate) fn parse(name: &str, text: &str, labels: &[&str]) -> Result<Self, String> {
+        let records = sqllogictest::parse_with_name(text, name).map_err(|error| error.to_string())?;
+        let is_asked = |record: &&Record<Letter>| matches!(record, Record::Statement { .. } | Record::Query { .. });
+        if records.iter().filter(is_asked).count() == 0 {
             return Err(format!("{name}: no statements"));
         }
-        Ok(Self { name: name.to_owned(), parts })
+        for record in &records {
+            match record {
+                // What is behind it would never be asked.
+                Record::Halt { loc } => return Err(format!("{loc}: halt")),
+                Record::Condition(Condition::OnlyIf { label } | Condition::SkipIf { label })
+                    if !labels.contains(&label.as_str()) =>
+                {
+                    return Err(format!("{name}: label {label:?} is none of {labels:?}"));
+                }
+                _ => {}
+            }
+        }
+        let script = Self { asked: vec![false; records.len()], records };
+        if script.to_string() != text {
+            return Err(format!("{name}: would be written back otherwise; look at blank lines and ends of lines"));
+        }
+        Ok(script)
     }
 
     /// Asks everything, and tells of all that is not as expected.
-    pub(crate) async fn run(&self, mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>) -> Result<(), String> {
+    pub(crate) async fn run(&self, way: &Way, open: impl FnMut() -> Result<Ask, Refused>) -> Result<(), String> {
+        let mut runner = runner(way, open);
         let mut faults = Vec::new();
-        for part in &self.parts {
-            let Part::Record(record) = part else { continue };
-            let given = record.in_order(ask(&record.sql).await);
-            if let Some(fault) = record.fault(&given) {
-                faults.push(record.told(&self.name, &fault));
-            }
+        for record in &self.records {
+            faults.extend(runner.run_async(record.clone()).await.err().map(|fault| fault.to_string()));
         }
-        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n\n")) }
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     }
 
-    /// Asks everything, and from then on expects what was answered. Statements that had to answer
-    /// and fail stay as they are, and are told.
-    pub(crate) async fn update(
-        &mut self,
-        mut ask: impl AsyncFnMut(&str) -> Result<Answer, String>,
-    ) -> Result<(), String> {
+    /// Asks everything, and from then on expects what was answered, but for what an earlier call
+    /// has asked. Statements that had to answer and fail stay as they are, and are told.
+    pub(crate) async fn update(&mut self, way: &Way, open: impl FnMut() -> Result<Ask, Refused>) -> Result<(), String> {
+        let mut runner = runner(way, open);
         let mut faults = Vec::new();
-        for part in &mut self.parts {
-            let Part::Record(record) = part else { continue };
-            let given = record.in_order(ask(&record.sql).await);
-            if record.fault(&given).is_none() {
+        for (record, asked) in self.records.iter_mut().zip(&mut self.asked) {
+            let output = runner.apply_record(record.clone()).await;
+            if *asked || matches!(output, RecordOutput::Nothing) {
                 continue;
             }
-            if let Err(fault) = record.accept(given) {
-                faults.push(record.told(&self.name, &fault));
+            *asked = true;
+            if let Some(fault) = failure(record, &output) {
+                faults.push(fault);
+                continue;
             }
+            let updated = update_record_with_output(
+                record,
+                &output,
+                COLUMN_SEPARATOR,
+                expected::is_expected,
+                way.compared,
+                strict_column_validator,
+            );
+            *record = updated.unwrap_or_else(|| record.clone());
         }
-        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n\n")) }
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     }
 }
 
 /// The text of the file.
-impl fmt::Display for Script {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in &self.parts {
-            let record = match part {
-                Part::Text(line) => {
-                    writeln!(f, "{line}")?;
-                    continue;
-                }
-                Part::Record(record) => record,
-            };
-            writeln!(f, "{}\n{}", record.head, record.sql)?;
-            if let Expected::Rows { lines, .. } = &record.expected {
-                writeln!(f, "{DELIMITER}")?;
-                lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
-            }
+impl std::fmt::Display for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        for record in &self.records {
+            writeln!(text, "{record}")?;
         }
-        Ok(())
+        // Records end with a blank line, and so would the file.
+        writeln!(f, "{}", text.trim_end_matches('\n'))
     }
 }
 
-impl Record {
-    /// Reads the lines behind the first one, and the empty line at the end if there is one. Errors
-    /// begin with the line.
-    fn parse<'a>(
-        number: usize,
-        head: &str,
-        lines: &mut impl Iterator<Item = (usize, &'a str)>,
-    ) -> Result<(Self, Option<&'a str>), String> {
-        let (directive, mut expected) = parse_head(head).map_err(|rule| format!("{number}: {rule}"))?;
-        let (mut sql, mut in_rows, mut end) = (Vec::new(), false, None);
-        for (number, line) in lines {
-            if line.is_empty() {
-                end = Some(line);
-                break;
-            }
-            match &mut expected {
-                Expected::Rows { lines, .. } if in_rows => lines.push(line.to_owned()),
-                Expected::Rows { .. } if line == DELIMITER => in_rows = true,
-                _ if line == DELIMITER => {
-                    return Err(format!("{number}: {DELIMITER:?} behind {head:?}, which has no rows"));
-                }
-                _ => sql.push(line),
-            }
-        }
-        if sql.iter().all(|line| line.trim().is_empty()) {
-            return Err(format!("{number}: no SQL behind {head:?}"));
-        }
-        if !in_rows && matches!(expected, Expected::Rows { .. }) {
-            return Err(format!("{number}: no {DELIMITER:?} behind the SQL of {head:?}"));
-        }
-        Ok((Self { line: number, directive, head: head.to_owned(), sql: sql.join("\n"), expected }, end))
-    }
-
-    fn in_order(&self, mut given: Result<Answer, String>) -> Result<Answer, String> {
-        if let (Expected::Rows { order: Some(Order::RowSort), .. }, Ok(answer)) = (&self.expected, &mut given) {
-            answer.rows.sort();
-        }
-        given
-    }
-
-    /// What is not as expected.
-    fn fault(&self, given: &Result<Answer, String>) -> Option<String> {
-        match (&self.expected, given) {
-            (Expected::Success, Ok(_)) => None,
-            (Expected::Success | Expected::Rows { .. }, Err(message)) => Some(format!("fails: {message}")),
-            (Expected::Error(part), Err(message)) => (!comparison::is_expected_error(message, part))
-                .then(|| format!("fails otherwise than expected\n- {part}\n+ {message}")),
-            (Expected::Error(_), Ok(answer)) => {
-                Some(format!("has to fail, and answers {} rows ({})", answer.rows.len(), named(&answer.types)))
-            }
-            (Expected::Rows { types, lines, .. }, Ok(answer)) => {
-                let of_types = (*types != answer.types)
-                    .then(|| format!("columns are {}, expected {}", named(&answer.types), named(types)));
-                let of_rows = (!comparison::is_expected(&answer.rows, lines))
-                    .then(|| format!("another answer\n{}", comparison::difference(&answer.rows, lines)));
-                let faults: Vec<String> = of_types.into_iter().chain(of_rows).collect();
-                (!faults.is_empty()).then(|| faults.join("; "))
-            }
-        }
-    }
-
-    fn told(&self, file: &str, fault: &str) -> String {
-        format!("{file}:{}: {fault}\n{}", self.line, self.sql)
-    }
-
-    /// Expects from now on what was given. Lines that match stay as they are, for what they ignore.
-    fn accept(&mut self, given: Result<Answer, String>) -> Result<(), String> {
-        let expected = match (given, &self.expected) {
-            (Err(message), Expected::Error(_)) => Expected::Error(one_line(&message)),
-            (Err(message), _) => return Err(format!("fails, which is not filled in: {message}")),
-            (Ok(answer), _) if self.directive == Directive::Statement || answer.types.is_empty() => {
-                self.directive = Directive::Statement;
-                Expected::Success
-            }
-            (Ok(answer), Expected::Rows { order, lines, .. }) if comparison::is_expected(&answer.rows, lines) => {
-                Expected::Rows { types: answer.types, order: *order, lines: lines.clone() }
-            }
-            (Ok(answer), before) => {
-                let lines: Vec<String> = answer.rows.iter().map(|row| comparison::line(row)).collect();
-                if let Some(line) = lines.iter().find(|line| line.is_empty() || line.contains(['\n', '\r'])) {
-                    return Err(format!("a row is not one line of text: {line:?}"));
-                }
-                let order = if let Expected::Rows { order, .. } = before { *order } else { None };
-                Expected::Rows { types: answer.types, order, lines }
-            }
-        };
-        self.head = match &expected {
-            Expected::Success => "statement ok".to_owned(),
-            Expected::Error(part) => {
-                let word = if self.directive == Directive::Statement { "statement" } else { "query" };
-                format!("{word} error {part}").trim_end().to_owned()
-            }
-            Expected::Rows { types, order, .. } => match order {
-                None => format!("query {types}"),
-                Some(Order::NoSort) => format!("query {types} nosort"),
-                Some(Order::RowSort) => format!("query {types} rowsort"),
-            },
-        };
-        self.expected = expected;
-        Ok(())
-    }
+fn runner<M>(way: &Way, mut open: M) -> Runner<Connection, impl sqllogictest::MakeConnection<Conn = Connection>>
+where
+    M: FnMut() -> Result<Ask, Refused>,
+{
+    let mut runner = Runner::new(move || std::future::ready(open().map(|ask| Connection { ask })));
+    runner.with_validator(expected::is_expected);
+    runner.with_normalizer(way.compared);
+    runner.with_column_validator(strict_column_validator);
+    runner.add_label(way.name);
+    runner
 }
 
-fn parse_head(head: &str) -> Result<(Directive, Expected), String> {
-    let (word, rest) = split_word(head);
-    let (kind, rest) = split_word(rest);
-    match (word, kind) {
-        ("statement", "ok") if rest.is_empty() => Ok((Directive::Statement, Expected::Success)),
-        ("statement", "error") => Ok((Directive::Statement, Expected::Error(rest.to_owned()))),
-        ("query", "error") => Ok((Directive::Query, Expected::Error(rest.to_owned()))),
-        ("query", "") => Err(format!("{head:?} has no types of columns (letters of {TYPES:?}) and no \"error\"")),
-        ("query", types) => {
-            if let Some(letter) = types.chars().find(|letter| !TYPES.contains(*letter)) {
-                return Err(format!("{letter:?} in {head:?} is no type of a column, those are {TYPES:?}"));
-            }
-            let order = match rest {
-                "" => None,
-                "nosort" => Some(Order::NoSort),
-                "rowsort" => Some(Order::RowSort),
-                other => {
-                    return Err(format!("{other:?} in {head:?} is no order of rows, those are nosort and rowsort"));
-                }
-            };
-            Ok((Directive::Query, Expected::Rows { types: types.to_owned(), order, lines: Vec::new() }))
+/// That a statement failed which had to answer.
+fn failure(record: &Record<Letter>, output: &RecordOutput<Letter>) -> Option<String> {
+    let (RecordOutput::Query { error: Some(error), .. } | RecordOutput::Statement { error: Some(error), .. }) = output
+    else {
+        return None;
+    };
+    match record {
+        Record::Query { expected: QueryExpect::Error(_), .. }
+        | Record::Statement { expected: StatementExpect::Error(_), .. } => None,
+        Record::Query { loc, sql, .. } | Record::Statement { loc, sql, .. } => {
+            Some(format!("{loc}: fails, which is not filled in: {error}\n{sql}\n"))
         }
-        _ => Err(format!("{head:?} is none of \"statement ok\", \"statement error\", \"query\" and \"query error\"")),
+        _ => None,
     }
-}
-
-/// The first word, and what is behind it.
-fn split_word(text: &str) -> (&str, &str) {
-    let text = text.trim();
-    text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))
-}
-
-/// The part of a message that fits behind `error`.
-fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
-}
-
-fn named(types: &str) -> &str {
-    if types.is_empty() { "none" } else { types }
 }
