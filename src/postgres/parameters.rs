@@ -13,7 +13,8 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    Statement as StatementPlanner,
 };
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -44,12 +45,14 @@ pub async fn plan(
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
     let mut inferred = HashMap::new();
+    let mut untyped_plan = None;
     if (0..count).any(|at| declared(at).is_none()) {
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
             infer_more(&plan, &mut inferred)?;
+            untyped_plan = Some(plan);
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
@@ -57,6 +60,13 @@ pub async fn plan(
     let otherwise = |at: usize| known(if limits.0.contains(&(at + 1)) { "int8" } else { "text" });
     let types = (0..count).map(|at| declared(at).or_else(|| inferred(at)).map_or_else(|| otherwise(at), Ok));
     let types = types.collect::<Result<Vec<_>>>()?;
+    // Planned with its types, the statement would come to the same plan.
+    if let Some(plan) = untyped_plan
+        && (0..count).all(|at| declared(at).is_none() && inferred(at).is_some())
+        && compares_columns_only(&plan, count)?
+    {
+        return Ok((plan, types));
+    }
     type_in_arrays(&mut query, &types);
     let prepare = ast::Statement::Prepare {
         name: Ident::new("statement"),
@@ -93,7 +103,45 @@ fn type_in_arrays(query: &mut ast::Statement, types: &[&'static PostgresType]) {
     });
 }
 
-/// What the engine does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter
+/// Whether parameters are compared with columns, each by itself, and are nowhere else: then their
+/// types are those of the columns, and change nothing in the plan.
+fn compares_columns_only(plan: &LogicalPlan, count: usize) -> Result<bool> {
+    let (mut compared, mut all) = (0, 0);
+    let mut seen = vec![false; count];
+    plan.apply_with_subqueries(|node| {
+        let in_filter = matches!(node, LogicalPlan::Filter(_));
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::Placeholder(placeholder) => {
+                        all += 1;
+                        let number = placeholder.id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+                        if let Some(seen) = number.and_then(|number| seen.get_mut(number.checked_sub(1)?)) {
+                            *seen = true;
+                        }
+                    }
+                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if in_filter && is_comparison(*op) => {
+                        compared += usize::from(matches!(
+                            (left.as_ref(), right.as_ref()),
+                            (Expr::Column(_), Expr::Placeholder(_)) | (Expr::Placeholder(_), Expr::Column(_))
+                        ));
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map_err(from_datafusion)?;
+    Ok(compared == all && seen.into_iter().all(|seen| seen))
+}
+
+fn is_comparison(operator: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// What DataFusion does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter
 /// is an array of what x is.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
     plan.apply_with_subqueries(|node| {

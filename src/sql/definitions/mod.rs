@@ -32,7 +32,7 @@ pub(crate) use rewritten::Rewritten;
 
 /// What a statement changes and answers.
 #[derive(Debug, Default)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// To be committed as one; empty where there is nothing to change.
     pub edits: Vec<Edit>,
     /// What becomes of the entities of tables, by the same commit.
@@ -45,7 +45,7 @@ pub struct Definition {
 
 /// A NOTICE, with the details it has.
 #[derive(Debug)]
-pub struct Notice {
+pub(crate) struct Notice {
     pub message: String,
     pub detail: Option<String>,
 }
@@ -58,7 +58,7 @@ impl From<String> for Notice {
 
 impl Definition {
     /// The first words of the statement, as the tag of the answer has them.
-    pub fn tag(statement: &Statement) -> &'static str {
+    pub(crate) fn tag(statement: &Statement) -> &'static str {
         match statement {
             Statement::CreateView(_) => "CREATE VIEW",
             Statement::CreateTable(_) => "CREATE TABLE",
@@ -72,7 +72,7 @@ impl Definition {
     }
 
     /// The columns of the answer, of statements that have one.
-    pub fn columns(statement: &Statement) -> Option<Vec<FieldRef>> {
+    pub(crate) fn columns(statement: &Statement) -> Option<Vec<FieldRef>> {
         match statement {
             Statement::Call(call) if entity_types::is_create_entity_views(call) => {
                 Some(entity_types::entity_types_fields())

@@ -17,13 +17,13 @@ use rowkey_storage::{Properties, Snapshot, TableSnapshot};
 
 /// A table whose entities change with its columns.
 #[derive(Debug)]
-pub struct Rewritten {
+pub(crate) struct Rewritten {
     pub table: u64,
     pub changes: Vec<PropertyChange>,
 }
 
 #[derive(Debug)]
-pub enum PropertyChange {
+pub(crate) enum PropertyChange {
     Dropped(Arc<str>),
     Renamed { from: Arc<str>, to: Arc<str> },
 }

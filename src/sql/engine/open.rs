@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::maintenance::Maintenance;
 use crate::provider::ScanOptions;
 use crate::session::{
-    Activity, Error, FileAccess, Planner, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
+    Activity, Compiler, Error, FileAccess, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
 };
 use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
@@ -84,7 +84,7 @@ pub struct Engine {
     pub(super) account: AccountName,
     /// None where the system's folder for temporary files has to do.
     spill: Option<Arc<SpillFolder>>,
-    planner: Arc<Planner>,
+    compiler: Arc<Compiler>,
     registry: Arc<Registry>,
 }
 
@@ -147,14 +147,14 @@ impl Engine {
             target_partitions: options.target_partitions,
             scan: options.scan,
         };
-        let planner = Arc::new(Planner::new(Arc::clone(&store), options.account.clone(), session)?);
+        let compiler = Arc::new(Compiler::new(Arc::clone(&store), options.account.clone(), session)?);
         let maintenance = if read_only { None } else { Some(Maintenance::start(&store)?) };
         Ok(Self {
             _maintenance: maintenance,
             store,
             account: options.account,
             spill,
-            planner,
+            compiler,
             registry: Arc::new(Registry::new()),
         })
     }
@@ -190,7 +190,7 @@ impl Engine {
     pub fn session(&self, user: &str, client: &str, settings: Settings) -> Result<Session> {
         let activity = Activity::new(self.account.as_str(), user, client, self.store.clock().now());
         let registration = self.registry.register(activity)?;
-        Ok(Session::new(Arc::clone(&self.planner), registration, user, settings))
+        Ok(Session::new(Arc::clone(&self.compiler), registration, user, settings))
     }
 
     /// A session of this process, with the default settings; its COPY may write files, as the

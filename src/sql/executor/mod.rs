@@ -2,8 +2,24 @@
 
 pub(crate) mod copy;
 mod portal;
+mod queries;
 mod vacuum;
 mod writes;
 
+use std::sync::Arc;
+
+use crate::compiler::Compiler;
 pub(crate) use portal::{Cursor, Portal};
 pub use portal::{PortalState, Rows};
+
+/// Runs prepared statements of all sessions of one account. It commits nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Executor {
+    compiler: Arc<Compiler>,
+}
+
+impl Executor {
+    pub(crate) fn new(compiler: Arc<Compiler>) -> Self {
+        Self { compiler }
+    }
+}

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::compiler::Planner;
+use super::Executor;
 use crate::planner::PUBLIC;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_postgres::syntax::Vacuum;
 use rowkey_storage::{FILE_BYTES, Table, VacuumReport};
 
-impl Planner {
+impl Executor {
     /// Folds and compacts tables, one after the other; gives what the caller should be told.
-    pub async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vec<Error>> {
+    pub(crate) async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vec<Error>> {
         let mut told = Vec::new();
         let named = !vacuum.tables.is_empty();
         for table in self.tables_of(vacuum, &mut told)? {
-            let (store, id, full) = (Arc::clone(self.store()), table.id, vacuum.full);
+            let (store, id, full) = (Arc::clone(self.compiler.store()), table.id, vacuum.full);
             let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, FILE_BYTES)).await;
             match done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))? {
                 Ok(report) if vacuum.verbose => told.push(report_of(&table.name, &report)),
@@ -33,8 +33,8 @@ impl Planner {
     }
 
     fn tables_of(&self, vacuum: &Vacuum, told: &mut Vec<Error>) -> Result<Vec<Arc<Table>>> {
-        let catalog = self.snapshot().catalog;
-        let account = self.account();
+        let catalog = self.compiler.snapshot().catalog;
+        let account = self.compiler.account();
         if vacuum.tables.is_empty() {
             return Ok(catalog.tables().filter(|table| table.account == account.as_str()).cloned().collect());
         }

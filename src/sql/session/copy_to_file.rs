@@ -24,7 +24,7 @@ enum Form {
 impl Session {
     /// Refuses a path for output that leads into the data folder, or that the data folder lies in.
     pub fn expect_outside_data(&self, path: &Path) -> Result<()> {
-        Ok(self.planner().store().expect_outside(path)?)
+        Ok(self.compiler().store().expect_outside(path)?)
     }
 
     /// Writes the rows of a COPY to a file, which has its name when all of them are there; a file
@@ -53,23 +53,23 @@ impl Session {
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let destination = Destination::Path(path);
-        let view = self.view();
-        let planner = Arc::clone(self.planner());
+        let context = self.context();
+        let (compiler, executor) = (Arc::clone(self.compiler()), self.executor().clone());
         match form {
             Form::Export(_) if is_table => {
-                let (_, _, target, _) = planner.copied_table(&view, prepared, copy)?;
+                let (_, _, target, _) = executor.copied_table(&context, prepared, copy)?;
                 let name = target.name().to_owned();
                 drop(target);
                 self.export(&name, &Selection::All, &export, destination).await?;
             }
             Form::Export(_) => {
-                let rows = planner.copied_rows(&view, prepared, copy).await?;
-                write_rows(rows, view.settings.style(), &export, destination, &planner).await?;
+                let rows = executor.copied_rows(&context, prepared, copy).await?;
+                write_rows(rows, context.session.settings.style(), &export, destination, &compiler).await?;
             }
             Form::Lines(options) => {
-                let rows = planner.copied_rows(&view, prepared, copy).await?;
-                let copy = CopyOut::new(rows, options, Arc::clone(view.settings.style()));
-                let output = LineOutput::open(export.target(destination, &planner, "")?)?;
+                let rows = executor.copied_rows(&context, prepared, copy).await?;
+                let copy = CopyOut::new(rows, options, Arc::clone(context.session.settings.style()));
+                let output = LineOutput::open(export.target(destination, &compiler, "")?)?;
                 write_lines(copy, &export, output).await?;
             }
         }

@@ -40,7 +40,7 @@ impl Session {
             return None;
         }
         let form = LiteralForm::of(text)?;
-        let forms = Arc::clone(self.planner().forms());
+        let forms = Arc::clone(self.compiler().forms());
         if forms.others.get(form.text.as_str()).is_some() {
             return None;
         }

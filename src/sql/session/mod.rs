@@ -4,6 +4,7 @@
 //! one snapshot, the executor runs the plan with its values, and an [`Answer`] streams what comes
 //! out. What a statement writes is committed by the session's transaction.
 
+mod commit;
 mod copy_to_file;
 mod export;
 mod few_keys;
@@ -13,7 +14,7 @@ mod session;
 mod transaction;
 
 pub use crate::answer::Answer;
-pub use crate::compiler::{Planner, Prepared, SessionOptions, memory_bytes_available};
+pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
 pub use crate::executor::copy::{CopyIn, CopyOut};
 pub use crate::executor::{PortalState, Rows};
 pub use crate::planner::Column;

@@ -10,12 +10,10 @@ use futures::stream;
 
 use super::file_access::FileAccess;
 use crate::answer::Answer;
-use crate::compiler::Changes;
-use crate::compiler::Prepared;
-use crate::compiler::{Planner, View};
+use crate::compiler::{Changes, Compiler, Prepared, SessionInfo, StatementContext};
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
-use crate::executor::{Cursor, Portal, PortalState, Rows};
+use crate::executor::{Cursor, Executor, Portal, PortalState, Rows};
 use crate::explain;
 use crate::planner::Column;
 use crate::registry::Registration;
@@ -44,7 +42,8 @@ const NAMED_MAX: usize = 10_000;
 /// A session. Its statements run one after the other.
 #[derive(Debug)]
 pub struct Session {
-    planner: Arc<Planner>,
+    compiler: Arc<Compiler>,
+    executor: Executor,
     registration: Registration,
     user: String,
     settings: Settings,
@@ -75,10 +74,11 @@ pub enum Outcome {
 }
 
 impl Session {
-    pub fn new(planner: Arc<Planner>, registration: Registration, user: &str, mut settings: Settings) -> Self {
+    pub fn new(compiler: Arc<Compiler>, registration: Registration, user: &str, mut settings: Settings) -> Self {
         settings.tell("session_authorization", user);
         Self {
-            planner,
+            executor: Executor::new(Arc::clone(&compiler)),
+            compiler,
             registration,
             user: user.to_owned(),
             settings,
@@ -156,18 +156,22 @@ impl Session {
         if self.transaction.status() == TransactionStatus::Failed {
             return None;
         }
-        let planner = &self.planner;
-        let snapshot = self.transaction.snapshot_seen(|| planner.snapshot());
-        planner.planned_before(text, types, &snapshot, &self.settings)
+        let compiler = &self.compiler;
+        let snapshot = self.transaction.snapshot_seen(|| compiler.snapshot());
+        compiler.planned_before(text, types, &snapshot, &self.settings)
     }
 
     /// Keeps the plan of the only statement of a text, for [`Session::prepared_before`].
     pub fn keep_plan(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
-        self.planner.keep_plan(text, types, prepared);
+        self.compiler.keep_plan(text, types, prepared);
     }
 
-    pub(crate) fn planner(&self) -> &Arc<Planner> {
-        &self.planner
+    pub(super) fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    pub(crate) fn compiler(&self) -> &Arc<Compiler> {
+        &self.compiler
     }
 
     pub fn settings(&self) -> &Settings {
@@ -176,7 +180,7 @@ impl Session {
 
     /// Names of the functions that statements may call, in their order.
     pub fn function_names(&self) -> Vec<String> {
-        self.planner.function_names()
+        self.compiler.function_names()
     }
 
     pub fn registration(&self) -> &Registration {
@@ -194,7 +198,7 @@ impl Session {
 
     /// A statement begins to run.
     pub fn active(&self, text: &str) {
-        let now = self.planner.now();
+        let now = self.compiler.now();
         let name = self.settings.get("application_name").unwrap_or_default();
         self.registration.update(|activity| {
             name.clone_into(&mut activity.application_name);
@@ -273,19 +277,19 @@ impl Session {
         };
         match &statement.request {
             Request::Query(query) => {
-                let view = self.view();
-                let planned = Box::pin(self.planner.plan(&view, &statement, query, types)).await?;
+                let context = self.context();
+                let planned = Box::pin(self.compiler.plan(&context, &statement, query, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
             Request::Write(written) => {
-                let view = self.view();
-                Box::pin(self.planner.prepare_write(&view, &statement, written, types)).await
+                let context = self.context();
+                Box::pin(self.compiler.prepare_write(&context, &statement, written, types)).await
             }
             Request::Explain { statement: query, .. } => {
-                let view = self.view();
+                let context = self.context();
                 let planned = match rowkey_postgres::syntax::verb(query) {
-                    Some(_) => Box::pin(self.planner.prepare_write(&view, &statement, query, types)).await?,
-                    None => Box::pin(self.planner.plan(&view, &statement, query, types)).await?,
+                    Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, query, types)).await?,
+                    None => Box::pin(self.compiler.plan(&context, &statement, query, types)).await?,
                 };
                 Ok(Prepared {
                     statement: Arc::clone(&statement),
@@ -396,8 +400,8 @@ impl Session {
         match &prepared.statement.request {
             Request::Query(query) => {
                 self.transaction.refuse_if_failed()?;
-                let view = self.view();
-                let answer = self.planner.run(&view, prepared, query, parameters).await?;
+                let context = self.context();
+                let answer = self.executor.run(&context, prepared, query, parameters).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
@@ -413,30 +417,30 @@ impl Session {
                     return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
                 }
                 if rowkey_postgres::syntax::sends(copy) {
-                    let view = self.view();
-                    let copied = Box::pin(self.planner.copy_out(&view, prepared, copy)).await?;
+                    let context = self.context();
+                    let copied = Box::pin(self.executor.copy_out(&context, prepared, copy)).await?;
                     return Ok(Outcome::CopyOut(Box::new(copied)));
                 }
                 self.refuse_if_read_only("COPY FROM")?;
-                let view = self.view();
+                let context = self.context();
                 let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-                Ok(Outcome::CopyIn(Box::new(self.planner.copy_in(&view, prepared, copy, held)?)))
+                Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, held)?)))
             }
             Request::Explain { statement: query, verbose, format, .. }
                 if rowkey_postgres::syntax::verb(query).is_some() =>
             {
                 self.transaction.refuse_if_failed()?;
-                let view = self.view();
-                let explained = Box::pin(self.planner.explain_write(&view, prepared, query, parameters)).await?;
+                let context = self.context();
+                let explained = Box::pin(self.executor.explain_write(&context, prepared, query, parameters)).await?;
                 let lines = Box::pin(explain::explain_write(&explained, *verbose, *format)).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
             Request::Explain { statement: query, analyze, verbose, format } => {
                 self.transaction.refuse_if_failed()?;
-                let view = self.view();
-                let (plan, context) = Box::pin(self.planner.physical(&view, prepared, query, parameters)).await?;
-                let lines = explain::explain(&plan, context, &view.signals, *analyze, *verbose, *format);
+                let context = self.context();
+                let (plan, task) = Box::pin(self.executor.physical(&context, prepared, query, parameters)).await?;
+                let lines = explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format);
                 let lines = Box::pin(lines).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
@@ -552,10 +556,10 @@ impl Session {
                         format!("Expected {} parameters but got {}.", statement.parameters.len(), arguments.len());
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message).with_detail(detail));
                 }
-                let view = self.view();
+                let context = self.context();
                 let mut values = Vec::new();
                 for (argument, ty) in arguments.iter().zip(&statement.parameters) {
-                    values.push(self.planner.value_of(&view, argument, ty).await?);
+                    values.push(self.compiler.value_of(&context, argument, ty).await?);
                 }
                 return Box::pin(self.run(&statement, &values)).await;
             }
@@ -583,7 +587,7 @@ impl Session {
                 let Outcome::Rows(rows) = Box::pin(self.run(&prepared, parameters)).await? else {
                     return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
                 };
-                let declared = self.planner.now();
+                let declared = self.compiler.now();
                 self.cursors_declared += 1;
                 let number = self.cursors_declared;
                 let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
@@ -602,7 +606,7 @@ impl Session {
                     let message = "VACUUM cannot run inside a transaction block";
                     return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
                 }
-                self.notices.extend(self.planner.vacuum(vacuum).await?);
+                self.notices.extend(self.executor.vacuum(vacuum).await?);
             }
         }
         Ok(Outcome::Done(tag))
@@ -648,21 +652,24 @@ impl Session {
         self.notices.push(Error::new(kind, message));
     }
 
-    /// What a statement sees: the snapshot of the transaction, or the newest one.
-    pub(crate) fn view(&mut self) -> View {
-        let planner = &self.planner;
-        let snapshot = self.transaction.snapshot(|| planner.snapshot());
-        View {
-            snapshot,
+    /// What a statement runs with: the snapshot of the transaction, or the newest one.
+    pub(crate) fn context(&mut self) -> StatementContext {
+        let compiler = &self.compiler;
+        let snapshot = self.transaction.snapshot(|| compiler.snapshot());
+        let session = SessionInfo {
             settings: self.settings.clone(),
             user: self.user.clone(),
             pid: self.registration.pid,
             prepared: Arc::clone(&self.prepared),
             cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
             registry: Arc::clone(self.registration.registry()),
-            signals: Arc::clone(self.registration.signals()),
             changes: self.changes.clone(),
-            now: self.transaction.now(|| planner.now()),
+        };
+        StatementContext {
+            snapshot,
+            session: Arc::new(session),
+            now: self.transaction.now(|| compiler.now()),
+            signals: Arc::clone(self.registration.signals()),
         }
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct PreparedRow {
 
 /// A row of `pg_cursors`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CursorRow {
+pub(crate) struct CursorRow {
     pub name: String,
     pub statement: String,
     pub holdable: bool,

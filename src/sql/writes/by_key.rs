@@ -61,7 +61,7 @@ enum Or {
 
 /// What a write by key comes to.
 #[derive(Debug)]
-pub struct KeyChanges {
+pub(crate) struct KeyChanges {
     pub table: TableSnapshot,
     pub changes: Vec<Change>,
     /// The entity that a row was left out for.

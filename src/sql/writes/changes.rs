@@ -14,7 +14,7 @@ pub(crate) const TRANSACTION_BYTES_MAX: u64 = 256 << 20;
 
 /// What becomes of one entity.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub(crate) struct Change {
     pub key: Key,
     pub before: Before,
     /// Its properties; None if it goes.
@@ -23,7 +23,7 @@ pub struct Change {
 
 /// What the statement knows of the entity it changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
+pub(crate) enum Before {
     /// Nothing, and any will do.
     Any,
     /// Nothing; that it does not exist is found out by the commit.
@@ -34,7 +34,7 @@ pub enum Before {
 
 impl Change {
     /// What the store is asked to do. An entity that neither was nor is needs nothing.
-    pub fn operation(&self, table: u64) -> Option<Operation<'_>> {
+    pub(crate) fn operation(&self, table: u64) -> Option<Operation<'_>> {
         let Self { key, before, after } = self;
         let content = after.as_deref().map(Cow::Borrowed);
         let (change, condition) = match (content, *before) {

@@ -87,7 +87,7 @@ pub(crate) fn returns_timestamp(write: &Write) -> bool {
 
 /// What RETURNING is computed from.
 #[derive(Debug, Default)]
-pub struct Returned {
+pub(crate) struct Returned {
     /// The rows of the table: as they are now, of DELETE as they were.
     pub entities: Vec<Entity>,
     /// Columns of other relations.
@@ -98,7 +98,7 @@ pub struct Returned {
 
 impl Returned {
     /// What was written has this time.
-    pub fn set_timestamp(&mut self, timestamp: DateTime) {
+    pub(crate) fn set_timestamp(&mut self, timestamp: DateTime) {
         self.entities.iter_mut().for_each(|entity| entity.timestamp = timestamp);
     }
 }

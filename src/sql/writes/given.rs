@@ -29,7 +29,7 @@ pub(super) enum Given {
 
 /// The values of a statement's parameters.
 #[derive(Debug, Clone, Copy)]
-pub enum Values<'a> {
+pub(crate) enum Values<'a> {
     /// As the client has sent them, of the types that the parameters have.
     Sent(&'a [SqlValue]),
     /// As they were written into the statement where the parameters are.
@@ -39,7 +39,7 @@ pub enum Values<'a> {
 impl Values<'_> {
     /// That of a parameter, by its place, as a column takes it. `None` if it needs a cast, or does
     /// not fit; `Some(None)` is NULL.
-    pub fn get(
+    pub(crate) fn get(
         &self,
         place: usize,
         types: &[&'static PostgresType],

@@ -54,7 +54,7 @@ pub(crate) struct Running<'a> {
 
 /// What a statement has found out.
 #[derive(Debug, Default)]
-pub struct Done {
+pub(crate) struct Done {
     /// Rows inserted, updated or deleted.
     pub count: u64,
     pub changes: Vec<Change>,

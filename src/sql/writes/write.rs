@@ -16,7 +16,7 @@ use rowkey_postgres::syntax::{Statement as Parsed, is_nothing};
 
 /// A statement that writes to one table.
 #[derive(Debug)]
-pub struct Write {
+pub(crate) struct Write {
     pub target: Target,
     /// Schema and name of the table, as a FROM has them.
     pub relation: (String, String),
@@ -33,7 +33,7 @@ pub struct Write {
 }
 
 #[derive(Debug)]
-pub enum Action {
+pub(crate) enum Action {
     Insert { columns: Vec<usize>, source: Source, conflict: Conflict },
     Update { assignments: Vec<(usize, Expr)>, selection: Option<Expr> },
     Delete { selection: Option<Expr> },
@@ -42,14 +42,14 @@ pub enum Action {
 
 /// Where the rows of an INSERT come from.
 #[derive(Debug)]
-pub enum Source {
+pub(crate) enum Source {
     Values(Vec<Vec<Expr>>),
     Query(Box<Query>),
 }
 
 /// What becomes of a row whose key exists.
 #[derive(Debug)]
-pub enum Conflict {
+pub(crate) enum Conflict {
     Fail,
     Nothing,
     /// The new row takes its place.
@@ -62,14 +62,14 @@ pub enum Conflict {
 
 /// `WHEN [NOT] MATCHED [AND condition] THEN ...`
 #[derive(Debug)]
-pub struct Clause {
+pub(crate) struct Clause {
     pub matched: bool,
     pub condition: Option<Expr>,
     pub action: ClauseAction,
 }
 
 #[derive(Debug)]
-pub enum ClauseAction {
+pub(crate) enum ClauseAction {
     Nothing,
     Delete,
     Update(Vec<(usize, Expr)>),
@@ -77,7 +77,7 @@ pub enum ClauseAction {
 }
 
 impl ClauseAction {
-    pub fn assignments(&self) -> &[(usize, Expr)] {
+    pub(crate) fn assignments(&self) -> &[(usize, Expr)] {
         match self {
             ClauseAction::Update(assignments) | ClauseAction::Insert(assignments) => assignments,
             ClauseAction::Nothing | ClauseAction::Delete => &[],
@@ -224,14 +224,14 @@ impl Write {
 
     /// The names that expressions of RETURNING know: the table's rows and everything in FROM or
     /// USING.
-    pub fn aliases(&self) -> Vec<String> {
+    pub(crate) fn aliases(&self) -> Vec<String> {
         let mut all = aliases(&self.others);
         all.push(self.alias.clone());
         all
     }
 
     /// Columns of the table's rows, and of others, that RETURNING names.
-    pub fn returned(&self) -> Vec<(String, String)> {
+    pub(crate) fn returned(&self) -> Vec<(String, String)> {
         match &self.returning {
             Some(items) => columns_named(items, &self.aliases()),
             None => Vec::new(),
@@ -239,7 +239,7 @@ impl Write {
     }
 
     /// What has to be read before anything is written, as a query; None if all is given.
-    pub fn query(&self) -> Result<Option<Statement>> {
+    pub(crate) fn query(&self) -> Result<Option<Statement>> {
         let with = self.with.as_ref();
         let keys = || {
             vec![item(column(&self.alias, "PartitionKey"), "(key 1)"), item(column(&self.alias, "RowKey"), "(key 2)")]

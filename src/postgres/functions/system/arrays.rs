@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 use super::datum::{Datum, Returns, build};
 use super::error::{FunctionError, SqlState};
 use super::function::{ANY, Call, Definition, arity};
-use crate::functions::system::context::StatementContext;
+use crate::functions::system::context::FunctionContextExtension;
 use crate::types::POSTGRES_TYPE;
 
 pub(super) static FUNCTIONS: &[Definition] = &[
@@ -200,7 +200,7 @@ impl ScalarUDFImpl for ArrayFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let context = StatementContext::of(&args.config_options).ok();
+        let context = FunctionContextExtension::of(&args.config_options).ok();
         let arrays: Vec<ArrayRef> =
             args.args.into_iter().map(|value| value.into_array(args.number_rows)).collect::<Result<_>>()?;
         let Some(first) = arrays.first() else { return internal_err!("{} without an argument", self.name()) };

@@ -140,9 +140,9 @@ pub trait FunctionContext: Send + Sync + Debug {
 
 /// The context as it travels with a statement: in the extensions of its `ConfigOptions`.
 #[derive(Debug, Clone)]
-pub struct StatementContext(pub Arc<dyn FunctionContext>);
+pub struct FunctionContextExtension(pub Arc<dyn FunctionContext>);
 
-impl StatementContext {
+impl FunctionContextExtension {
     pub fn of(options: &ConfigOptions) -> Result<&dyn FunctionContext> {
         match options.extensions.get::<Self>() {
             Some(context) => Ok(context.0.as_ref()),
@@ -151,11 +151,11 @@ impl StatementContext {
     }
 }
 
-impl ConfigExtension for StatementContext {
+impl ConfigExtension for FunctionContextExtension {
     const PREFIX: &'static str = "rowkey_statement";
 }
 
-impl ExtensionOptions for StatementContext {
+impl ExtensionOptions for FunctionContextExtension {
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::context::{FunctionContext, StatementContext};
+use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
 use super::error::{FunctionError, SqlState};
 use crate::types::POSTGRES_TYPE;
@@ -207,7 +207,7 @@ impl ScalarUDFImpl for SystemFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let context = StatementContext::of(&args.config_options).ok();
+        let context = FunctionContextExtension::of(&args.config_options).ok();
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };

@@ -1,7 +1,7 @@
 //! Functions about the database itself, and those that tools use beside them.
 //!
 //! Registered once; what they need to know of the statement they run in comes with its
-//! `ConfigOptions`, as a [`StatementContext`].
+//! `ConfigOptions`, as a [`FunctionContextExtension`].
 
 mod arrays;
 mod context;
@@ -29,7 +29,7 @@ mod tests;
 
 pub use arrays::{ARRAY_OR_EMPTY, ARRAY_ORDINALS};
 pub use context::{
-    ConstraintFacts, FunctionContext, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, StatementContext,
+    ConstraintFacts, FunctionContext, FunctionContextExtension, FunctionFacts, IndexFacts, RelationFacts, SettingFacts,
     TypeFacts,
 };
 pub use datum::read_array_text;

@@ -11,7 +11,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::context::{FunctionContext, StatementContext};
+use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns};
 use super::keywords::{KEYWORDS, REQUIRE_AS};
 
@@ -142,7 +142,7 @@ impl TableProvider for Rows {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = (self.definition.rows)(StatementContext::of(state.config_options()).ok());
+        let rows = (self.definition.rows)(FunctionContextExtension::of(state.config_options()).ok());
         let mut columns = Vec::with_capacity(self.definition.columns.len());
         for (at, (_, returns)) in self.definition.columns.iter().enumerate() {
             let values: Vec<Datum> = rows.iter().map(|row| row.get(at).cloned().unwrap_or(Datum::Null)).collect();

@@ -7,7 +7,7 @@ use roaring::RoaringBitmap;
 use super::{Dice, import, open, rows};
 use crate::engine::Engine;
 use crate::provider::ScanOptions;
-use crate::session::{Activity, Planner, Session, SessionOptions, Settings, SqlState};
+use crate::session::{Activity, Compiler, Session, SessionOptions, Settings, SqlState};
 use rowkey_model::files::MemoryStore;
 use rowkey_storage::Edit;
 use rowkey_storage::run::RunFile;
@@ -97,7 +97,7 @@ fn predicate(dice: &mut Dice, depth: usize) -> String {
 fn session(engine: &Engine, filter_pushdown: bool, pruning: bool, parallel_rows_min: u64) -> Session {
     let scan = ScanOptions { filter_pushdown, pruning, parallel_rows_min };
     let options = SessionOptions { scan, target_partitions: Some(2), ..SessionOptions::default() };
-    let planner = Planner::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a planner");
+    let planner = Compiler::new(Arc::clone(engine.store()), engine.account().clone(), options).expect("a planner");
     let activity = Activity::new("test", "test", "", engine.store().clock().now());
     let registration = engine.registry().register(activity).expect("a place");
     Session::new(Arc::new(planner), registration, "test", Settings::new([]).expect("settings"))

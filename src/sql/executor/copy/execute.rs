@@ -8,8 +8,8 @@ use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
 use crate::answer::Answer;
-use crate::compiler::Prepared;
-use crate::compiler::{Planner, View};
+use crate::compiler::{Prepared, StatementContext};
+use crate::executor::Executor;
 use crate::executor::portal::Rows;
 use crate::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
 use rowkey_base::{Error, Result, SqlState};
@@ -29,10 +29,16 @@ pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
     }
 }
 
-impl Planner {
+impl Executor {
     /// What COPY FROM STDIN is to take.
-    pub fn copy_in(&self, view: &View, prepared: &Prepared, copy: &ast::Statement, held_bytes: u64) -> Result<CopyIn> {
-        let planner = self.statement(view);
+    pub(crate) fn copy_in(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+        held_bytes: u64,
+    ) -> Result<CopyIn> {
+        let planner = self.compiler.planner(context);
         let mut copy = copy.clone();
         planner.resolve(&prepared.statement, &mut copy)?;
         let ast::Statement::Copy { source, target, options, legacy_options, .. } = copy else {
@@ -60,12 +66,12 @@ impl Planner {
             }
             column.check_written(false)?;
         }
-        let style = Arc::clone(view.settings.style());
+        let style = Arc::clone(context.session.settings.style());
         Ok(CopyIn::new(target, places, options, style, Budget::beside(held_bytes)))
     }
 
     /// The changes that the rows of a COPY are.
-    pub async fn copied(&self, copy: CopyIn, signals: &Signals, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
+    pub(crate) async fn copied(&self, copy: CopyIn, signals: &Signals, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
         let (target, drafts) = copy.finish()?;
         let keys = drafts.iter().map(|draft| draft.key(&target)).collect::<Result<Vec<Key>>>()?;
         let mut once = std::collections::HashSet::with_capacity(keys.len());
@@ -76,7 +82,7 @@ impl Planner {
         let before = match is_transaction {
             true => Before::Absent,
             false => {
-                let found = entities(&target.snapshot, self.store().files(), signals, &keys).await?;
+                let found = entities(&target.snapshot, self.compiler.store().files(), signals, &keys).await?;
                 if let Some((key, _)) = keys.iter().zip(&found).find(|(_, found)| found.is_some()) {
                     return Err(duplicate_key(target.name(), key));
                 }
@@ -88,7 +94,12 @@ impl Planner {
     }
 
     /// The rows of COPY TO STDOUT.
-    pub async fn copy_out(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<CopyOut> {
+    pub(crate) async fn copy_out(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+    ) -> Result<CopyOut> {
         let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
             return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
@@ -96,19 +107,24 @@ impl Planner {
             return Err(server_files());
         }
         let options = CopyOptions::of(options, legacy_options)?;
-        let rows = self.copied_rows(view, prepared, copy).await?;
-        Ok(CopyOut::new(rows, options, Arc::clone(view.settings.style())))
+        let rows = self.copied_rows(context, prepared, copy).await?;
+        Ok(CopyOut::new(rows, options, Arc::clone(context.session.settings.style())))
     }
 
     /// The rows that a COPY TO sends, wherever it sends them.
-    pub(crate) async fn copied_rows(&self, view: &View, prepared: &Prepared, copy: &ast::Statement) -> Result<Rows> {
+    pub(crate) async fn copied_rows(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+    ) -> Result<Rows> {
         let ast::Statement::Copy { source, .. } = copy else {
             return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         let query = match source {
             CopySource::Query(query) => ast::Statement::Query(query.clone()),
             CopySource::Table { .. } => {
-                let (schema, name, target, columns) = self.copied_table(view, prepared, copy)?;
+                let (schema, name, target, columns) = self.copied_table(context, prepared, copy)?;
                 let names: Vec<String> = match columns.is_empty() {
                     true => target.implied().into_iter().map(|at| target.columns[at].name.clone()).collect(),
                     false => columns.iter().map(|column| column.value.clone()).collect(),
@@ -118,12 +134,12 @@ impl Planner {
                 syntax::select(None, names.iter().map(item).collect(), from, None)?
             }
         };
-        let planned = self.plan(view, &prepared.statement, &query, &[]).await?;
+        let planned = self.compiler.plan(context, &prepared.statement, &query, &[]).await?;
         if !planned.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
-        let answer: Answer = self.run(view, &planned, &query, &[]).await?;
+        let answer: Answer = self.run(context, &planned, &query, &[]).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }
 
@@ -131,11 +147,11 @@ impl Planner {
     /// are named.
     pub(crate) fn copied_table(
         &self,
-        view: &View,
+        context: &StatementContext,
         prepared: &Prepared,
         copy: &ast::Statement,
     ) -> Result<(String, String, Target, Vec<ast::Ident>)> {
-        let planner = self.statement(view);
+        let planner = self.compiler.planner(context);
         let mut copy = copy.clone();
         planner.resolve(&prepared.statement, &mut copy)?;
         let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {

@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
 
 use super::options::{ExportOptions, ExportReport, Selection};
-use crate::compiler::Planner;
+use crate::compiler::Compiler;
 use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
 use rowkey_base::{Error, Result, SqlState};
@@ -52,24 +52,24 @@ impl Session {
         options: &ExportOptions,
         destination: Destination,
     ) -> Result<ExportReport> {
-        let planner = Arc::clone(self.planner());
-        let view = self.view();
+        let compiler = Arc::clone(self.compiler());
+        let context = self.context();
         let found = TableName::parse(table)
             .ok()
-            .and_then(|name| view.snapshot.catalog.table(planner.account(), &name).cloned());
+            .and_then(|name| context.snapshot.catalog.table(compiler.account(), &name).cloned());
         let Some(found) = found else {
-            let tables = view.snapshot.catalog.tables().filter(|other| other.account == planner.account().as_str());
+            let tables = context.snapshot.catalog.tables().filter(|other| other.account == compiler.account().as_str());
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
             return Err(rowkey_postgres::error::no_such_table(table, &names));
         };
         let export = TableExport {
-            planner,
+            compiler,
             names: Arc::new(PropertyNames::new()),
-            table: view.snapshot.table_snapshot(&found),
+            table: context.snapshot.table_snapshot(&found),
             selection,
         };
         export.number_by_name();
-        let target = options.target(destination, &export.planner, &found.name)?;
+        let target = options.target(destination, &export.compiler, &found.name)?;
         let survey = export.survey(self, options.format).await?;
         let mut writer = open_export(target, &survey)?;
         let mut take = |rows: &Rows| {
@@ -106,7 +106,7 @@ fn listed(names: &[Arc<str>]) -> String {
 }
 
 struct TableExport<'a> {
-    planner: Arc<Planner>,
+    compiler: Arc<Compiler>,
     names: Arc<PropertyNames>,
     table: TableSnapshot,
     selection: &'a Selection,
@@ -176,7 +176,7 @@ impl TableExport<'_> {
     }
 
     async fn read_range(&self, range: &KeyRange, take: &mut Take<'_>) -> Result<()> {
-        let mut batches = self.table.rows(self.planner.store().files(), range, &self.names);
+        let mut batches = self.table.rows(self.compiler.store().files(), range, &self.names);
         while let Some(rows) = batches.try_next().await? {
             take(&rows)?;
             tokio::task::yield_now().await;
@@ -190,7 +190,7 @@ impl TableExport<'_> {
         if keys.len() <= KEYS_LOOKED_UP_MAX {
             let mut rows = Rows::new();
             for key in keys {
-                let entity = self.table.get(self.planner.store().files(), key.as_ref()).await?;
+                let entity = self.table.get(self.compiler.store().files(), key.as_ref()).await?;
                 let entity =
                     entity.ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "an entity that was found is gone"))?;
                 let mut builder = rows.builder(&self.names);
@@ -205,7 +205,7 @@ impl TableExport<'_> {
         let span = KeyRange::new(KeyCut::Before(first.clone()), KeyCut::After(last.clone()));
         let Some(span) = span else { return Err(Error::new(SqlState::INTERNAL_ERROR, "keys do not ascend")) };
         let mut wanted = keys.iter().peekable();
-        let mut batches = self.table.rows(self.planner.store().files(), &span, &self.names);
+        let mut batches = self.table.rows(self.compiler.store().files(), &span, &self.names);
         while let Some(batch) = batches.try_next().await? {
             let mut rows = Rows::new();
             for row in batch.iter() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::compiler::Planner;
+use crate::compiler::Compiler;
 use rowkey_base::Result;
 use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, Written};
 use rowkey_model::KeyRange;
@@ -38,9 +38,9 @@ impl ExportOptions {
     }
 
     /// Refuses a path in the data folder.
-    pub(crate) fn target(&self, destination: Destination, planner: &Planner, table: &str) -> Result<ExportTarget> {
+    pub(crate) fn target(&self, destination: Destination, compiler: &Compiler, table: &str) -> Result<ExportTarget> {
         if let Destination::Path(path) = &destination {
-            planner.store().expect_outside(path)?;
+            compiler.store().expect_outside(path)?;
         }
         Ok(ExportTarget {
             destination,
@@ -48,7 +48,7 @@ impl ExportOptions {
             layout: self.layout,
             compression: self.compression,
             overwrite: self.overwrite,
-            account: planner.account().as_str().to_owned(),
+            account: compiler.account().as_str().to_owned(),
             table: table.to_owned(),
             written: Arc::clone(&self.progress.written),
         })

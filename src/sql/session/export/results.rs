@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
 use super::options::{ExportOptions, ExportReport};
-use crate::compiler::Planner;
+use crate::compiler::Compiler;
 use crate::executor::Rows;
 use crate::executor::copy::{CopyOptions, CopyOut};
 use crate::planner::Column;
@@ -40,8 +40,8 @@ impl Session {
             return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));
         };
         let style = Arc::clone(self.settings().style());
-        let planner = Arc::clone(self.planner());
-        write_rows(rows, &style, options, destination, &planner).await
+        let compiler = Arc::clone(self.compiler());
+        write_rows(rows, &style, options, destination, &compiler).await
     }
 }
 
@@ -51,10 +51,10 @@ pub(crate) async fn write_rows(
     style: &Arc<TextStyle>,
     options: &ExportOptions,
     destination: Destination,
-    planner: &Planner,
+    compiler: &Compiler,
 ) -> Result<ExportReport> {
     let progress = &options.progress;
-    let target = options.target(destination, planner, TABLE)?;
+    let target = options.target(destination, compiler, TABLE)?;
     let columns = Arc::clone(&rows.columns);
     refuse_other(&columns)?;
     let is_entities = matches!(options.format, ExportFormat::TypedCsv | ExportFormat::ServiceJson);

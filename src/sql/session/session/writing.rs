@@ -10,6 +10,7 @@ use crate::compiler::Prepared;
 use crate::definitions::Definition;
 use crate::executor::Rows;
 use crate::executor::copy::CopyIn;
+use crate::session::commit;
 use crate::session::transaction::TransactionStatus;
 use crate::writes;
 use rowkey_base::{Error, Result, SqlState};
@@ -38,11 +39,15 @@ impl Session {
         let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
-            Some(definitions) => self.planner.commit_definitions(&definitions, &operations, hold, signals).await,
+            Some(definitions) => {
+                commit::commit_definitions(self.compiler.store(), &definitions, &operations, hold, signals).await
+            }
             None if operations.is_empty() => return Ok(()),
             None => {
                 let planned = self.transaction.tables_seen(&operations);
-                self.planner.commit(&operations, Terms { hold, planned: &planned }, signals).await.map(drop)
+                commit::commit(self.compiler.store(), &operations, Terms { hold, planned: &planned }, signals)
+                    .await
+                    .map(drop)
             }
         };
         if committed.is_err() {
@@ -61,8 +66,8 @@ impl Session {
         let mut hold = None;
         let defined = loop {
             let is_alone = self.transaction.status() == TransactionStatus::Idle;
-            let view = self.view();
-            let mut defined = self.planner.definition(&view, &prepared.statement, definition).await?;
+            let context = self.context();
+            let mut defined = self.compiler.definition(&context, &prepared.statement, definition).await?;
             let edits = std::mem::take(&mut defined.edits);
             let rewritten = std::mem::take(&mut defined.rewritten);
             if edits.is_empty() {
@@ -70,21 +75,21 @@ impl Session {
             }
             if let (true, None, Some(first)) = (is_alone, &hold, rewritten.first()) {
                 // Nobody may write to it while all of it is read and written.
-                hold = Some(self.planner.hold_table(first.table).await?);
+                hold = Some(commit::hold_table(self.compiler.store(), first.table).await?);
                 continue;
             }
             let committed = if is_alone && rewritten.is_empty() {
-                self.planner.commit_edits(edits, Arc::clone(&view.snapshot.catalog)).await
+                commit::commit_edits(self.compiler.store(), edits, Arc::clone(&context.snapshot.catalog)).await
             } else {
                 self.transaction.begin_implicit(&mut self.settings)?;
-                let view = self.view();
+                let context = self.context();
                 for rewritten in &rewritten {
                     let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-                    let files = self.planner.store().files();
-                    let changed = rewritten.changed_entities(files, &view.snapshot, &view.signals, held);
+                    let files = self.compiler.store().files();
+                    let changed = rewritten.changed_entities(files, &context.snapshot, &context.signals, held);
                     let (table, changes) = changed.await?;
                     if let Some(own) = self.transaction.own() {
-                        own.add(&table, changes, view.now)?;
+                        own.add(&table, changes, context.now)?;
                     }
                 }
                 self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
@@ -98,7 +103,7 @@ impl Session {
                         && attempt < DEFINITION_ATTEMPTS_MAX =>
                 {
                     attempt += 1;
-                    self.planner.settled().await?;
+                    commit::settled(self.compiler.store()).await?;
                 }
                 committed => {
                     committed?;
@@ -130,7 +135,7 @@ impl Session {
 
     /// Whether a write of few keys is the same for the next statement as when it was prepared.
     pub(crate) fn is_as_prepared(&self, prepared: &Prepared) -> bool {
-        let snapshot = self.transaction.snapshot_seen(|| self.planner.snapshot());
+        let snapshot = self.transaction.snapshot_seen(|| self.compiler.snapshot());
         prepared.key_write.as_ref().is_some_and(|write| write.fits(&snapshot, &self.settings))
     }
 
@@ -153,16 +158,16 @@ impl Session {
         let mut turn = None;
         loop {
             self.registration.signals().check()?;
-            let planner = &self.planner;
-            let snapshot = self.transaction.snapshot(|| planner.snapshot());
+            let (compiler, executor) = (&self.compiler, &self.executor);
+            let snapshot = self.transaction.snapshot(|| compiler.snapshot());
             let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-            let found = planner.key_changes(&snapshot, &self.settings, prepared, values, is_transaction, held).await?;
+            let found = executor.key_changes(&snapshot, &self.settings, prepared, values, is_transaction, held).await?;
             let Some(found) = found else { return Ok(None) };
             if let (false, Some(kept)) = (is_transaction, &found.kept) {
                 let signals = self.registration.signals();
-                planner.refuse_if_deleted(&found.table, std::slice::from_ref(kept), signals).await?;
+                executor.refuse_if_deleted(&found.table, std::slice::from_ref(kept), signals).await?;
             }
-            let now = self.transaction.now(|| planner.now());
+            let now = self.transaction.now(|| compiler.now());
             if let Some(own) = self.transaction.own() {
                 own.add(&found.table, found.changes, now)?;
             } else {
@@ -171,14 +176,14 @@ impl Session {
                 let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
                 let terms = Terms { hold: turn.as_ref(), planned: std::slice::from_ref(&found.table.table) };
                 if !operations.is_empty() {
-                    match planner.commit(&operations, terms, self.registration.signals()).await {
+                    match commit::commit(self.compiler.store(), &operations, terms, self.registration.signals()).await {
                         // What it has read is out of date: it reads again.
                         Err(error)
                             if error.sqlstate() == SqlState::SERIALIZATION_FAILURE && attempt < WRITE_ATTEMPTS_MAX =>
                         {
                             attempt += 1;
                             drop(turn.take());
-                            turn = self.planner.turn_at_held_table(table).await?;
+                            turn = commit::turn_at_held_table(self.compiler.store(), table).await?;
                             continue;
                         }
                         committed => committed?,
@@ -203,13 +208,13 @@ impl Session {
         let mut attempt = 1;
         let mut hold = None;
         loop {
-            let view = self.view();
+            let context = self.context();
             let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
             let (write, mut done) =
-                self.planner.changes(&view, prepared, written, parameters, is_transaction, held).await?;
-            let mut answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+                self.executor.changes(&context, prepared, written, parameters, is_transaction, held).await?;
+            let mut answer = self.executor.returned(&context, prepared, &write, &done.returned, parameters).await?;
             match self.transaction.own() {
-                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), view.now)?,
+                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), context.now)?,
                 None => {
                     let table = write.target.table().id;
                     let operations: Vec<Operation<'_>> =
@@ -218,7 +223,7 @@ impl Session {
                         let signals = self.registration.signals();
                         let planned = std::slice::from_ref(&write.target.snapshot.table);
                         let terms = Terms { hold: hold.as_ref(), planned };
-                        let committed = match self.planner.commit(&operations, terms, signals).await {
+                        let committed = match commit::commit(self.compiler.store(), &operations, terms, signals).await {
                             // What it has read is out of date: it reads again.
                             Err(error)
                                 if error.sqlstate() == SqlState::SERIALIZATION_FAILURE
@@ -227,9 +232,9 @@ impl Session {
                                 attempt += 1;
                                 let is_large = operations.len() >= LARGE_OPERATIONS;
                                 if (is_large || attempt > ATTEMPTS_BESIDE_OTHERS) && hold.is_none() {
-                                    hold = Some(self.planner.hold_table(table).await?);
+                                    hold = Some(commit::hold_table(self.compiler.store(), table).await?);
                                 } else {
-                                    self.planner.settled().await?;
+                                    commit::settled(self.compiler.store()).await?;
                                 }
                                 continue;
                             }
@@ -237,7 +242,8 @@ impl Session {
                         };
                         if done.returned.are_written && writes::returns_timestamp(&write) {
                             done.returned.set_timestamp(committed.timestamp);
-                            answer = self.planner.returned(&view, prepared, &write, &done.returned, parameters).await?;
+                            answer =
+                                self.executor.returned(&context, prepared, &write, &done.returned, parameters).await?;
                         }
                     }
                 }
@@ -251,9 +257,9 @@ impl Session {
 
     /// Writes what has come in; the answer is the tag.
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
-        let now = self.planner.now();
+        let now = self.compiler.now();
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
-        let (target, changes) = self.planner.copied(copy, self.registration.signals(), is_transaction).await?;
+        let (target, changes) = self.executor.copied(copy, self.registration.signals(), is_transaction).await?;
         let rows = changes.len();
         match self.transaction.own() {
             Some(own) => own.add(&target.snapshot, changes, now)?,
@@ -263,7 +269,7 @@ impl Session {
                     changes.iter().filter_map(|change| change.operation(table)).collect();
                 if !operations.is_empty() {
                     let terms = Terms { hold: None, planned: std::slice::from_ref(&target.snapshot.table) };
-                    self.planner.commit(&operations, terms, self.registration.signals()).await?;
+                    commit::commit(self.compiler.store(), &operations, terms, self.registration.signals()).await?;
                 }
             }
         }

@@ -18,7 +18,7 @@ use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_postgres::desugar;
 use rowkey_postgres::functions;
-use rowkey_postgres::functions::system::{FunctionError, SqlState, StatementContext};
+use rowkey_postgres::functions::system::{FunctionContextExtension, FunctionError, SqlState};
 use rowkey_postgres::names::{self, Lookup, Name, Relation, Relations};
 use rowkey_storage::{Edit, Snapshot};
 
@@ -183,7 +183,7 @@ fn session() -> SessionContext {
         .set_str("datafusion.sql_parser.dialect", "postgres")
         .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
         .with_target_partitions(2);
-    config.options_mut().extensions.insert(StatementContext(Arc::new(context)));
+    config.options_mut().extensions.insert(FunctionContextExtension(Arc::new(context)));
     let state = SessionContext::new_with_config(functions::configure(config)).state();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let state = rowkey_postgres::install(state, &clock).expect("installed");

@@ -1,30 +1,25 @@
 //! From a statement to a running plan.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use datafusion::common::plan_err;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::TaskContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
 
-use super::facts::{Changes, Facts, FunctionNames};
+use super::catalog_session::{CatalogSession, FunctionNames};
 use super::forms::Forms;
 use super::functions::{guid_text, other_property};
 use super::key_read::KeyRead;
 use super::memory::memory_bytes_available;
 use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
-use crate::answer::Answer;
+use super::statement_context::StatementContext;
 use crate::definitions::{self, Definition, EntityTypes};
 use crate::explain::AccessPaths;
 use crate::planner::{
@@ -32,23 +27,22 @@ use crate::planner::{
     SnapshotCatalog, StatementPlanner, ViewExpansion,
 };
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions};
-use crate::registry::Registry;
 use crate::system_catalog::CatalogContext;
-use crate::system_catalog::{CursorRow, SystemCatalog};
-use rowkey_base::{Error, Result, SqlState};
+use crate::system_catalog::SystemCatalog;
+use crate::writes::{KeyWrite, Write};
+use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
-use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
-use rowkey_postgres::functions::system::StatementContext;
+use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::parameters;
 use rowkey_postgres::rules::Rules;
 use rowkey_postgres::settings::Settings;
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
-use rowkey_storage::{Catalog, Edit, Snapshot, Store, TableHold};
+use rowkey_storage::{Snapshot, Store};
 
 /// Memory for queries where the machine does not tell how much it has.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
@@ -76,9 +70,9 @@ const OWN_FUNCTIONS: MakeFunctions = &[
     (ENTITY_TYPES, |context| Arc::new(EntityTypes::new(context))),
 ];
 
-/// Plans and runs queries of all sessions of one account.
+/// From texts to prepared statements, for all sessions of one account.
 #[derive(Clone)]
-pub struct Planner {
+pub struct Compiler {
     /// First, so that what is spilled goes while the folder is still owned.
     options: SessionOptions,
     store: Arc<Store>,
@@ -91,7 +85,7 @@ pub struct Planner {
     started: DateTime,
 }
 
-impl Planner {
+impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let pool = FairSpillPool::new(memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT) as usize);
@@ -161,26 +155,6 @@ impl Planner {
         self.store.snapshot()
     }
 
-    /// Returns when what others have committed, and is on its way to the disk, can be seen.
-    pub async fn settled(&self) -> Result<()> {
-        Ok(self.store.settled().await?)
-    }
-
-    /// Holds a table: others' writes to it wait. What was on its way before can be seen.
-    pub async fn hold_table(&self, table: u64) -> Result<TableHold> {
-        let hold = self.store.hold_table(table).await;
-        self.settled().await?;
-        Ok(hold)
-    }
-
-    /// Takes a turn at a table that somebody holds, beside other writers: what is read and written
-    /// with it, no holder comes between.
-    pub async fn turn_at_held_table(&self, table: u64) -> Result<Option<TableHold>> {
-        let turn = self.store.turn_at_held_table(table).await;
-        self.settled().await?;
-        Ok(turn)
-    }
-
     /// The time of day.
     pub fn now(&self) -> DateTime {
         self.store.clock().now()
@@ -229,19 +203,19 @@ impl Planner {
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared`
     /// are the types of parameters that the client knows, by number.
-    pub async fn plan(
+    pub(crate) async fn plan(
         &self,
-        view: &View,
+        context: &StatementContext,
         statement: &Arc<Statement>,
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let planned = self.statement(view).query(statement, query, declared).await;
+        let planned = self.planner(context).query(statement, query, declared).await;
         let planned = planned.map_err(|error| located(error, statement))?;
         let key_read = KeyRead::of(&planned.plan, &planned.parameters);
         let lasts = reads_tables_only(&planned.plan)?;
         let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
-        let (catalog, planning) = (Arc::downgrade(&view.snapshot.catalog), view.planning());
+        let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
         let plan = Arc::new(Planned { plan, key_read, catalog, planning, lasts });
         Ok(Prepared {
             statement: Arc::clone(statement),
@@ -254,108 +228,64 @@ impl Planner {
         })
     }
 
-    /// The physical plan of a prepared query with its values, planned again where the tables or the
-    /// settings changed.
-    pub async fn physical(
+    /// Types the parameters and what is returned.
+    pub(crate) async fn prepare_write(
         &self,
-        view: &View,
-        prepared: &Prepared,
-        query: &ast::Statement,
-        values: &[SqlValue],
-    ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
-        let session = self.statement(view);
-        let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&view.snapshot, &view.planning()));
-        let plan = match kept {
-            Some(kept) => seen_in(kept.plan.clone(), &view.snapshot)?,
-            None => {
-                let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                let planned = session.query(&prepared.statement, query, &declared).await?;
-                let explains = !prepared.statement.is_query();
-                let changed = |before| !same_columns(before, &planned.columns);
-                if !explains && prepared.columns.as_deref().is_some_and(changed) {
-                    return Err(Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type"));
-                }
-                planned.plan
-            }
-        };
-        let plan = parameters::with_values(plan, &prepared.parameters, values)?;
-        let plan = session.state.create_physical_plan(&plan).await;
-        let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
-        Ok((plan, session.settings.task_context()))
-    }
-
-    pub async fn run(
-        &self,
-        view: &View,
-        prepared: &Prepared,
-        query: &ast::Statement,
-        values: &[SqlValue],
-    ) -> Result<Answer> {
-        if let Some(rows) = self.key_rows(view, prepared, values).await? {
-            return Ok(Answer::of(rows));
-        }
-        let (plan, context) = Box::pin(self.physical(view, prepared, query, values)).await?;
-        let watch = StatementWatch::new(Arc::clone(&view.signals));
-        let rows = Box::pin(WatchedRows::new(
-            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, context).map_err(from_datafusion)?,
-            watch,
-        ));
-        let fields: Vec<_> = prepared
-            .columns
-            .iter()
-            .flat_map(|columns| columns.iter())
-            .map(|column| Arc::clone(&column.field))
-            .collect();
-        Ok(Answer::labelled(rows, &fields))
-    }
-
-    /// The rows of a query that is a read of few keys.
-    async fn key_rows(&self, view: &View, prepared: &Prepared, values: &[SqlValue]) -> Result<Option<RecordBatch>> {
-        let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
-        let Some(read) = &planned.key_read else { return Ok(None) };
-        if planned.planning != view.planning() {
-            return Ok(None);
-        }
-        view.signals.check()?;
-        read.rows(self.store.files(), &view.snapshot, values, columns).await
+        context: &StatementContext,
+        statement: &Arc<Statement>,
+        written: &ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        let planner = self.planner(context);
+        let write = Write::read(&planner, statement, written)?;
+        let known = write.known(&planner, statement, written, declared, context.session.settings.style()).await?;
+        let key_write = KeyWrite::of(&write, &known.parameters, &context.session.settings).map(Arc::new);
+        Ok(Prepared {
+            statement: Arc::clone(statement),
+            parameters: known.parameters,
+            columns: known.columns.map(Arc::from),
+            prepared_micros: self.now().micros(),
+            from_sql: false,
+            plan: None,
+            key_write,
+        })
     }
 
     /// The value of an expression without columns, as EXECUTE takes them.
-    pub async fn value_of(&self, view: &View, expr: &ast::Expr, ty: &'static PostgresType) -> Result<SqlValue> {
-        parameters::value_of(&self.statement(view).state, expr, ty, view.settings.style()).await
+    pub(crate) async fn value_of(
+        &self,
+        context: &StatementContext,
+        expr: &ast::Expr,
+        ty: &'static PostgresType,
+    ) -> Result<SqlValue> {
+        parameters::value_of(&self.planner(context).state, expr, ty, context.session.settings.style()).await
     }
 
-    /// What the catalog and functions may ask in a statement of this view.
-    fn facts(&self, view: &View) -> Arc<Facts> {
-        Arc::new(Facts {
+    /// What the catalog and functions may ask in a statement.
+    fn catalog_session(&self, context: &StatementContext) -> Arc<CatalogSession> {
+        Arc::new(CatalogSession {
+            session: Arc::clone(&context.session),
             database: self.account.as_str().to_owned(),
-            user: view.user.clone(),
-            pid: view.pid,
-            settings: view.settings.clone(),
-            prepared: Arc::clone(&view.prepared),
-            cursors: view.cursors.clone(),
-            registry: Arc::clone(&view.registry),
             started_micros: self.started.micros(),
-            now_micros: view.now.micros(),
-            transaction: view.snapshot.sequence,
-            changes: view.changes.clone(),
+            now_micros: context.now.micros(),
+            transaction: context.snapshot.sequence,
             functions: Arc::clone(&self.functions),
         })
     }
 
     /// The planner for one statement.
-    pub(crate) fn statement(&self, view: &View) -> StatementPlanner {
-        let facts = self.facts(view);
-        let system = SystemCatalog::new(view.snapshot.clone(), self.account.clone(), Arc::clone(&facts) as _);
-        let context = CatalogContext { oids: system.oids(), facts: Arc::clone(&facts) as _, control: facts };
+    pub(crate) fn planner(&self, context: &StatementContext) -> StatementPlanner {
+        let session = self.catalog_session(context);
+        let system = SystemCatalog::new(context.snapshot.clone(), self.account.clone(), Arc::clone(&session) as _);
+        let catalog = CatalogContext { oids: system.oids(), facts: Arc::clone(&session) as _, control: session };
         let mut config = self.state.state().config().clone();
         let options = config.options_mut();
-        options.execution.time_zone = Some(view.settings.get("TimeZone").unwrap_or("UTC").to_owned());
-        options.extensions.insert(StatementContext(Arc::new(context)));
-        options.extensions.insert(functions::SessionStyle(Arc::clone(view.settings.style())));
-        let settings = self.state.settings(config, view.now);
+        options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
+        options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
+        options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
+        let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {
-            snapshot: view.snapshot.clone(),
+            snapshot: context.snapshot.clone(),
             account: self.account.clone(),
             files: Arc::clone(self.store.files()),
             store: Arc::clone(&self.store),
@@ -364,52 +294,21 @@ impl Planner {
             views: Arc::new(ViewExpansion::new(settings.clone(), system.clone(), OWN_FUNCTIONS)),
             rows: None,
         };
-        PlanningContext::new(settings, tables, system, view.settings.search_path(), OWN_FUNCTIONS).planner()
+        PlanningContext::new(settings, tables, system, context.session.settings.search_path(), OWN_FUNCTIONS).planner()
     }
 
     /// What a statement that defines something is to change.
-    pub async fn definition(
+    pub(crate) async fn definition(
         &self,
-        view: &View,
+        context: &StatementContext,
         statement: &Statement,
         definition: &ast::Statement,
     ) -> Result<Definition> {
-        let planner = self.statement(view);
+        let planner = self.planner(context);
         let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
         // Places in the statement, which may not be the first of its text.
         let before = statement.source.slice(0, statement.from).chars().count();
         defined.map_err(|error| error.moved(before))
-    }
-
-    /// Commits what a single statement defines.
-    pub async fn commit_edits(&self, edits: Vec<Edit>, base: Arc<Catalog>) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        let committed = tokio::task::spawn_blocking(move || store.commit_definition(edits, &base)).await;
-        committed.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))??;
-        Ok(())
-    }
-}
-
-/// What a statement sees of its session.
-#[derive(Debug, Clone)]
-pub struct View {
-    pub snapshot: Snapshot,
-    pub settings: Settings,
-    pub user: String,
-    pub pid: i32,
-    pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
-    pub cursors: Vec<CursorRow>,
-    pub registry: Arc<Registry>,
-    /// What stops it.
-    pub signals: Arc<Signals>,
-    pub changes: Changes,
-    /// What `now()` is: when the transaction began.
-    pub now: DateTime,
-}
-
-impl View {
-    fn planning(&self) -> PlanningSettings {
-        PlanningSettings::of(&self.settings)
     }
 }
 
@@ -445,26 +344,6 @@ fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(kept.data)
 }
 
-/// A plan that was made for another moment, with what its tables hold in this snapshot; their
-/// columns are the same.
-fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
-    let seen = plan
-        .transform_down_with_subqueries(|node| {
-            let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
-            let provider = source_as_provider(&scan.source)?;
-            let Some(table) = provider.downcast_ref::<EntityTable>() else {
-                return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-            };
-            let Some(now) = snapshot.table(table.table().id) else {
-                return plan_err!("table \"{}\" was dropped", table.table().name);
-            };
-            scan.source = provider_as_source(Arc::new(table.in_snapshot(snapshot.table_snapshot(now))));
-            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-        })
-        .map_err(from_datafusion)?;
-    Ok(seen.data)
-}
-
 /// Whether columns have the same names and types.
 pub(crate) fn same_columns(before: &[Column], now: &[Column]) -> bool {
     before.len() == now.len()
@@ -474,9 +353,9 @@ pub(crate) fn same_columns(before: &[Column], now: &[Column]) -> bool {
             .all(|(a, b)| a.field.name() == b.field.name() && a.field.data_type() == b.field.data_type())
 }
 
-impl std::fmt::Debug for Planner {
+impl std::fmt::Debug for Compiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Planner")
+        f.debug_struct("Compiler")
             .field("account", &self.account)
             .field("options", &self.options)
             .finish_non_exhaustive()

@@ -1,14 +1,13 @@
 //! What the catalog and functions ask about a session, answered from what a statement sees of it.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::TypeSignature;
 
-use crate::compiler::Prepared;
-use crate::registry::Registry;
+use super::prepared::Prepared;
+use super::session_info::{Change, SessionInfo};
 use crate::system_catalog::SessionControl;
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
 use rowkey_postgres::cancellation::Interrupt;
@@ -16,52 +15,24 @@ use rowkey_postgres::functions::system::{FunctionError, SqlState};
 use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use rowkey_postgres::types::type_of;
 
-/// A session as one statement sees it.
+/// A session as the catalog and functions see it while a statement runs.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct CatalogSession {
+    pub session: Arc<SessionInfo>,
     pub database: String,
-    pub user: String,
-    pub pid: i32,
-    pub settings: Settings,
-    pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
-    pub cursors: Vec<CursorRow>,
-    pub registry: Arc<Registry>,
     pub started_micros: i64,
     pub now_micros: i64,
     pub transaction: u64,
-    /// What `set_config` set while the statement ran; the session takes it over afterwards.
-    pub changes: Changes,
     pub functions: Arc<FunctionNames>,
 }
 
-/// Settings changed by functions, in order.
-#[derive(Debug, Clone, Default)]
-pub struct Changes(Arc<Mutex<Vec<Change>>>);
-
-#[derive(Debug, Clone)]
-pub struct Change {
-    pub name: String,
-    pub value: String,
-    pub local: bool,
-}
-
-impl Changes {
-    pub fn take(&self) -> Vec<Change> {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Change>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Facts {
+impl CatalogSession {
     /// The settings with the changes of this statement.
     fn current(&self) -> Settings {
-        let mut settings = self.settings.clone();
+        let mut settings = self.session.settings.clone();
         // A statement is a transaction at least.
         settings.begin();
-        for change in self.changes.lock().iter() {
+        for change in self.session.changes.lock().iter() {
             // It was tried when it was made.
             let _tried = settings.set(&change.name, Some(&change.value), change.local);
         }
@@ -69,7 +40,7 @@ impl Facts {
     }
 }
 
-impl SessionControl for Facts {
+impl SessionControl for CatalogSession {
     fn version_text(&self) -> String {
         let (platform, version) = (std::env::consts::ARCH, SERVER_VERSION);
         format!("PostgreSQL {version} on {platform}-unknown-{}, 64-bit", std::env::consts::OS)
@@ -89,16 +60,16 @@ impl SessionControl for Facts {
             };
             FunctionError::new(kind, error.to_string())
         })?;
-        self.changes.lock().push(Change { name: name.to_owned(), value: value.to_owned(), local });
+        self.session.changes.lock().push(Change { name: name.to_owned(), value: value.to_owned(), local });
         Ok(settings.get(name).unwrap_or(value).to_owned())
     }
 
     fn cancel_backend(&self, pid: i32) -> bool {
-        self.registry.interrupt(pid, Interrupt::Cancel)
+        self.session.registry.interrupt(pid, Interrupt::Cancel)
     }
 
     fn terminate_backend(&self, pid: i32) -> bool {
-        self.registry.interrupt(pid, Interrupt::Terminate)
+        self.session.registry.interrupt(pid, Interrupt::Terminate)
     }
 
     fn transaction_id(&self) -> u64 {
@@ -106,11 +77,11 @@ impl SessionControl for Facts {
     }
 
     fn search_path(&self) -> Vec<String> {
-        self.settings.search_path()
+        self.session.settings.search_path()
     }
 }
 
-impl SessionFacts for Facts {
+impl SessionFacts for CatalogSession {
     fn database(&self) -> &str {
         &self.database
     }
@@ -120,11 +91,11 @@ impl SessionFacts for Facts {
     }
 
     fn user(&self) -> &str {
-        &self.user
+        &self.session.user
     }
 
     fn backend_pid(&self) -> i32 {
-        self.pid
+        self.session.pid
     }
 
     fn started_micros(&self) -> i64 {
@@ -136,11 +107,11 @@ impl SessionFacts for Facts {
     }
 
     fn settings(&self) -> Vec<SettingRow> {
-        DEFINITIONS.iter().map(|definition| setting_row(definition, &self.settings)).collect()
+        DEFINITIONS.iter().map(|definition| setting_row(definition, &self.session.settings)).collect()
     }
 
     fn prepared_statements(&self) -> Vec<PreparedRow> {
-        let named = self.prepared.iter().filter(|(name, _)| !name.is_empty());
+        let named = self.session.prepared.iter().filter(|(name, _)| !name.is_empty());
         let row = |(name, prepared): (&String, &Arc<Prepared>)| PreparedRow {
             name: name.clone(),
             statement: prepared.statement.text().to_owned(),
@@ -152,7 +123,7 @@ impl SessionFacts for Facts {
     }
 
     fn cursors(&self) -> Vec<CursorRow> {
-        self.cursors.clone()
+        self.session.cursors.clone()
     }
 
     fn activity(&self) -> Vec<ActivityRow> {
@@ -173,7 +144,7 @@ impl SessionFacts for Facts {
                 query: activity.query,
             }
         };
-        self.registry.activities().into_iter().map(row).collect()
+        self.session.registry.activities().into_iter().map(row).collect()
     }
 
     fn functions(&self) -> Vec<FunctionRow> {

@@ -1,0 +1,43 @@
+//! What a statement knows of the session that runs it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::prepared::Prepared;
+use crate::registry::Registry;
+use crate::system_catalog::CursorRow;
+use rowkey_postgres::settings::Settings;
+
+/// A session as it was when a statement of it began.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionInfo {
+    pub settings: Settings,
+    pub user: String,
+    pub pid: i32,
+    pub prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    pub cursors: Vec<CursorRow>,
+    pub registry: Arc<Registry>,
+    /// What `set_config` set while the statement ran; the session takes it over afterwards.
+    pub changes: Changes,
+}
+
+/// Settings changed by functions, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes(Arc<Mutex<Vec<Change>>>);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub name: String,
+    pub value: String,
+    pub local: bool,
+}
+
+impl Changes {
+    pub(crate) fn take(&self) -> Vec<Change> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Change>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,25 @@
+//! What a statement is compiled and executed with.
+
+use std::sync::Arc;
+
+use super::session_info::SessionInfo;
+use crate::planner::PlanningSettings;
+use rowkey_model::DateTime;
+use rowkey_postgres::cancellation::Signals;
+use rowkey_storage::Snapshot;
+
+/// One moment of the database, one session, one time, and what stops the statement.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementContext {
+    pub snapshot: Snapshot,
+    pub session: Arc<SessionInfo>,
+    /// What `now()` is: when the transaction began.
+    pub now: DateTime,
+    pub signals: Arc<Signals>,
+}
+
+impl StatementContext {
+    pub(crate) fn planning(&self) -> PlanningSettings {
+        PlanningSettings::of(&self.session.settings)
+    }
+}
