@@ -24,7 +24,7 @@ pub const COLUMNS_MAX: usize = 500;
 pub struct PropertyColumn {
     pub name: Arc<str>,
     pub types: Vec<EdmType>,
-    /// The type that the column of this name has for ever, if somebody declared it; it is among the
+    /// The type that the column of this name has for ever, if it was declared; it is among the
     /// types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<EdmType>,

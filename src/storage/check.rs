@@ -103,7 +103,7 @@ const BATCH_ROWS: usize = 4096;
 /// Reads everything: checksums, bounds, order, uniqueness, counts and statistics of every file,
 /// that files lie within their range partitions, that masks name rows that there are, and that no
 /// key is live in two files. One damaged file does not keep the others from being checked; one that
-/// cannot be read now ends the check with that error, since nobody knows whether it is damaged.
+/// cannot be read now ends the check with that error, since it may be whole.
 pub async fn check(files: &RunFiles, snapshot: &Snapshot) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     for table in snapshot.catalog.tables() {
@@ -160,8 +160,8 @@ async fn check_table(
     Ok(())
 }
 
-/// Whether a folder looks like one that data was stored in, whole or damaged; an error where nobody
-/// may look.
+/// Whether a folder looks like one that data was stored in, whole or damaged; an error where it
+/// cannot be read.
 pub fn is_data_folder(folder: &Path) -> io::Result<bool> {
     for part in [paths::LOG, paths::CHECKPOINT, paths::TABLES] {
         if folder.join(part).try_exists()? {

@@ -53,7 +53,7 @@ pub enum Error {
     #[error("recent writes fill their memory and cannot be folded into files: {cause}")]
     FoldFails { cause: String, no_space: bool },
 
-    /// A job was given up because nobody waits for it any more.
+    /// A job was cancelled because the store is being closed.
     #[error("the database is being closed")]
     Closing,
 

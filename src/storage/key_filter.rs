@@ -1,4 +1,4 @@
-//! Which keys a generation, or a file that was folded lately, does not hold.
+//! A Bloom filter of the keys of a generation, or of a file that was folded lately.
 //!
 //! Most writes are of keys that were not written lately, and every generation and every file is
 //! asked for each of them. A walk down a list of thousands of entries misses the processor's caches

@@ -20,9 +20,9 @@ pub struct Snapshot {
     pub sequence: u64,
     pub catalog: Arc<Catalog>,
     pub(super) deltas: Arc<Deltas>,
-    /// Writes of a transaction that is under way, seen by nobody else.
+    /// Uncommitted writes of the transaction that reads this snapshot.
     own: Option<Arc<OwnWrites>>,
-    /// Whether the catalog is that of a transaction that is under way.
+    /// Whether the catalog has uncommitted edits of that transaction.
     is_private: bool,
 }
 
@@ -68,7 +68,7 @@ impl Snapshot {
         Ok(Self { sequence: self.sequence, catalog, deltas, own: None, is_private: true })
     }
 
-    /// Whether nobody else sees this catalog.
+    /// Whether the catalog has uncommitted edits.
     pub fn is_private(&self) -> bool {
         self.is_private
     }
@@ -125,7 +125,7 @@ impl TableSnapshot {
         (!layers.is_empty()).then_some(layers)
     }
 
-    /// Live entities. Looks for recent writes in run files where nobody has yet.
+    /// Live entities. Looks recent writes up in run files where their rows are not cached.
     pub async fn live_rows(&self, files: &RunFiles) -> Result<u64> {
         let Some(layers) = self.layers() else { return Ok(self.table.manifest.live_rows()) };
         let mut live = layers.live_rows();
@@ -242,8 +242,8 @@ impl TableSnapshot {
     }
 }
 
-/// Where keys of one table were looked for in vain: others close by need not be looked for. Those
-/// of one write often lie together, at the end of a partition.
+/// A negative cache of one write's lookups in one table: gaps in which no file has a key. The keys
+/// of a write often lie together, at the end of a partition.
 #[derive(Debug, Default)]
 pub struct Gaps {
     files: Vec<(u64, Option<Gap>)>,

@@ -1,4 +1,4 @@
-//! A list that only grows.
+//! An append-only list, for one writer at a time and readers beside it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

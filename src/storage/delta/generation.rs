@@ -1,8 +1,8 @@
 //! A stretch of writes of one table.
 //!
-//! Versions lie in the order in which they came, and are found by the hashes of their keys. Whoever
-//! wants them in the order of their keys sorts them: that is done once for a generation that takes
-//! no more writes, and costs less than to keep each new one in its place.
+//! Versions lie in the order in which they came, and are found by the hashes of their keys. For
+//! scans they are sorted by key: that is done once for a generation that takes no more writes, and
+//! costs less than to keep each new one in its place.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -68,7 +68,7 @@ impl Generation {
     /// Adds a version; `sequence` is not below any before, `hash` is that of the key.
     pub fn add(&self, sequence: u64, hash: KeyHash, version: Arc<Version>) {
         let bytes = (version.memory_bytes() + ENTRY_BYTES) as u64;
-        // Before the version is there, so that whoever may see it is not told that it is not.
+        // Before the version is there: a reader that may see it finds its key in the filter.
         self.keys.add(hash);
         let head = self.heads.of_next(self.entries.len(), hash);
         let place = self.entries.push(Entry { sequence, hash, older: Heads::get(head), version });

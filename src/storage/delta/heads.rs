@@ -1,4 +1,4 @@
-//! Where to begin to look for a key: the hash table of a generation.
+//! The hash table of a generation.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

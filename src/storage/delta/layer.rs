@@ -41,7 +41,7 @@ pub struct Layer {
     replaced: Mutex<HashMap<u64, Arc<RoaringBitmap>>>,
 }
 
-/// What those who wrote the versions have found in files.
+/// The row locations that are cached in the versions, by file.
 #[derive(Debug)]
 struct Found {
     /// All is known about files with smaller numbers.

@@ -84,8 +84,8 @@ impl TableDelta {
         self.generations().rev().find_map(|generation| generation.newest(key, hash, sequence))
     }
 
-    /// The newest version of a key, if there is one with a sequence number above this: who has
-    /// looked up to there need not look again.
+    /// The newest version of a key, if there is one with a sequence number above this, up to which
+    /// it was looked up before.
     pub fn newest_above(&self, key: &[u8], hash: KeyHash, sequence: u64) -> Option<Arc<Version>> {
         let mut later = self.generations().rev().filter(|generation| generation.last_sequence() > sequence);
         let (at, version) = later.find_map(|generation| generation.newest(key, hash, u64::MAX))?;

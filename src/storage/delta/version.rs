@@ -53,7 +53,7 @@ impl Version {
         use_them(&mut self.locations.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is known of where the key lies in run files.
+    /// The cached locations of the key in run files.
     pub fn locations(&self) -> Locations {
         self.with_locations(|locations| locations.clone())
     }

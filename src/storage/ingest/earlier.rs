@@ -31,7 +31,7 @@ impl Earlier {
     }
 
     /// True if the table had this version, also if the ingest brought it another time: that changed
-    /// nothing, and is not told apart. Keys ascend from call to call.
+    /// nothing, and is not distinguished. Keys ascend from call to call.
     pub(super) fn had(&mut self, row: RowRef<'_>) -> Result<bool> {
         let range = self.manifest.range_of(row.key());
         if self.range != Some(range) {

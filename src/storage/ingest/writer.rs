@@ -81,7 +81,7 @@ impl RunWriterThread {
 
 impl Drop for RunWriterThread {
     fn drop(&mut self) {
-        // Files of an ingest that is given up are named by nobody.
+        // No manifest names the files of an ingest that is given up.
         if self.thread.is_some()
             && let Ok(written) = self.join()
         {

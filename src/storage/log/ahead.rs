@@ -1,4 +1,4 @@
-//! The next segment, made while the one before it is written.
+//! Pre-allocation of the next segment, while the one before it is written.
 //!
 //! To fill a segment with zeros and sync it takes as long as many groups of records, and they would
 //! wait. So the log begins with short segments, and while it writes the second half of one, a
@@ -39,7 +39,7 @@ impl Ahead {
 
     /// The segment, if it was made. Waits for that.
     pub(super) fn take(mut self) -> Option<Blank> {
-        // Whoever goes on without it meets the error that was met here, and tells it.
+        // Without it, the log makes one itself and reports the error that was met here.
         self.thread.take()?.join().ok()?.ok()?
     }
 }

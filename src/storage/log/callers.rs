@@ -1,14 +1,14 @@
-//! Whether one task has a store to itself.
+//! Whether one task has a store to itself, which may then lead its own group commits.
 //!
-//! Only then may a caller block its thread to write its own append: on few processors another one
-//! would wait for the sync with it, be it only to have its request read.
+//! A leading caller blocks its thread for the sync: on few processors other tasks would wait with
+//! it, if only to have their requests read.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task;
 
-/// The tasks that use a store, as far as that matters: whether it is always the same one.
+/// Counts how often the task that uses a store is another one than before.
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
     last: AtomicU64,
@@ -16,8 +16,8 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// Notes that the task that runs now uses the store. Who runs outside of tasks has a thread of
-    /// its own, and waits for no other.
+    /// Notes that the running task uses the store. A caller outside of tasks has a thread of its
+    /// own, on which nothing else waits.
     pub(crate) fn note(&self) {
         let Some(id) = task::try_id() else { return };
         let caller = BuildHasherDefault::<DefaultHasher>::default().hash_one(id);
@@ -28,7 +28,7 @@ impl Callers {
         }
     }
 
-    /// How often another one came than before.
+    /// How often one task has followed another.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }

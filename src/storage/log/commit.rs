@@ -1,12 +1,12 @@
-//! Group commit: many callers, one thread that writes.
+//! Group commit with a leader and followers: many callers, one that writes.
 //!
-//! The thread takes all appends that wait, writes them with one write, makes them durable with one
-//! sync, runs what each of them wants done, in log order, and only then answers. While it syncs,
-//! the next group gathers.
+//! The leader, mostly the log's thread, takes all appends that wait, writes them with one write,
+//! makes them durable with one sync, runs what each of them wants done, in log order, and only then
+//! answers. While it syncs, the next group gathers.
 //!
 //! Where one caller has the store to itself ([`Callers`]), waking the thread and being woken by it
-//! takes as long as the sync. Then the caller does the thread's work: an append that finds nobody
-//! at work, after some groups of one, is written by whoever waits for its answer ([`Lead`]).
+//! takes as long as the sync. Then the caller leads: an append that finds no leader at work, after
+//! some groups of a single append, is written where its answer is awaited ([`Lead`]).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use super::callers::Callers;
 use super::checkpoint::Checkpoints;
 use super::error::{Error, Result};
-use super::queue::{EndOfTurn, Entry, OnDurable, PANICKED, PoisonAtEnd, Queue, Turn};
+use super::queue::{EndOfLead, Entry, Leader, OnDurable, PANICKED, PoisonAtEnd, Queue};
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Covered, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
@@ -140,9 +140,9 @@ impl Log {
         } else if entry.payload.len() > PAYLOAD_BYTES_MAX {
             let bytes = entry.payload.len() as u64;
             entry.answer(Err(Error::TooLong { bytes, bytes_max: PAYLOAD_BYTES_MAX as u64 }));
-        } else if let Turn::Caller { gives_way } = self.queue.push(entry) {
+        } else if let Leader::Caller { yields } = self.queue.push(entry) {
             let (queue, writing) = (Arc::clone(&self.queue), Arc::clone(&self.writing));
-            return Appended { lead: Some(Lead { queue, writing, gives_way, begun: false }), answer };
+            return Appended { lead: Some(Lead { queue, writing, yields, begun: false }), answer };
         }
         Appended { lead: None, answer }
     }
@@ -238,7 +238,7 @@ impl fmt::Debug for Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // Whoever wants to know how it went calls `close`; every append has its own answer.
+        // Every append has its own answer; the outcome of the end itself is that of `close`.
         let _ = self.stop();
     }
 }
@@ -246,13 +246,13 @@ impl Drop for Log {
 /// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
 #[derive(Debug)]
 pub(crate) struct Appended {
-    /// Whoever waits for the answer writes the record first.
+    /// The caller leads: what awaits the answer writes the record first.
     lead: Option<Lead>,
     answer: oneshot::Receiver<Result<u64>>,
 }
 
 impl Appended {
-    /// Whether it is written by whoever waits for it.
+    /// Whether its caller leads.
     #[cfg(test)]
     pub(crate) fn is_led(&self) -> bool {
         self.lead.is_some()
@@ -277,12 +277,12 @@ impl Future for Appended {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(lead) = self.lead.take() {
-            let gives_way = lead.gives_way;
+            let yields = lead.yields;
             lead.write();
-            if gives_way {
-                // The answer is there. But this thread was blocked, and what else waits for it goes
-                // first: or else a caller that has one append after another would keep it to
-                // itself, and nobody would gather for the next group.
+            if yields {
+                // The answer is there. But this thread was blocked, and the tasks that wait for it
+                // go first: or else a caller with one append after another would keep it to itself,
+                // and no other append could join the next group.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -294,13 +294,12 @@ impl Future for Appended {
     }
 }
 
-/// The turn of a caller to write its own append, which waits in the queue. Dropped unused, it goes
-/// to the thread.
+/// The lead of a caller, whose append waits in the queue. Dropped unused, it goes to the thread.
 struct Lead {
     queue: Arc<Queue>,
     writing: Arc<Writing>,
-    /// Whether other tasks have this thread before the answer is taken.
-    gives_way: bool,
+    /// Whether other tasks get this thread before the answer is taken.
+    yields: bool,
     begun: bool,
 }
 
@@ -310,10 +309,10 @@ impl Lead {
         self.begun = true;
         // The thread has taken it if the log was closed meanwhile.
         let Some(entry) = self.queue.state().claimed.take() else { return };
-        let _end = EndOfTurn(&self.queue);
+        let _end = EndOfLead(&self.queue);
         let _guard = PoisonAtEnd(&self.queue);
         let mut writer = self.writing.writer();
-        // Why it failed has been told, and the queue refuses what follows.
+        // The error is in the answer, and the queue refuses what follows.
         let _ = commit(&self.queue, &mut writer, VecDeque::from([entry]), self.writing.durability);
     }
 }
@@ -321,7 +320,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         if !self.begun {
-            self.queue.give_back();
+            self.queue.resign();
         }
     }
 }
@@ -332,7 +331,7 @@ impl fmt::Debug for Lead {
     }
 }
 
-/// The end of the log: whoever has the turn writes.
+/// The end of the log, which the leader writes.
 struct Writing {
     writer: Mutex<Writer>,
     durability: Durability,
@@ -374,13 +373,13 @@ fn run(queue: &Queue, writing: &Writing) -> Result<()> {
     }
     let poisoned = queue.state().poisoned.clone();
     match poisoned {
-        // One of a caller has failed: what it has left is unknown.
+        // A group that a caller led has failed: what it has left is unknown.
         Some(cause) => Err(Error::Poisoned { cause }),
         None => writing.writer().stamp().map_err(Error::from),
     }
 }
 
-/// Syncs what is written, if somebody wants it. The error is why nothing more can be written.
+/// Syncs what is written, if that is wanted. The error is why nothing more can be written.
 fn sync(queue: &Queue, writer: &mut Writer, wanted: bool) -> Result<(), Arc<str>> {
     if wanted {
         writer.sync().map_err(|error| {
@@ -443,7 +442,7 @@ fn commit(
 /// Answers a group of which the first `begun` may have been written.
 fn refuse(queue: &Queue, group: VecDeque<Entry>, begun: usize, error: &files::Error) -> Arc<str> {
     let cause: Arc<str> = Arc::from(error.to_string());
-    // Before the answers: who is told of an unknown outcome finds the log closed to writes.
+    // Before the answers: a caller with an unknown outcome finds the log closed to writes.
     queue.poison(&cause);
     for (number, entry) in group.into_iter().enumerate() {
         let cause = Arc::clone(&cause);

@@ -21,7 +21,7 @@ pub enum Error {
     #[error("{path} is missing, or a checkpoint of a later record: {log} begins with record {first}, and {}", there_is(.newest))]
     CheckpointMissing { path: String, log: String, first: u64, newest: u64 },
 
-    /// A record is intact, but the one who replays it cannot use it.
+    /// A record is intact, but cannot be applied to the state before it.
     #[error("{path} holds at byte {offset} record {sequence}, which cannot be applied: {source}")]
     Apply { path: String, offset: u64, sequence: u64, source: Box<dyn std::error::Error + Send + Sync> },
 

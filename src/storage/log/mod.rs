@@ -2,7 +2,7 @@
 //!
 //! What a record means is the caller's business; here it is a kind and a payload. Records have
 //! sequence numbers without gaps, from 1, and lie in segments, files that are filled with zeros
-//! before use and named by their first record. One thread writes ([`Log`]): it takes all appends
+//! before use and named by their first record. Group commit ([`Log`]): one leader takes all appends
 //! that wait, writes them with one write, syncs once, runs what each wanted done, in log order, and
 //! answers. A segment is removed when the checkpoint before the newest covers all of it. Segments
 //! are short at first and get longer with each; another thread makes the next one while the second
@@ -41,11 +41,11 @@
 //!
 //! # Without a sync for every commit
 //!
-//! With [`Durability::Os`] records are answered when they are written, and synced when somebody
-//! asks for it: with a record that wants it, before a new segment, before a checkpoint, when the
-//! log is closed. The stamp of a record then stays at what was really synced, so what a crash of
-//! the machine leaves of the others is a torn tail, wherever in it the first damage lies: the
-//! records before it are kept, in order and without a gap.
+//! With [`Durability::Os`] records are answered when they are written, and synced on demand: with a
+//! record that wants it, before a new segment, before a checkpoint, when the log is closed. The
+//! stamp of a record then stays at what was really synced, so what a crash of the machine leaves of
+//! the others is a torn tail, wherever in it the first damage lies: the records before it are kept,
+//! in order and without a gap.
 //!
 //! # Limits of the rule
 //!

@@ -1,4 +1,7 @@
-//! Appends on their way to the end of the log, and whose turn it is to write them.
+//! The queue of the group commit, and the election of its leader.
+//!
+//! Appends that wait together make a group. One leader writes and syncs it, the callers of the
+//! others follow: they wait for its answer. The leader is the log's thread, or a lone caller.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +20,7 @@ pub(super) type OnDurable = Box<dyn FnOnce(u64) + Send>;
 
 pub(super) const PANICKED: &str = "the thread that writes the log has panicked";
 
-/// A record that is to be written, and who waits for that.
+/// A record that is to be written, and where its outcome goes.
 pub(super) struct Entry {
     pub kind: u8,
     pub payload: Bytes,
@@ -34,7 +37,7 @@ impl Entry {
     }
 }
 
-/// Appends on their way to the thread that writes.
+/// Appends on their way to the leader.
 pub(super) struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -45,15 +48,15 @@ pub(super) type Answer = oneshot::Sender<Result<u64>>;
 
 pub(super) struct QueueState {
     waiting: VecDeque<Entry>,
-    /// Who waits for what is written to be synced.
+    /// Answered when what is written is synced.
     syncs: Vec<Answer>,
-    /// Whether somebody has the turn to write.
-    is_writing: bool,
-    /// Groups that were of one, and nobody came while they were written, since there was another.
-    lonely_groups: u8,
+    /// Whether a leader is at work, or about to be.
+    has_leader: bool,
+    /// Groups of a single append, in a row, while which no other append came.
+    single_groups: u8,
     /// Of [`Callers`], when the last append came.
     caller_changes: u64,
-    /// What its caller is to write, until it begins.
+    /// The append of a caller that was elected, until it begins to write.
     pub claimed: Option<Entry>,
     closed: bool,
     pub poisoned: Option<Arc<str>>,
@@ -62,56 +65,57 @@ pub(super) struct QueueState {
     pub durable: u64,
 }
 
-/// After so many groups of one, the next one who comes is taken for alone. Who is not, and writes,
-/// keeps its thread from others that could get the next group ready meanwhile.
-const LONELY_GROUPS_MIN: u8 = 4;
+/// After so many groups of a single append the next caller is taken to be alone, and leads. A
+/// leading caller blocks its thread, on which others could get the next group ready meanwhile.
+const SINGLE_GROUPS_MIN: u8 = 4;
 
-/// So often a caller writes its own appends before it gives way once. Giving way wakes another
-/// thread, which takes as long as the sync.
+/// So many groups a caller leads before it yields its thread once. Yielding wakes another thread,
+/// which takes as long as the sync.
 const LED_GROUPS_MAX: u8 = 16;
 
-/// Who writes an append.
+/// The leader that writes an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
-    Thread,
-    /// Its caller. `gives_way` if other tasks are to have this thread before the caller goes on.
+pub(super) enum Leader {
+    LogThread,
+    /// Its own caller. With `yields`, other tasks get this thread before the caller goes on.
     Caller {
-        gives_way: bool,
+        yields: bool,
     },
 }
 
 impl QueueState {
-    /// Remembers whether the group that was written was of one, and nobody came meanwhile.
+    /// The leader is done with a group of so many.
     fn end_group(&mut self, entries: usize) {
-        self.is_writing = false;
-        self.lonely_groups = match entries == 1 && self.waiting.is_empty() {
-            true => self.lonely_groups.saturating_add(1),
+        self.has_leader = false;
+        self.single_groups = match entries == 1 && self.waiting.is_empty() {
+            true => self.single_groups.saturating_add(1),
             false => 0,
         };
     }
 
-    /// `caller_changes` is how often one caller of the store has followed another.
-    fn next_turn(&mut self, caller_changes: u64) -> Turn {
+    /// Who leads the next group; `caller_changes` is how often one caller of the store has followed
+    /// another.
+    fn elect(&mut self, caller_changes: u64) -> Leader {
         if self.caller_changes != caller_changes {
             self.caller_changes = caller_changes;
-            self.lonely_groups = 0;
+            self.single_groups = 0;
         }
-        let is_idle = !self.is_writing && self.waiting.is_empty() && self.syncs.is_empty();
-        if !is_idle || self.lonely_groups < LONELY_GROUPS_MIN {
-            return Turn::Thread;
+        let is_idle = !self.has_leader && self.waiting.is_empty() && self.syncs.is_empty();
+        if !is_idle || self.single_groups < SINGLE_GROUPS_MIN {
+            return Leader::LogThread;
         }
-        let gives_way = self.lonely_groups >= LONELY_GROUPS_MIN + LED_GROUPS_MAX;
-        if gives_way {
-            self.lonely_groups = LONELY_GROUPS_MIN;
+        let yields = self.single_groups >= SINGLE_GROUPS_MIN + LED_GROUPS_MAX;
+        if yields {
+            self.single_groups = SINGLE_GROUPS_MIN;
         }
-        Turn::Caller { gives_way }
+        Leader::Caller { yields }
     }
 
-    /// Takes the turn from a caller that has not begun; false if there is none.
-    fn give_to_thread(&mut self) -> bool {
+    /// Makes the thread the leader in place of a caller that has not begun; false if there is none.
+    fn pass_to_thread(&mut self) -> bool {
         let Some(entry) = self.claimed.take() else { return false };
         self.waiting.push_front(entry);
-        self.is_writing = false;
+        self.has_leader = false;
         true
     }
 }
@@ -121,8 +125,8 @@ impl Queue {
         let state = QueueState {
             waiting: VecDeque::new(),
             syncs: Vec::new(),
-            is_writing: false,
-            lonely_groups: 0,
+            has_leader: false,
+            single_groups: 0,
             caller_changes: 0,
             claimed: None,
             closed: false,
@@ -137,8 +141,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an append, and says who is to write it.
-    pub(super) fn push(&self, entry: Entry) -> Turn {
+    /// Takes an append, and says which leader writes it.
+    pub(super) fn push(&self, entry: Entry) -> Leader {
         let mut state = self.state();
         let refused = match (&state.poisoned, &state.stalled) {
             (Some(cause), _) => Some(Error::Poisoned { cause: Arc::clone(cause) }),
@@ -149,32 +153,32 @@ impl Queue {
             Some(error) => {
                 drop(state);
                 entry.answer(Err(error));
-                Turn::Thread
+                Leader::LogThread
             }
             None => {
-                let turn = state.next_turn(self.callers.changes());
-                if turn == Turn::Thread {
+                let leader = state.elect(self.callers.changes());
+                if leader == Leader::LogThread {
                     state.waiting.push_back(entry);
-                    // Whoever writes looks for more at the end; and the thread that wakes up would
+                    // A leader looks for more when it is done; and the thread that wakes up would
                     // find the lock taken.
-                    let wake = !state.is_writing;
+                    let wake = !state.has_leader;
                     drop(state);
                     if wake {
                         self.changed.notify_one();
                     }
                 } else {
-                    state.is_writing = true;
+                    state.has_leader = true;
                     state.claimed = Some(entry);
                 }
-                turn
+                leader
             }
         }
     }
 
-    /// Takes the turn from a caller that will not use it.
-    pub(super) fn give_back(&self) {
+    /// A caller that was elected will not lead: the thread does.
+    pub(super) fn resign(&self) {
         let mut state = self.state();
-        if state.give_to_thread() {
+        if state.pass_to_thread() {
             drop(state);
             self.changed.notify_one();
         }
@@ -206,14 +210,14 @@ impl Queue {
         }
         loop {
             if state.closed {
-                state.give_to_thread();
+                state.pass_to_thread();
             }
-            if state.is_writing {
+            if state.has_leader {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             if !state.waiting.is_empty() || !state.syncs.is_empty() {
-                state.is_writing = true;
+                state.has_leader = true;
                 return Some((std::mem::take(&mut state.waiting), std::mem::take(&mut state.syncs)));
             }
             if state.closed {
@@ -223,7 +227,7 @@ impl Queue {
         }
     }
 
-    /// Refuses a group and all that follows, until somebody goes on.
+    /// Refuses a group and all that follows, until `stalled` is cleared.
     pub(super) fn stall(&self, group: VecDeque<Entry>, cause: files::Error) {
         let cause = Arc::new(cause);
         let waiting = {
@@ -263,10 +267,10 @@ impl Drop for PoisonAtEnd<'_> {
     }
 }
 
-/// Hands the log back, however the caller's work ends.
-pub(super) struct EndOfTurn<'a>(pub &'a Queue);
+/// Ends the lead of a caller, however its work ends.
+pub(super) struct EndOfLead<'a>(pub &'a Queue);
 
-impl Drop for EndOfTurn<'_> {
+impl Drop for EndOfLead<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.end_group(1);

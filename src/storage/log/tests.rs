@@ -19,7 +19,7 @@ use rowkey_model::files::{FileStore, LocalStore, MemoryStore, paths};
 
 mod corruption;
 mod crash;
-mod turns;
+mod leaders;
 
 const SEGMENT_BYTES: u64 = 300;
 const SEGMENTS: SegmentBytes = SegmentBytes { min: SEGMENT_BYTES, max: SEGMENT_BYTES };

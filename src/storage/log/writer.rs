@@ -202,7 +202,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Has the next segment made once half of this one is written. For those who append: what
+    /// Has the next segment made once half of this one is written. Only while appending: what
     /// opening finds under a temporary name is removed.
     pub(super) fn begin_next(&mut self) {
         let bytes = self.file_bytes.saturating_mul(2).min(self.segment_bytes.max);
@@ -211,7 +211,7 @@ impl Writer {
         }
     }
 
-    /// Nobody needs the next segment.
+    /// The next segment is not needed any more.
     pub(super) fn give_up_next(&mut self) {
         self.ahead = None;
     }

@@ -1,4 +1,4 @@
-//! What a job has made of a table becomes the table.
+//! Committing what a job has made of a table, rebased on writes since it began.
 
 use std::sync::Arc;
 

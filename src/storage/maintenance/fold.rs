@@ -116,7 +116,7 @@ struct Folded {
 /// A fold of fewer versions is done before another thread has begun.
 const PARALLEL_VERSIONS_MIN: usize = 16 * 1024;
 /// Range partitions folded at a time, at most: each has a row group in memory. Half of the
-/// processors are for those who write meanwhile.
+/// processors are left to writers.
 const THREADS_MAX: usize = 4;
 
 impl Fold<'_> {
@@ -181,7 +181,7 @@ impl Fold<'_> {
                 match self.fold_range(content, place) {
                     Ok(range) => folded.push(range),
                     Err(error) => {
-                        // Nobody needs to begin with another one.
+                        // The other threads stop.
                         next.store(content.places.len(), Ordering::Relaxed);
                         return Err(error);
                     }

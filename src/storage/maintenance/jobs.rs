@@ -1,4 +1,4 @@
-//! Who works on a table: one job at a time.
+//! Job locks: one job works on a table at a time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ impl Work {
         }
     }
 
-    /// Whether nobody has asked for it: who wants the table waits until it is done.
+    /// Whether the maintenance thread does it unasked: a statement may wait until it is done.
     fn is_background(self) -> bool {
         matches!(self, Work::Fold | Work::Compaction)
     }
@@ -35,7 +35,7 @@ impl Work {
 /// Account and folded name of a table, existing or not.
 type Place = (String, String);
 
-/// Jobs under way.
+/// Jobs under way, by table.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     running: Mutex<BTreeMap<Place, (Work, DateTime)>>,

@@ -38,7 +38,7 @@ impl Failure {
 pub(crate) struct WriteStalls {
     delta_bytes_max: u64,
     signals: Mutex<Signals>,
-    /// Tables are wanted, or it is over.
+    /// There are tables to fold, or maintenance has ended.
     work: Condvar,
     /// A fold has ended.
     folded: Notify,
@@ -94,11 +94,11 @@ impl WriteStalls {
         self.work.notify_all();
     }
 
-    /// Waits for work, at most as long as `patience`; `None` once it is over.
-    pub(super) fn wait(&self, patience: Duration) -> Option<BTreeSet<u64>> {
+    /// Waits for work, at most so long; `None` once maintenance has ended.
+    pub(super) fn wait(&self, timeout: Duration) -> Option<BTreeSet<u64>> {
         let mut signals = self.signals();
         if signals.wanted.is_empty() && !signals.stopped {
-            signals = self.work.wait_timeout(signals, patience).unwrap_or_else(PoisonError::into_inner).0;
+            signals = self.work.wait_timeout(signals, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
         (!signals.stopped).then(|| std::mem::take(&mut signals.wanted))
     }
@@ -114,7 +114,7 @@ impl WriteStalls {
         self.signals().stopped
     }
 
-    /// A fold has ended, well or not; writers that wait for room look again.
+    /// A fold has ended, well or not; stalled writers look again.
     pub(super) fn folded(&self, table: u64, outcome: Outcome, now: DateTime) {
         {
             let mut signals = self.signals();

@@ -13,7 +13,7 @@ use super::stalls::{Failure, Outcome};
 use crate::delta::TableDelta;
 use crate::error::{Error, Result};
 
-/// How often tables are looked at that nobody asks a look for.
+/// How often tables are looked at without being asked.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How often tables are looked at whose compaction was put off.
 const PUT_OFF: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub struct Maintainer {
     maintenance: Maintenance,
     file_bytes: usize,
     log_bytes_max: u64,
-    /// By table: its last write that was seen, and when.
+    /// By table: its last write when it was looked at, and since when there was no later one.
     seen: BTreeMap<u64, (u64, Duration)>,
     /// By table: when to try again, and the pause after the failure behind that.
     again: BTreeMap<u64, (Duration, Duration)>,
@@ -61,14 +61,14 @@ impl Maintainer {
 
     /// Works until [`Store::stop_maintenance`](crate::Store::stop_maintenance). Blocks.
     pub fn run(mut self) {
-        while let Some(wanted) = self.maintenance.stalls.wait(self.patience()) {
+        while let Some(wanted) = self.maintenance.stalls.wait(self.pause()) {
             let wanted = self.still_wanted(wanted);
             self.round(wanted);
         }
     }
 
-    /// Without the tables that were folded since somebody asked: what has come in since then would
-    /// be a small file.
+    /// Without the tables that were folded since they were asked for: what has come in since then
+    /// would be a small file.
     pub(super) fn still_wanted(&self, wanted: BTreeSet<u64>) -> BTreeSet<u64> {
         let snapshot = self.maintenance.state.snapshot();
         let signals = &self.maintenance.stalls;
@@ -81,14 +81,14 @@ impl Maintainer {
         wanted
     }
 
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn pause(&self) -> Duration {
         let now = self.maintenance.state.clock().elapsed();
         let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
         let longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
         next.map_or(longest, |next| next.clamp(Duration::from_millis(10), longest))
     }
 
-    /// Sees to the tables that somebody wants a look at, and to those that are due by themselves.
+    /// Folds and compacts the tables that were asked for, and those that are due by themselves.
     pub(super) fn round(&mut self, wanted: BTreeSet<u64>) {
         let now = self.maintenance.state.clock().elapsed();
         let snapshot = self.maintenance.state.snapshot();
@@ -111,7 +111,7 @@ impl Maintainer {
         // What it holds must not stay in memory or on disk for as long as the work takes.
         drop(snapshot);
         for table in due {
-            self.see_to(table);
+            self.fold_with_retry(table);
             if self.maintenance.stalls.is_stopped() {
                 return;
             }
@@ -141,7 +141,7 @@ impl Maintainer {
         now.saturating_sub(*since) >= QUIET
     }
 
-    fn see_to(&mut self, table: u64) {
+    fn fold_with_retry(&mut self, table: u64) {
         let now = self.maintenance.state.clock().elapsed();
         match self.fold_and_compact(table) {
             Ok(()) => {
@@ -150,7 +150,7 @@ impl Maintainer {
             Err(Error::Busy(_)) => {
                 self.again.insert(table, (now + BUSY_PAUSE, Duration::ZERO));
             }
-            // Dropped or emptied meanwhile, or nobody waits any more.
+            // Dropped or emptied meanwhile, or the store is being closed.
             Err(Error::NoSuchTable(_) | Error::Closing) => {}
             Err(error) => {
                 let longest = if error.is_no_space() { NO_SPACE_PAUSE_MAX } else { FAILURE_PAUSE_MAX };
@@ -168,12 +168,11 @@ impl Maintainer {
             let named = maintenance.table(table)?;
             maintenance.claim(&named.account, &named.name, Work::Fold, false)?
         };
-        let mut have_waited = self.fold(table)?;
+        let mut had_stalled = self.fold(table)?;
         loop {
             job.goes_on_with(Work::Compaction, state.clock().now());
-            // Those who waited for the fold have written nothing meanwhile, but begin again at
-            // once.
-            let compaction = match have_waited {
+            // Writers that stalled have written nothing meanwhile, but begin again at once.
+            let compaction = match had_stalled {
                 true => Compaction::HardPressed,
                 false => state.snapshot().deltas.get(&table).map_or(Compaction::Thorough, compaction_beside),
             };
@@ -189,7 +188,7 @@ impl Maintainer {
             if due {
                 job.goes_on_with(Work::Fold, state.clock().now());
             }
-            have_waited = due && self.fold(table)?;
+            had_stalled = due && self.fold(table)?;
         }
     }
 
@@ -204,7 +203,7 @@ impl Maintainer {
         Ok(())
     }
 
-    /// True if there was no room for writers when it began.
+    /// True if writers were stalled when it began.
     fn fold(&self, table: u64) -> Result<bool> {
         let signals = &self.maintenance.stalls;
         let snapshot = self.maintenance.state.snapshot();

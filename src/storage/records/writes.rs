@@ -9,10 +9,11 @@
 //!     key        u16 length, PartitionKey, u16 length, RowKey
 //!     content    u8: 0 deleted, 1 written; if written
 //!       timestamp  i64 ticks of 100 ns since 1970
-//!       properties u16 count, then for each: u32 place among the names, u8 type (its place in the order of type names), value
+//!       properties u16 count, then for each: u32 place among the names, u8 type, value
 //! ```
-//! Values of fixed length are little-endian; Strings and Binaries have a u32 length before them. A
-//! write of a key takes the place of all earlier ones; what it was before is not kept.
+//! A type is its place in the order of type names. Values of fixed length are little-endian;
+//! Strings and Binaries have a u32 length before them. A write of a key takes the place of all
+//! earlier ones; what it was before is not kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -138,7 +138,7 @@ impl Recovery {
     pub(crate) fn finish(mut self) -> Recovered {
         for (id, delta) in &mut self.deltas {
             let folded = self.catalog.table_by_id(*id).map_or(0, |table| table.folded_sequence);
-            // A fold takes whole generations, but recovery seals where it likes.
+            // A fold takes whole generations, and recovery seals at other places.
             if delta.first_sequence().is_some_and(|first| first <= folded) {
                 *delta = Arc::new(TableDelta::above(delta, folded));
             }

@@ -45,8 +45,8 @@ pub struct LogRepair {
 
 /// Cuts a damaged log before the damage, so that the folder opens as it was then, and goes back to
 /// the checkpoint before a damaged one where the log leads on from there. A log that ends before
-/// what the checkpoint knows of goes on behind that. `None` if the log is whole. Nobody may have
-/// the folder open.
+/// what the checkpoint knows of goes on behind that. `None` if the log is whole. No other
+/// process may have the folder open.
 ///
 /// Everything is read before anything is changed: what cannot be read now is an error, and
 /// everything stays as it was.

@@ -1,4 +1,4 @@
-//! What the process knows of the keys of a file, if it has seen them: of files that it has folded
+//! A Bloom filter and the partition spans of a file's keys: of files that this process has folded
 //! itself.
 //!
 //! Many of those may lie beside each other while writes come fast, and every new key would have to

@@ -63,8 +63,8 @@ pub struct RunFile {
     pub keys: KnownKeys,
 }
 
-/// Counts the descriptions of a file, which differ in their masks: while somebody holds one, the
-/// file must stay.
+/// A reference count of the descriptions of a file, which differ in their masks: while one is held,
+/// the file must stay.
 #[derive(Debug, Clone, Default)]
 pub struct Holders(Arc<()>);
 
@@ -75,7 +75,7 @@ impl Holders {
     }
 }
 
-/// Who holds a file says nothing of what is in it.
+/// References to a file say nothing of what is in it.
 impl PartialEq for Holders {
     fn eq(&self, _: &Self) -> bool {
         true

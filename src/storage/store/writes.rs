@@ -43,8 +43,8 @@ impl Store {
         self.writer.admit(operations, hold).await
     }
 
-    /// Locks a table against all other writes, once all who asked before are through. A statement
-    /// holds one table at a time, or two could wait for each other.
+    /// Locks a table against all other writes, in the order of requests. A statement holds one
+    /// table at a time, or two could deadlock.
     pub async fn hold_table(&self, table: u64) -> TableHold {
         self.writer.locks().hold(table).await
     }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::encoded::{Current, EncodedTable, EncodedWrites};
-use super::found::{Found, Stored};
+use super::lookup::{Lookup, Stored};
 use crate::catalog::{COLUMNS_MAX, Edit, PropertyColumn, Table};
 use crate::delta::{Locations, Version};
 use crate::error::{Error, Result};
@@ -30,23 +30,23 @@ pub(super) fn append_writes(
     head: &mut Head,
     clock: &dyn Clock,
     operations: &[Operation<'_>],
-    found: &[Found],
+    lookups: &[Lookup],
     encoded: Option<EncodedWrites>,
     definitions: &[Edit],
 ) -> Result<Option<Appending>> {
     let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
-    for (operation, found) in operations.iter().zip(found) {
+    for (operation, lookup) in operations.iter().zip(lookups) {
         let table = find_table(head, operation.table)?;
-        let looked_up_to = found.stored.as_ref().map_or(0, |stored| stored.sequence);
+        let looked_up_to = lookup.stored.as_ref().map_or(0, |stored| stored.sequence);
         let delta = head.deltas.get(&operation.table);
-        let version = delta.and_then(|delta| delta.newest_above(&found.key, found.hash, looked_up_to));
+        let version = delta.and_then(|delta| delta.newest_above(&lookup.key, lookup.hash, looked_up_to));
         let is_same = |stored: &Stored| stored.manifest.is_same(&table.manifest);
-        if version.is_none() && !found.stored.as_ref().is_some_and(is_same) {
+        if version.is_none() && !lookup.stored.as_ref().is_some_and(is_same) {
             return Ok(None);
         }
         recent.push(version);
     }
-    let current = |place: usize| match (&recent[place], &found[place].stored) {
+    let current = |place: usize| match (&recent[place], &lookups[place].stored) {
         (Some(version), _) if version.is_deleted() => Current::Absent,
         (Some(version), _) => Current::Recent(version),
         (None, Some(Stored { entity: Some(entity), .. })) => Current::Stored(entity),
@@ -89,7 +89,7 @@ pub(super) fn append_writes(
     }
     let synced = !definitions.is_empty();
     let answer = head.append(ENTITY_WRITES, payload, &edits, synced, |head, sequence| {
-        let locations = |place: usize| match (&recent[place], &found[place].stored) {
+        let locations = |place: usize| match (&recent[place], &lookups[place].stored) {
             (None, Some(stored)) => stored.locations.clone(),
             (Some(version), _) => version.locations(),
             (None, None) => Locations::unknown(),
@@ -97,7 +97,7 @@ pub(super) fn append_writes(
         for (table, writes) in &encoded.tables {
             let Some(delta) = head.deltas.get(table) else { continue };
             for (place, version) in writes.versions(locations) {
-                delta.active().add(sequence, found[place].hash, version);
+                delta.active().add(sequence, lookups[place].hash, version);
             }
             head.seal_when_full(*table);
         }

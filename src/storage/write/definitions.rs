@@ -1,14 +1,14 @@
 //! What a transaction has defined and written, in one record.
 //!
 //! A transaction makes its edits for the catalog that it sees. When it commits, the newest catalog
-//! may be another one: numbers that were given to others meanwhile are exchanged, columns that
-//! others have added stay. What cannot be brought together is a conflict, of which nothing is left.
+//! may be another one. It is rebased then: numbers that were given away meanwhile are exchanged,
+//! columns that were added stay. What cannot be rebased is a conflict, of which nothing is left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::commit::{Appending, append_writes};
-use super::found::{Found, Stored};
+use super::lookup::{Lookup, Stored};
 use crate::catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table};
 use crate::delta::Locations;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub struct Definitions {
     pub edits: Vec<Edit>,
     /// What the edits were made for.
     pub base: Snapshot,
-    /// Tables that nobody may have written to since.
+    /// Tables that no other transaction may have written to since.
     pub unwritten: BTreeSet<u64>,
 }
 
@@ -49,10 +49,10 @@ pub(super) fn append_definitions(
     clock: &dyn Clock,
     definitions: &Definitions,
     operations: &[Operation<'_>],
-    found: Vec<Found>,
+    lookups: Vec<Lookup>,
 ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
     let before = (Arc::clone(&head.catalog), Arc::clone(&head.deltas));
-    let appended = try_append(head, clock, definitions, operations, found);
+    let appended = try_append(head, clock, definitions, operations, lookups);
     if !matches!(appended, Ok(Some(_))) {
         (head.catalog, head.deltas) = before;
         head.known_properties.clear();
@@ -65,7 +65,7 @@ fn try_append(
     clock: &dyn Clock,
     definitions: &Definitions,
     operations: &[Operation<'_>],
-    mut found: Vec<Found>,
+    mut lookups: Vec<Lookup>,
 ) -> Result<Option<(Appending, BTreeSet<u64>)>> {
     for &table in &definitions.unwritten {
         refuse_if_written(head, table, &definitions.base)?;
@@ -96,17 +96,17 @@ fn try_append(
     head.enter_edits(&edits)?;
     let moved = operations.iter().map(|operation| operation.on(number(&numbers, operation.table)));
     let moved: Vec<Operation<'_>> = moved.collect();
-    for (operation, found) in moved.iter().zip(&mut found) {
+    for (operation, lookup) in moved.iter().zip(&mut lookups) {
         if empty.contains(&operation.table) {
             let table = head.catalog.table_by_id(operation.table);
             let manifest = table.ok_or_else(|| Error::NoSuchTable(operation.table.to_string()))?.manifest.clone();
             let locations = Locations::found(manifest.newest_file_id() + 1, None);
             let manifest = Arc::new(manifest);
-            found.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
+            lookup.stored = Some(Stored { manifest, sequence: 0, entity: None, locations });
         }
     }
     let tables = moved.iter().map(|operation| operation.table).collect();
-    Ok(append_writes(head, clock, &moved, &found, None, &edits)?.map(|appended| (appended, tables)))
+    Ok(append_writes(head, clock, &moved, &lookups, None, &edits)?.map(|appended| (appended, tables)))
 }
 
 /// Refuses what was planned for columns that have another name by now, or are gone.

@@ -36,7 +36,7 @@ impl Current<'_> {
 pub(super) struct EncodedWrites {
     /// Tables and what is written to them; mostly it is one.
     pub tables: Vec<(u64, EncodedTable)>,
-    /// The first operation that breaks a rule, and how: told once it is known that all conditions
+    /// The first operation that breaks a rule, and how: an error once all conditions are known to
     /// hold.
     refused: Option<(usize, Rejected)>,
 }
@@ -114,8 +114,8 @@ impl EncodedWrites {
         Ok(())
     }
 
-    /// The writes as they lie in the log, which nobody else needs: large ones should not be in
-    /// memory twice for long.
+    /// The writes as they lie in the log, taken out: large ones should not be in memory twice for
+    /// long.
     pub(super) fn take_writes(&mut self) -> Vec<TableWrites> {
         self.tables.iter_mut().map(|(_, table)| std::mem::take(&mut table.writes)).collect()
     }

@@ -4,7 +4,7 @@
 mod commit;
 mod definitions;
 mod encoded;
-mod found;
+mod lookup;
 mod table_lock;
 mod writer;
 

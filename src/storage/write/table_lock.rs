@@ -59,7 +59,7 @@ enum Guard {
 
 impl TableLocks {
     /// Locks a table against all other writes. A statement holds one table at a time, or two could
-    /// wait for each other.
+    /// deadlock.
     pub(crate) async fn hold(self: &Arc<Self>, table: u64) -> TableHold {
         let (lock, mut hold) = self.enter(table);
         hold.guard = Some(Guard::Exclusive(lock.write_owned().await));

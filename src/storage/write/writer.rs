@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::commit::append_writes;
 use super::definitions::{Definitions, append_definitions, refuse_if_named_otherwise};
 use super::encoded::EncodedWrites;
-use super::found::find;
+use super::lookup::look_up;
 use super::table_lock::{TableHold, TableLocks, Terms};
 use crate::error::Result;
 use crate::maintenance::WriteStalls;
@@ -36,7 +36,7 @@ impl Writer {
     pub(crate) async fn write(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
         loop {
             self.admit(operations, terms.hold).await?;
-            let found = find(&self.state, operations).await?;
+            let lookups = look_up(&self.state, operations).await?;
             let encoded = {
                 let deltas = self.state.snapshot().deltas;
                 EncodedWrites::beforehand(operations, |table| deltas.get(&table))
@@ -44,7 +44,7 @@ impl Writer {
             let appended = {
                 let mut head = self.state.head()?;
                 refuse_if_named_otherwise(&head, terms.planned)?;
-                append_writes(&mut head, self.state.clock().as_ref(), operations, &found, encoded, &[])?
+                append_writes(&mut head, self.state.clock().as_ref(), operations, &lookups, encoded, &[])?
             };
             // None if a fold was committed meanwhile, or is about to be: what was found lies
             // elsewhere now.
@@ -68,12 +68,12 @@ impl Writer {
     ) -> Result<(Written, Vec<Arc<RunFile>>)> {
         loop {
             self.admit(operations, hold).await?;
-            let found = find(&self.state, operations).await?;
+            let lookups = look_up(&self.state, operations).await?;
             let (appended, gone) = {
                 let mut head = self.state.head()?;
                 let before = Arc::clone(&head.catalog);
                 let appended =
-                    append_definitions(&mut head, self.state.clock().as_ref(), definitions, operations, found)?;
+                    append_definitions(&mut head, self.state.clock().as_ref(), definitions, operations, lookups)?;
                 let gone = files_gone(&before, &head.catalog);
                 (appended, gone)
             };
@@ -87,8 +87,8 @@ impl Writer {
         }
     }
 
-    /// Returns when no other statement holds the tables of some operations, and their deltas have room. Stalls until
-    /// folds have made it where they have not; when those fail, so does this.
+    /// Returns when no other statement holds the tables of some operations, and their deltas have
+    /// room. Stalls until folds have made it where they have not; when those fail, so does this.
     pub(crate) async fn admit(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
         for table in changes_of(tables_of(operations)) {
             self.locks.not_held(table, hold).await;

@@ -116,12 +116,12 @@ fn what_was_put_off_is_compacted_when_writes_press_no_more() {
     bench.round();
     assert_eq!(manifest(&bench.store).files().count(), 8, "nobody asked");
     bench.maintainer.note_put_off(ID, true).expect("noted");
-    assert_eq!(bench.maintainer.patience(), Duration::from_secs(1));
+    assert_eq!(bench.maintainer.pause(), Duration::from_secs(1));
     bench.round();
     super::compactions::expect_compact(&manifest(&bench.store), "made up for");
-    assert_eq!(bench.maintainer.patience(), Duration::from_secs(5));
+    assert_eq!(bench.maintainer.pause(), Duration::from_secs(5));
     bench.maintainer.note_put_off(ID, true).expect("noted");
-    assert_eq!(bench.maintainer.patience(), Duration::from_secs(5), "there is nothing to do");
+    assert_eq!(bench.maintainer.pause(), Duration::from_secs(5), "there is nothing to do");
     expect(&bench.store, &bench.model, "compacted");
 }
 

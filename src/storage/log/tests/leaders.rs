@@ -1,4 +1,4 @@
-//! Who writes an append: the log's thread, or the caller that has the store to itself.
+//! Who leads a group commit: the log's thread, or the caller that has the store to itself.
 
 use tokio::runtime;
 
@@ -10,7 +10,7 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
     let log = open(Arc::clone(&store) as _, 0).expect("opens").log;
     let mut written = Vec::new();
     let mut led = 0;
-    // More rounds where the thread is slow to end its turn, as on a busy machine.
+    // More rounds where the thread is slow to end its lead, as on a busy machine.
     for round in 0..4000 {
         if round >= 40 && led > 0 {
             break;
@@ -19,8 +19,7 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
         led += usize::from(appended.is_led());
         written.push(payload(round));
         match round % 8 {
-            // Waited for, dropped, and behind another one that was dropped or is written by nobody
-            // yet.
+            // Waited for, dropped, and behind another one that was dropped or has no leader yet.
             0..=5 => drop(appended.wait().expect("durable")),
             6 => drop(appended),
             _ => {
@@ -37,7 +36,7 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
         }
     }
     assert!(led > 0, "none was written by its caller");
-    // One that nobody waits for is written before the log closes.
+    // One that is not awaited is written before the log closes.
     let last = log.append(KIND, payload(1000));
     written.push(payload(1000));
     log.close().expect("closes");
@@ -47,21 +46,21 @@ fn a_caller_that_is_alone_writes_itself_and_loses_nothing_if_it_does_not() {
 }
 
 #[test]
-fn a_caller_that_goes_on_writing_its_appends_gives_way_now_and_then() {
+fn a_caller_that_goes_on_leading_yields_its_thread_now_and_then() {
     let log = open(memory(BTreeMap::new()), 0).expect("opens").log;
-    let (mut led, mut ways) = (0, Vec::new());
+    let (mut led, mut yields) = (0, Vec::new());
     while led < 60 {
         let mut appended = pin!(log.append(KIND, payload(led)));
         if appended.is_led() {
             led += 1;
             match appended.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(_) => continue,
-                Poll::Pending => ways.push(led),
+                Poll::Pending => yields.push(led),
             }
         }
         block_on(appended).expect("durable");
     }
-    assert_eq!(ways, [17, 33, 49]);
+    assert_eq!(yields, [17, 33, 49]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What is there before a write: looked up without the commit lock, since run files may have to be
-//! read.
+//! The look-up of current versions before a write: without the commit lock, since run files may
+//! have to be read.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rowkey_model::Entity;
 use rowkey_model::rows::key_bytes;
 
 /// The key of an operation, and what run files hold for it.
-pub(super) struct Found {
+pub(super) struct Lookup {
     /// As bytes that compare like it.
     pub key: Vec<u8>,
     pub hash: KeyHash,
@@ -24,8 +24,8 @@ pub(super) struct Found {
 
 /// What run files hold for a key, by one manifest.
 pub(super) struct Stored {
-    /// Shared by the operations of one write alone: writers would wait for each other to count
-    /// those who hold that of the table.
+    /// Shared by the operations of one write alone: writers would contend for the reference count
+    /// of the table's own.
     pub manifest: Arc<Manifest>,
     /// There is no recent version up to this sequence number.
     pub sequence: u64,
@@ -43,9 +43,9 @@ struct Search {
 }
 
 /// Looks into run files for the keys that have no recent version.
-pub(super) async fn find(state: &State, operations: &[Operation<'_>]) -> Result<Vec<Found>> {
+pub(super) async fn look_up(state: &State, operations: &[Operation<'_>]) -> Result<Vec<Lookup>> {
     let snapshot = state.snapshot();
-    let mut found = Vec::with_capacity(operations.len());
+    let mut lookups = Vec::with_capacity(operations.len());
     let mut last: Option<Search> = None;
     for operation in operations {
         let key_ref = operation.key.as_ref().as_ref();
@@ -53,7 +53,7 @@ pub(super) async fn find(state: &State, operations: &[Operation<'_>]) -> Result<
         let hash = KeyHash::of(&key);
         let search = match (last.take(), snapshot.table(operation.table)) {
             (_, None) => {
-                found.push(Found { key, hash, stored: None });
+                lookups.push(Lookup { key, hash, stored: None });
                 continue;
             }
             (Some(search), Some(_)) if search.table.table.id == operation.table => last.insert(search),
@@ -65,7 +65,7 @@ pub(super) async fn find(state: &State, operations: &[Operation<'_>]) -> Result<
             }),
         };
         if search.table.has_recent(&key, hash) {
-            found.push(Found { key, hash, stored: None });
+            lookups.push(Lookup { key, hash, stored: None });
             continue;
         }
         let stored = search.table.find_in_files(state.files(), key_ref, hash, &mut search.gaps).await?;
@@ -76,7 +76,7 @@ pub(super) async fn find(state: &State, operations: &[Operation<'_>]) -> Result<
             entity: stored.map(|(entity, ..)| entity),
             locations: Locations::found(search.files_below, place),
         };
-        found.push(Found { key, hash, stored: Some(stored) });
+        lookups.push(Lookup { key, hash, stored: Some(stored) });
     }
-    Ok(found)
+    Ok(lookups)
 }
