@@ -54,23 +54,21 @@ pub(crate) struct Answer {
     pub rows: Vec<Vec<String>>,
 }
 
-impl Answer {
-    /// No rows yet, of columns with these names and types.
-    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, u32)>) -> Table {
-        let (names, types): (Vec<&str>, Vec<Letter>) =
-            columns.into_iter().map(|(name, ty)| (name, Letter::of(ty))).unzip();
-        Table { is_plan: names == [PLAN_COLUMN], answer: Self { types, rows: Vec::new() } }
-    }
-}
-
 /// An answer that rows are added to.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct AnswerBuilder {
     is_plan: bool,
     answer: Answer,
 }
 
-impl Table {
+impl AnswerBuilder {
+    /// No rows yet, of columns with these names and types.
+    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
+        let (names, types): (Vec<&str>, Vec<Letter>) =
+            columns.into_iter().map(|(name, ty)| (name, Letter::of(ty))).unzip();
+        Self { is_plan: names == [PLAN_COLUMN], answer: Answer { types, rows: Vec::new() } }
+    }
+
     /// Adds a row of values as PostgreSQL writes them; None is NULL.
     pub(crate) fn push<'a>(&mut self, values: impl IntoIterator<Item = Option<&'a str>>) {
         let cells = values.into_iter().zip(&self.answer.types).enumerate().map(|(place, (value, letter))| {
@@ -154,13 +152,13 @@ pub(crate) fn check() {
     assert_eq!(masked, "files 1/4, rows<=5, bytes~#, time=#, bytes~#", "sizes are masked");
     assert!(visible("") == "(empty)" && visible("a\nb\\") == "a\\nb\\\\", "values stay on their line");
 
-    let mut table = Answer::new([("a", oid::TEXT), ("b", oid::BYTEA), ("c", oid::INT4)]);
-    table.push([Some("x\\y"), Some("\\x00"), None]);
-    let answer = table.finish();
+    let mut answer = AnswerBuilder::new([("a", oid::TEXT), ("b", oid::BYTEA), ("c", oid::INT4)]);
+    answer.push([Some("x\\y"), Some("\\x00"), None]);
+    let answer = answer.finish();
     assert_eq!(answer.types.iter().map(ColumnType::to_char).collect::<String>(), "TXI");
     assert_eq!(answer.rows, [["x\\\\y", "| \\x00", "| NULL"]], "cells carry what is between them");
 
-    let mut plan = Answer::new([(PLAN_COLUMN, oid::TEXT)]);
+    let mut plan = AnswerBuilder::new([(PLAN_COLUMN, oid::TEXT)]);
     plan.push([Some("rows<=5, bytes~12")]);
     assert_eq!(plan.finish().rows, [["rows<=5, bytes~#"]]);
 }

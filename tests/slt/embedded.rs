@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use rowkey::Database;
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle, type_of};
 
-use crate::answer::{Answer, Refused};
+use crate::answer::{Answer, AnswerBuilder, Refused};
 use crate::script::Ask;
 
 pub(crate) fn ask(database: &Database) -> Ask {
@@ -23,7 +23,7 @@ async fn answer(database: &Database, sql: &str) -> Result<Answer, Refused> {
         let ty = type_of(field).ok_or_else(|| Refused::fault(format!("{field} has no type of PostgreSQL")))?;
         columns.push((field.name().as_str(), ty.oid));
     }
-    let mut table = Answer::new(columns);
+    let mut rows = AnswerBuilder::new(columns);
     let style = TextStyle::default();
     for batch in answer.collect().await.map_err(refused)? {
         // Without columns there are no rows either, but a count of none.
@@ -39,10 +39,10 @@ async fn answer(database: &Database, sql: &str) -> Result<Answer, Refused> {
         let encoders = encoders.map_err(Refused::fault)?;
         for row in 0..batch.num_rows() {
             let texts: Result<Vec<_>, _> = encoders.iter().map(|encoder| text(encoder, row)).collect();
-            table.push(texts?.iter().map(Option::as_deref));
+            rows.push(texts?.iter().map(Option::as_deref));
         }
     }
-    Ok(table.finish())
+    Ok(rows.finish())
 }
 
 /// A value as the wire sends it.

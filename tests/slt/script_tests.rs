@@ -2,7 +2,7 @@
 
 use rowkey_postgres::types::oid;
 
-use crate::answer::{Answer, Refused};
+use crate::answer::{Answer, AnswerBuilder, Refused};
 use crate::expected;
 use crate::script::{Ask, Script, Way};
 
@@ -55,12 +55,12 @@ fn answered(sql: &str) -> Result<Answer, Refused> {
     match sql.split_once(' ').unwrap_or((sql, "")) {
         ("fail", message) => Err(Refused { message: message.to_owned(), sqlstate: Some("22012".to_owned()) }),
         ("SET", _) => Ok(Answer::default()),
-        ("none", _) => Ok(Answer::new([("c", oid::TEXT)]).finish()),
-        ("rows", rows) => {
-            let first = rows.split(' ').next().unwrap_or_default();
-            let mut table = Answer::new(first.split(',').map(|value| ("c", ty(value))));
-            rows.split(' ').for_each(|row| table.push(row.split(',').map(Some)));
-            Ok(table.finish())
+        ("none", _) => Ok(AnswerBuilder::new([("c", oid::TEXT)]).finish()),
+        ("rows", text) => {
+            let first = text.split(' ').next().unwrap_or_default();
+            let mut rows = AnswerBuilder::new(first.split(',').map(|value| ("c", ty(value))));
+            text.split(' ').for_each(|row| rows.push(row.split(',').map(Some)));
+            Ok(rows.finish())
         }
         _ => panic!("{sql:?} has no answer"),
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use crate::answer::{Answer, Refused};
+use crate::answer::{Answer, AnswerBuilder, Refused};
 use crate::script::Ask;
 
 /// A `rowkey serve`, stopped when it is dropped.
@@ -75,7 +75,7 @@ async fn answer(client: &Client, sql: &str) -> Result<Answer, Refused> {
     let messages = client.simple_query(sql).await.map_err(refused)?;
     let described = described.map_err(|error| Refused::fault(format!("only Describe fails: {}", refused(error))))?;
     let columns = described.columns();
-    let mut table = Answer::new(columns.iter().map(|column| (column.name(), column.type_().oid())));
+    let mut rows = AnswerBuilder::new(columns.iter().map(|column| (column.name(), column.type_().oid())));
     for message in messages {
         match message {
             SimpleQueryMessage::RowDescription(sent) => {
@@ -85,11 +85,11 @@ async fn answer(client: &Client, sql: &str) -> Result<Answer, Refused> {
                     return Err(Refused::fault(format!("columns are {sent:?}, and were described as {told:?}")));
                 }
             }
-            SimpleQueryMessage::Row(row) => table.push((0..row.len()).map(|column| row.get(column))),
+            SimpleQueryMessage::Row(row) => rows.push((0..row.len()).map(|column| row.get(column))),
             _ => {}
         }
     }
-    Ok(table.finish())
+    Ok(rows.finish())
 }
 
 fn refused(error: tokio_postgres::Error) -> Refused {
