@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rowkey::Options;
-use rowkey_sql::engine::Engine;
 use rowkey_postgres::types::SqlValue;
+use rowkey_sql::engine::Engine;
 use rowkey_sql::session::{Session, parse_all};
 
 /// A range of one partition, a group, a join; the parameters have no declared types.

@@ -9,12 +9,12 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
 
 use crate::explain::Explained;
+use crate::writes::KeyChanges;
 use crate::writes::Values;
+use crate::writes::refuse_if_deleted;
 use crate::writes::returning_query;
 use crate::writes::{Action, Source, Write};
 use crate::writes::{Done, Returned, Running};
-use crate::writes::KeyChanges;
-use crate::writes::refuse_if_deleted;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 use rowkey_postgres::cancellation::Signals;

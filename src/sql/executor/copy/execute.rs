@@ -71,7 +71,12 @@ impl Executor {
     }
 
     /// The changes that the rows of a COPY are.
-    pub(crate) async fn copied(&self, copy: CopyIn, signals: &Signals, is_transaction: bool) -> Result<(Target, Vec<Change>)> {
+    pub(crate) async fn copied(
+        &self,
+        copy: CopyIn,
+        signals: &Signals,
+        is_transaction: bool,
+    ) -> Result<(Target, Vec<Change>)> {
         let (target, drafts) = copy.finish()?;
         let keys = drafts.iter().map(|draft| draft.key(&target)).collect::<Result<Vec<Key>>>()?;
         let mut once = std::collections::HashSet::with_capacity(keys.len());
