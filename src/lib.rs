@@ -50,16 +50,21 @@
 //! What comes in over the wire, from the command line or through [`Database::sql`] takes the same
 //! way.
 //!
-//! 1. `Session::sql`, or `Session::prepare` and `execute` (`rowkey_sql::session`), gets the text. A
-//!    statement by key that was seen before, but for its literals, is recognised from its tokens
-//!    (`literals`) and answered by `KeyRead` or `KeyWrite` without a parse or a plan.
-//! 2. `statement::parse` makes one statement of it, `names::resolve_query` finds what its names
-//!    mean as PostgreSQL does, and `constructs` desugars what DataFusion has no plan for.
-//! 3. `Planner::statement` takes a snapshot of the store: `SnapshotCatalog` shows the tables of
-//!    that moment to DataFusion as `EntityTable`s, and views as the queries they are. What was
-//!    planned before on the same catalog comes from the `PlanCache`.
-//! 4. DataFusion plans. `rowkey_postgres::functions` gives literals, operators and casts
-//!    PostgreSQL's types; `AggregateFromSnapshot` answers counts and key bounds of whole tables
+//! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
+//!    text. A statement by key that was seen before, but for its literals, is recognised from its
+//!    tokens (`Session::of_few_keys`) and answered by `KeyRead` or `KeyWrite` without a parse or a
+//!    plan.
+//! 2. `rowkey_postgres::syntax::parse` makes one statement of it. `Session::context` gives it a
+//!    `StatementContext`: the snapshot of the transaction or the newest one, the session, the time,
+//!    and what stops it.
+//! 3. `Compiler::plan` prepares it. `Compiler::planner` shows the tables of the snapshot to
+//!    DataFusion as `EntityTable`s and views as the queries they are (`SnapshotCatalog`);
+//!    `StatementPlanner::query` finds what its names mean as PostgreSQL does (`names::resolve`),
+//!    rewrites what DataFusion has no plan for (`desugar::rewrite_syntax`) and types its parameters
+//!    (`parameters::plan`). What was planned before on the same catalog comes from the `PlanCache`.
+//! 4. `Executor::physical` puts values in the place of parameters, and DataFusion plans with the
+//!    rules that `rowkey_postgres::install` gave it: literals, operators and casts have
+//!    PostgreSQL's types. `AggregateFromSnapshot` answers counts and key bounds of whole tables
 //!    from the manifest.
 //! 5. `EntityTable::scan` asks `access::plan_access` for the key set of the filters: which are
 //!    decided by keys, which are the residual, and whether it is a point, range, partition or table
@@ -68,8 +73,8 @@
 //!    the key predicate inside it, since pages are coarser than keys. `ScanInKeyOrder` drops sorts
 //!    by key.
 //! 7. Files are opened through `RunFiles`, which caches their metadata and page indexes. Batches
-//!    flow up to the [`Answer`]; a wire connection encodes them row by row (`ColumnEncoder`) and
-//!    sends what the socket takes.
+//!    flow up to the [`Answer`]; a wire connection and the command line write them by the same
+//!    `ColumnEncoder`, as the session's settings say.
 //!
 //! A point read ([`Table::get`]) skips all that: `TableSnapshot::get` looks at the delta, finds the
 //! file in the manifest, the page of keys by the page index and the row by binary search, and
@@ -77,7 +82,9 @@
 //!
 //! # Life of a write
 //!
-//! A single write ([`Table::insert`], SQL, or a transaction of many):
+//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement comes to
+//! operations in `Executor::changes`; only the session's transaction commits them
+//! (`session::commit`):
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.
@@ -110,12 +117,12 @@
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
 //! | `embedded`, `wire`, `command` | embedded API, Postgres wire protocol, command line | no |
-//! | `sql` | sessions, planning, provider, access paths, system catalog, `engine` | yes |
-//! | `postgres` | PostgreSQL's types and functions; knows nothing of entities | yes |
-//! | `formats` | reading and writing exports | no |
+//! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session, `engine` | yes |
+//! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
+//! | `formats` | reading and writing exports; the JSON of one entity | no |
 //! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |
 //! | `model` | entities, keys, types, limits; `files` on disk; `rows` to be stored | no |
-//! | `base` | time, the calendar, what a rule rejects | no |
+//! | `base` | errors, time, the calendar, what a rule rejects | no |
 //!
 //! # Glossary
 //!
