@@ -90,10 +90,10 @@ fn main() -> Result<(), Failure> {
 async fn run(folder: &str, entities: u64, updates: u64, loads: &[u64]) -> Result<(), Failure> {
     let within = |name: &str| format!("{folder}/{name}");
     let folded = Database::open(&within("folded")).await?;
-    fill(&folded, entities)?;
+    fill(&folded, entities).await?;
     let folder = &within("recent");
     let mut db = Database::open(folder).await?;
-    fill(&db, entities)?;
+    fill(&db, entities).await?;
     println!("{entities} entities, {} MB on disk", folder_bytes(folder) >> 20);
 
     let table = db.table("Bench")?;
@@ -131,7 +131,7 @@ async fn run(folder: &str, entities: u64, updates: u64, loads: &[u64]) -> Result
     let begun = Instant::now();
     let payload = update(&table, &mut dice, entities, updates).await?;
     let took = begun.elapsed();
-    table.vacuum(false)?;
+    table.vacuum(false).await?;
     let written = written_bytes() - bytes_before;
     println!(
         "{updates} random updates in groups of up to {GROUP}: {took:.1?}, {} MB given, {} MB written ({:.1} times), {} MB on disk before, {} MB after",
@@ -144,7 +144,7 @@ async fn run(folder: &str, entities: u64, updates: u64, loads: &[u64]) -> Result
     Ok(())
 }
 
-fn fill(db: &Database, entities: u64) -> Result<(), Failure> {
+async fn fill(db: &Database, entities: u64) -> Result<(), Failure> {
     let lines = (0..1000).flat_map(|partition| (0..entities / 1000).map(move |row| row * 1000 + partition));
     let text: String = lines
         .map(|number| {
@@ -158,7 +158,7 @@ fn fill(db: &Database, entities: u64) -> Result<(), Failure> {
         })
         .collect();
     let source = Source::stream("bench.ndjson", Box::new(std::io::Cursor::new(text.into_bytes())));
-    db.import("Bench", vec![source], &ImportOptions::default())?;
+    db.import("Bench", vec![source], &ImportOptions::default()).await?;
     Ok(())
 }
 

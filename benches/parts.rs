@@ -119,10 +119,10 @@ fn import_parts(criterion: &mut Criterion) {
 
 /// A database in memory with one table, and another one over the same entities that caches nothing.
 fn database(runtime: &Runtime, cache_bytes: u64) -> Database {
-    let options = Options { cache_bytes: Some(cache_bytes), ..Options::new().expect("an account") };
+    let options = Options { cache_bytes: Some(cache_bytes), ..Options::default() };
     let database = runtime.block_on(Database::open_with(":memory:", options)).expect("opens");
     let source = Source::stream("export", Box::new(Cursor::new(export(ENTITIES).into_bytes())));
-    let report = database.import("Orders", vec![source], &ImportOptions::default()).expect("imports");
+    let report = runtime.block_on(database.import("Orders", vec![source], &ImportOptions::default())).expect("imports");
     assert_eq!(report.stored, ENTITIES as u64);
     database
 }

@@ -33,7 +33,7 @@ const TABLES: [&str; 4] = [
 fn stages(criterion: &mut Criterion) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let options = Options { target_partitions: Some(2), ..Options::new().expect("an account") };
+    let options = Options { target_partitions: Some(2), ..Options::default() };
     let engine = runtime.block_on(Engine::open(":memory:", options)).expect("opens");
     let mut session = engine.own_session().expect("a session");
     for statement in TABLES {

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
 
 async fn run(data: &str, name: &str) -> Result<()> {
     let opened = Instant::now();
-    let database = Database::open_with(data, Options { cache_bytes: Some(256 << 20), ..Options::new()? }).await?;
+    let database = Database::open_with(data, Options { cache_bytes: Some(256 << 20), ..Options::default() }).await?;
     println!("open: {:?}", opened.elapsed());
     let table = database.table(name)?;
     let mut keys = Vec::new();

@@ -16,7 +16,7 @@
 //! {"PartitionKey":"Sales","RowKey":"0002","LastName":"Ng","Age":38}
 //! {"PartitionKey":"Support","RowKey":"0003","LastName":"Rossi","HiredAt@odata.type":"Edm.DateTime","HiredAt":"2019-05-01T08:00:00Z"}"#;
 //! let source = Source::stream("employees.ndjson", Box::new(export.as_bytes()));
-//! let report = db.import("Employees", vec![source], &ImportOptions::default())?;
+//! let report = db.import("Employees", vec![source], &ImportOptions::default()).await?;
 //! assert_eq!(report.inserted, 3);
 //!
 //! // By key, without SQL: one entity, or a stream of them.
@@ -76,8 +76,9 @@
 //!    flow up to the [`Answer`]; a wire connection and the command line write them by the same
 //!    `ColumnEncoder`, as the session's settings say.
 //!
-//! A point read ([`Table::get`]) skips all that: `TableSnapshot::get` looks at the delta, finds the
-//! file in the manifest, the page of keys by the page index and the row by binary search, and
+//! A point read ([`Table::get`]) skips all that. The entity service (`EntityService::get`), which
+//! every door to single entities is built on, asks `TableSnapshot::get`: it looks at the delta, finds
+//! the file in the manifest, the page of keys by the page index and the row by binary search, and
 //! decodes one row.
 //!
 //! # Life of a write
@@ -98,7 +99,7 @@
 //!
 //! # Life of an import
 //!
-//! 1. `Engine::import` claims the table, and lets `rowkey_formats::decode` turn each input into
+//! 1. `EntityService::import` claims the table, and lets `rowkey_formats::decode` turn each input into
 //!    `Rows`, on several threads and in the order of the input.
 //! 2. `Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory;
 //!    `Deduplicator` leaves one row of each key, and tells what became of the others.
@@ -117,7 +118,7 @@
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
 //! | `embedded`, `wire`, `command` | embedded API, Postgres wire protocol, command line | no |
-//! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session, `engine` | yes |
+//! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; the entity service; `engine` | yes |
 //! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports; the JSON of one entity | no |
 //! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |

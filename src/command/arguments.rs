@@ -9,9 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::failure::Failure;
 use super::output::Form;
 use rowkey_formats::{Compression, ExportFormat, Format, KeyTemplate};
-use rowkey_model::{DateTime, Rejected, TableName};
+use rowkey_model::{AccountName, DateTime, Rejected, TableName};
+use rowkey_sql::engine::Durability;
 use rowkey_sql::engine::{OnReject, Options};
-use rowkey_storage::Durability;
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";
@@ -304,12 +304,21 @@ pub(super) struct DataArguments {
     /// data folder]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
+
+    /// The account whose tables are meant, which is the name of the database; a data folder holds any
+    /// number of them [default: devstoreaccount1]
+    #[arg(long, value_name = "NAME", value_parser = AccountName::parse)]
+    account: Option<AccountName>,
 }
 
 impl DataArguments {
     /// The options with what was asked for.
     pub(super) fn applied_to(&self, options: Options) -> Options {
-        Options { spill_folder: self.spill_dir.clone().or(options.spill_folder), ..options }
+        Options {
+            spill_folder: self.spill_dir.clone().or(options.spill_folder),
+            account: self.account.clone().unwrap_or(options.account),
+            ..options
+        }
     }
 
     /// The location to open: as given, else from the environment, else the default.

@@ -7,10 +7,8 @@ use super::arguments::{CheckArguments, DATA_MEMORY};
 use super::failure::{ExitStatus, Failure};
 use super::text::counted;
 use super::unreadable;
-use rowkey_sql::engine::{Engine, Options};
+use rowkey_sql::engine::{CheckReport, DamagedFile, Engine, LogRepair, Options, Quarantined, is_data_folder};
 use rowkey_sql::session::{Error, SqlState};
-use rowkey_storage::is_data_folder;
-use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
 pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
     let location = arguments.data.location()?;
@@ -36,7 +34,7 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure
     }
     let mut repaired = false;
     // A check leaves the folder as it was.
-    let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(super::options()?) };
+    let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(Options::default()) };
     let database = match super::open_as(&location, options.clone()).await {
         // A missing log cannot be cut; its error has a hint.
         Err(Failure::Engine(error))
@@ -201,7 +199,7 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rowkey_storage::Finding;
+    use rowkey_sql::engine::Finding;
 
     #[test]
     fn a_signature_is_not_printed() {

@@ -71,15 +71,11 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
 
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
-    open_as(location, data.applied_to(options()?)).await
+    open_as(location, data.applied_to(Options::default())).await
 }
 
 async fn open_with(location: &str, data: &DataArguments, engine: &EngineArguments) -> Result<Arc<Engine>, Failure> {
-    open_as(location, engine.applied_to(data.applied_to(options()?))).await
-}
-
-fn options() -> Result<Options, Failure> {
-    Options::new().map_err(|error| Failure::defect(error.to_string()))
+    open_as(location, engine.applied_to(data.applied_to(Options::default()))).await
 }
 
 async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failure> {

@@ -11,8 +11,7 @@ use tokio::sync::watch;
 use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{ExitStatus, Failure};
 use super::{compute, sample};
-use rowkey_sql::engine::Engine;
-use rowkey_storage::expect_outside;
+use rowkey_sql::engine::{Engine, expect_outside};
 use rowkey_wire::{Server, ServerOptions};
 
 /// More threads than processors: a step that computes for long then shares a processor with the

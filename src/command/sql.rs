@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     async fn answers(statements: &[&str]) -> Result<String, Failure> {
-        let database = Arc::new(Engine::open(":memory:", Options::new().unwrap()).await?);
+        let database = Arc::new(Engine::open(":memory:", Options::default()).await?);
         let statements: Vec<String> = statements.iter().map(|statement| (*statement).to_owned()).collect();
         let mut out = Vec::new();
         execute(&database, &statements, Form::Csv, &mut out).await?;

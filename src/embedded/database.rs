@@ -4,16 +4,19 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use rowkey_formats::{Destination, Source};
-use rowkey_model::{Cut, Entity, Interval, KeyRange, KeyRef, Value};
-use rowkey_sql::engine::{Engine, EntityStream, ImportOptions, ImportReport, Options, SkippedAccount};
+use rowkey_model::{AccountName, Cut, Entity, Interval, KeyRange, KeyRef, Value};
+use rowkey_sql::engine::{
+    CheckReport, DamagedFile, Engine, EntityPage, EntityQuery, EntityService, EntityStream, ImportOptions,
+    ImportReport, LogRepair, Options, Quarantined, SkippedAccount,
+};
 use rowkey_sql::session::{Answer, ExportOptions, ExportReport, Result, Selection, split_statements};
-use rowkey_storage::{CheckReport, DamagedFile, LogRepair, Quarantined};
 
-/// A database: one account of one data folder. Clones share it; the folder is released when the
-/// last one is dropped.
+/// A database: one account of one data folder. Clones share the folder; it is released when the last
+/// one is dropped.
 #[derive(Debug, Clone)]
 pub struct Database {
     engine: Arc<Engine>,
+    entities: EntityService,
 }
 
 impl Database {
@@ -22,16 +25,32 @@ impl Database {
     ///
     /// One process owns a data folder at a time; another one is told so.
     pub async fn open(location: &str) -> Result<Self> {
-        Self::open_with(location, Options::new()?).await
+        Self::open_with(location, Options::default()).await
     }
 
     /// The same with other options than the default ones.
     pub async fn open_with(location: &str, options: Options) -> Result<Self> {
-        Ok(Self { engine: Arc::new(Engine::open(location, options).await?) })
+        let engine = Engine::open(location, options).await?;
+        Ok(Self { entities: engine.entities().clone(), engine: Arc::new(engine) })
     }
 
-    pub(super) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    /// Another account of the same data folder. It begins with its first table, and until then
+    /// [`accounts`](Self::accounts) leaves it out.
+    ///
+    /// # Errors
+    /// `CHECK_VIOLATION` if the name breaks the service's rule for account names.
+    pub fn in_account(&self, name: &str) -> Result<Self> {
+        let entities = self.entities.in_account(AccountName::parse(name)?);
+        Ok(Self { engine: Arc::clone(&self.engine), entities })
+    }
+
+    /// The names of all accounts of the data folder, in their order.
+    pub fn accounts(&self) -> Vec<String> {
+        self.engine.account_names()
+    }
+
+    pub(super) fn entities(&self) -> &EntityService {
+        &self.entities
     }
 
     /// Runs one statement.
@@ -41,12 +60,12 @@ impl Database {
 
     /// Runs one statement with values for `$1`, `$2` and so on.
     pub async fn sql_with(&self, statement: &str, parameters: Vec<Value>) -> Result<Answer> {
-        self.engine.sql(statement, &parameters).await
+        self.engine.sql_in(self.entities.account(), statement, &parameters).await
     }
 
     /// The account, which is the name of the database.
     pub fn account(&self) -> &str {
-        self.engine.account().as_str()
+        self.entities.account().as_str()
     }
 
     /// Cuts a text into its statements, at semicolons outside quotes and comments.
@@ -56,33 +75,36 @@ impl Database {
 
     /// A table by its name, whatever the case.
     pub fn table(&self, name: &str) -> Result<Table> {
-        let id = self.engine.table_id(name)?;
-        Ok(Table { engine: Arc::clone(&self.engine), id })
+        let id = self.entities.table_id(name)?;
+        Ok(Table { database: self.clone(), id })
     }
 
     /// Names of all tables, as they were created, in the order of their creation.
     pub fn tables(&self) -> Vec<String> {
-        self.engine.table_names()
+        self.entities.table_names()
     }
 
     /// Imports exports into a table, which is made if there is none; see [`ImportReport`]. Entities
-    /// are upserted by key. All of it becomes visible at once at the end, or nothing. Blocks: call
-    /// it on a thread that may.
-    pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
-        self.engine.import(table, sources, options)
+    /// are upserted by key. All of it becomes visible at once at the end, or nothing. It runs on
+    /// threads of its own; dropping the future, or [`ImportProgress::cancel`], ends it with the
+    /// table as it was.
+    ///
+    /// [`ImportProgress::cancel`]: crate::ImportProgress::cancel
+    pub async fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
+        self.entities.import(table, sources, options).await
     }
 
     /// Imports every table of databases of Azurite (`__azurite_db_table__.json`) under its own
     /// name, each all at once or not at all; `done` gets the report of each. Tables of other
-    /// accounts than this one, or the one in the options, are left out and returned. Blocks: call
-    /// it on a thread that may.
-    pub fn import_tables(
+    /// accounts than this one, or the one in the options, are left out and returned. Runs and is
+    /// cancelled as [`import`](Self::import) is.
+    pub async fn import_tables(
         &self,
         sources: Vec<Source>,
         options: &ImportOptions,
-        done: &mut dyn FnMut(&str, ImportReport),
+        done: impl FnMut(&str, ImportReport) + Send + 'static,
     ) -> Result<Vec<SkippedAccount>> {
-        self.engine.import_tables(sources, options, done)
+        self.entities.import_tables(sources, options, done).await
     }
 
     /// Exports entities of a table, all as of one moment, with every property, type and 100 ns
@@ -110,7 +132,7 @@ impl Database {
         options: &ExportOptions,
         destination: Destination,
     ) -> Result<ExportReport> {
-        self.engine.export(table, selection, options, destination).await
+        self.engine.export(self.entities.account(), table, selection, options, destination).await
     }
 
     /// Exports the rows of a query, with the columns that it has: what SQL shows, so times are
@@ -122,7 +144,7 @@ impl Database {
         options: &ExportOptions,
         destination: Destination,
     ) -> Result<ExportReport> {
-        self.engine.export_query(query, options, destination).await
+        self.engine.export_query(self.entities.account(), query, options, destination).await
     }
 
     /// What opening had to mend: the log ended in a record that a crash had left half written, so
@@ -162,13 +184,13 @@ impl Database {
 /// A table of a [`Database`]. Every call looks at the newest snapshot.
 #[derive(Debug, Clone)]
 pub struct Table {
-    engine: Arc<Engine>,
+    database: Database,
     id: u64,
 }
 
 impl Table {
-    pub(super) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    pub(super) fn entities(&self) -> &EntityService {
+        &self.database.entities
     }
 
     pub(super) fn id(&self) -> u64 {
@@ -182,7 +204,7 @@ impl Table {
 
     /// The same without a copy of the cached entity.
     pub async fn get_shared(&self, partition: &str, row: &str) -> Result<Option<Arc<Entity>>> {
-        self.engine.entity(self.id, KeyRef { partition, row }).await
+        self.entities().get(self.id, KeyRef { partition, row }).await
     }
 
     /// All entities of a partition, by RowKey.
@@ -211,13 +233,41 @@ impl Table {
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.
     pub fn range(&self, range: KeyRange) -> EntityStream {
-        self.engine.entities(self.id, range)
+        self.entities().range(self.id, range)
+    }
+
+    /// A page of the entities that a query asks for, as the Table service answers it.
+    ///
+    /// ```
+    /// # use rowkey_embedded as rowkey;
+    /// use rowkey::{EntityQuery, Table};
+    /// use rowkey::model::{KeyRange, KeySet};
+    ///
+    /// # async fn all(table: Table) -> rowkey::Result<()> {
+    /// let mut query = EntityQuery::new(KeySet::from_ranges([KeyRange::partition("Sales")]));
+    /// loop {
+    ///     let page = table.page(&query).await?;
+    ///     println!("{} entities", page.entities.len());
+    ///     query.continuation = page.continuation;
+    ///     if query.continuation.is_none() {
+    ///         break Ok(());
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_PARAMETER_VALUE` for a page of more than
+    /// [`PAGE_ENTITIES_MAX`](crate::PAGE_ENTITIES_MAX) entities, `UNDEFINED_TABLE` if the table was
+    /// dropped.
+    pub async fn page(&self, query: &EntityQuery) -> Result<EntityPage> {
+        self.entities().page(self.id, query).await
     }
 
     /// Folds recent writes into files and compacts the files where that is due; with `full` the
     /// table is written anew, one file a range partition. The background does the same, except the
-    /// latter, sooner or later. Blocks: call it on a thread that may.
-    pub fn vacuum(&self, full: bool) -> Result<()> {
-        self.engine.vacuum(self.id, full).map(|_| ())
+    /// latter, sooner or later.
+    pub async fn vacuum(&self, full: bool) -> Result<()> {
+        self.entities().vacuum(self.id, full).await.map(|_| ())
     }
 }

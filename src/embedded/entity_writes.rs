@@ -46,24 +46,24 @@ impl Table {
     /// most 100 operations and 4 MiB. Where one of them fails,
     /// [`Error::operation`](rowkey_sql::session::Error::operation) tells which.
     pub async fn batch(&self, operations: &[EntityOperation]) -> Result<DateTime> {
-        self.engine().operate_group(self.id(), operations).await
+        self.entities().operate_group(self.id(), operations).await
     }
 
     async fn operate(&self, operation: EntityOperation) -> Result<DateTime> {
-        self.engine().operate(self.id(), &operation).await
+        self.entities().operate(self.id(), &operation).await
     }
 }
 
 impl Database {
     /// Creates a table; one of that name, whatever the case, is an error.
     pub async fn create_table(&self, name: &str) -> Result<Table> {
-        self.engine().create_table(&TableName::parse(name)?).await?;
+        self.entities().create_table(&TableName::parse(name)?).await?;
         self.table(name)
     }
 
     /// Removes a table with all its entities.
     pub async fn drop_table(&self, name: &str) -> Result<()> {
         let id = self.table(name)?.id();
-        self.engine().drop_table(id).await
+        self.entities().drop_table(id).await
     }
 }

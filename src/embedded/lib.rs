@@ -6,13 +6,13 @@ mod entity_writes;
 pub use database::{Database, Table};
 pub use rowkey_sql::ScanOptions;
 pub use rowkey_sql::engine::{
-    EntityOperation, EntityStream, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, Options,
-    PropertyReport, SkippedAccount,
+    CheckReport, DamagedFile, Durability, EntityFilter, EntityOperation, EntityPage, EntityQuery, EntityStream,
+    Finding, IfMatch, ImportOptions, ImportProgress, ImportReport, LogRepair, OnReject, Options, PAGE_ENTITIES_MAX,
+    PropertyReport, Quarantined, SkippedAccount,
 };
 pub use rowkey_sql::session::{
     Answer, Error, ErrorKind, ExportOptions, ExportProgress, ExportReport, Result, Selection, SqlState,
 };
-pub use rowkey_storage::{CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined};
 
 /// The vocabulary: entities, keys and their ranges, property types, and the limits of the Table
 /// service.

@@ -13,7 +13,11 @@ use super::limits::{
 use marks::is_mark;
 use rowkey_base::{Rejected, Rule};
 
-/// A storage account's name: 3 to 24 lower-case letters and digits.
+/// The account of the service's emulator.
+const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
+
+/// A storage account's name: 3 to 24 lower-case letters and digits. By default it is the account of
+/// the service's emulator, `devstoreaccount1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountName(String);
 
@@ -30,6 +34,12 @@ impl AccountName {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Default for AccountName {
+    fn default() -> Self {
+        Self(DEVELOPMENT_ACCOUNT.to_owned())
     }
 }
 

@@ -1,7 +1,7 @@
 //! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
 //! service.
 //!
-//! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
+//! `entity_service` reads and writes entities by key, without SQL. From there up: `access` turns predicates into key sets; `provider` scans what they leave;
 //! `system_catalog` answers what is asked about the database; `planner` plans one statement over
 //! one snapshot; `writes` and `definitions` say what a statement changes; `compiler` prepares
 //! statements, `executor` runs them, a [`session`] keeps what lasts between them; and the
@@ -12,6 +12,7 @@ mod answer;
 mod compiler;
 mod definitions;
 pub mod engine;
+mod entity_service;
 mod executor;
 mod explain;
 mod planner;

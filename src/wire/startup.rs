@@ -17,6 +17,7 @@ use super::message::{self, First};
 use super::peer::Peer;
 use super::pending::PendingConnection;
 use super::wire::Wire;
+use rowkey_sql::engine::Principal;
 use rowkey_sql::session::{Error, FileAccess, Result, Session, Settings, SqlState};
 
 /// How long a client may take to send its startup message.
@@ -157,18 +158,28 @@ fn command_line(options: &str) -> Result<Vec<(String, String)>> {
 
 fn open_session(client: &Client, address: SocketAddr, context: &ServerContext) -> Result<Session> {
     let database = client.database.as_deref().unwrap_or(&client.user);
-    if database != context.database.account().as_str() && !(client.database.is_none() || database == "postgres") {
-        let message = format!("database \"{database}\" does not exist");
-        let hint = format!("the database is named {}", context.database.account().as_str());
-        return Err(Error::new(SqlState::UNDEFINED_DATABASE, message).with_hint(hint));
-    }
+    let account = match context.database.find_account(database) {
+        Some(account) => account,
+        // Who names no database means the one there is; tools look for that of PostgreSQL.
+        None if client.database.is_none() || database == "postgres" => context.database.account().clone(),
+        None => return Err(no_such_database(database, &context.database.account_names())),
+    };
     let mut settings = Settings::new(client.settings.iter().cloned())?;
     settings.tell("port", &context.port.to_string());
-    let mut session = context.database.session(&client.user, &address.to_string(), settings)?;
+    let principal = Principal::new(&client.user);
+    let mut session = context.database.session(&account, &principal, &address.to_string(), settings)?;
     if let Some(folder) = &context.copy_folder {
         session.allow_files(FileAccess::Within(folder.clone()));
     }
     Ok(session)
+}
+
+fn no_such_database(name: &str, names: &[String]) -> Error {
+    let hint = match names {
+        [only] => format!("the database is named {only}"),
+        names => format!("the databases are named {}", names.join(", ")),
+    };
+    Error::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")).with_hint(hint)
 }
 
 async fn refuse(socket: &mut TcpStream, error: &Error) {

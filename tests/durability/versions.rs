@@ -89,7 +89,7 @@ async fn make_folder() {
                   {\"PartitionKey\":\"a\",\"RowKey\":\"2\",\"Timestamp\":\"2024-05-01T08:00:01Z\",\"Age\":17,\"Name\":\"Bo\"}\n\
                   {\"PartitionKey\":\"b\",\"RowKey\":\"1\",\"Timestamp\":\"2024-05-01T08:00:02Z\",\"Age\":5,\"Name\":\"Cy\"}\n";
     let source = rowkey::formats::Source::stream("export", Box::new(export.as_bytes()));
-    db.import("People", vec![source], &rowkey::ImportOptions::default()).expect("an import");
+    db.import("People", vec![source], &rowkey::ImportOptions::default()).await.expect("an import");
     let table = db.table("People").expect("a table");
     let age = |entity: EntityBuilder, age: i64| entity.property("Age", age).build().expect("an entity");
     table.insert(&age(person("a", "3"), 1 << 54)).await.expect("an insert");

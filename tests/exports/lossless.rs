@@ -25,16 +25,16 @@ fn run<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-fn import(db: &Database, table: &str, source: Source, file_bytes: usize) -> ImportReport {
+async fn import(db: &Database, table: &str, source: Source, file_bytes: usize) -> ImportReport {
     let options = ImportOptions { file_bytes, ..ImportOptions::default() };
-    let report = db.import(table, vec![source], &options).expect("imports");
+    let report = db.import(table, vec![source], &options).await.expect("imports");
     assert_eq!(report.rejected, 0, "{:?}", report.rejects);
     report
 }
 
-fn import_lines(db: &Database, table: &str, entities: &[Entity], file_bytes: usize) {
+async fn import_lines(db: &Database, table: &str, entities: &[Entity], file_bytes: usize) {
     let source = Source::stream("lines.ndjson", Box::new(Cursor::new(lines(entities).into_bytes())));
-    import(db, table, source, file_bytes);
+    import(db, table, source, file_bytes).await;
 }
 
 async fn all(db: &Database, table: &str) -> Vec<Entity> {
@@ -73,11 +73,11 @@ async fn goes_round(db: &Database, table: &str, selection: &Selection, expected:
         assert_eq!((report.entities, report.files), (expected.len() as u64, 1), "{what}");
         assert_eq!(report.bytes, std::fs::metadata(&path).expect("a file").len(), "{what}");
         let into = Database::open(":memory:").await.expect("opens");
-        let imported = import(&into, "Again", Source::file(&path).expect("opens"), 20_000);
+        let imported = import(&into, "Again", Source::file(&path).expect("opens"), 20_000).await;
         assert_eq!(imported.entities, expected.len() as u64, "{what}");
         same(&all(&into, "Again").await, expected, &what);
         // Again into the table that it came from: nothing differs.
-        let again = import(db, table, Source::file(&path).expect("opens"), 20_000);
+        let again = import(db, table, Source::file(&path).expect("opens"), 20_000).await;
         assert_eq!((again.inserted, again.replaced, again.unchanged), (0, 0, expected.len() as u64), "{what}");
     }
     for (format, layout) in
@@ -92,7 +92,9 @@ async fn goes_round(db: &Database, table: &str, selection: &Selection, expected:
         assert_eq!((report.entities, report.files), (expected.len() as u64, files.len() as u64), "{what}");
         let into = Database::open(":memory:").await.expect("opens");
         let sources = files.iter().map(|file| Source::file(file).expect("opens")).collect();
-        into.import("Again", sources, &ImportOptions::default()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        into.import("Again", sources, &ImportOptions::default())
+            .await
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
         same(&all(&into, "Again").await, expected, &what);
     }
     assert_eq!(std::fs::read_dir(scratch.path()).expect("a folder").count(), 6, "nothing is left beside the exports");
@@ -107,7 +109,7 @@ fn every_typed_format_gives_back_what_it_got() {
         run(async {
             let db = Database::open(":memory:").await.expect("opens");
             let file_bytes = if random.chance(2) { 1 << 20 } else { 4000 };
-            import_lines(&db, "Things", &entities, file_bytes);
+            import_lines(&db, "Things", &entities, file_bytes).await;
             same(&all(&db, "Things").await, &entities, &format!("seed {seed}: the import before"));
             goes_round(&db, "Things", &Selection::All, &entities, &format!("seed {seed}")).await;
         });
@@ -121,7 +123,7 @@ fn recent_writes_and_deletions_are_exported() {
         let entities = random.entities(200, 0);
         run(async {
             let db = Database::open(":memory:").await.expect("opens");
-            import_lines(&db, "Things", &entities, 4000);
+            import_lines(&db, "Things", &entities, 4000).await;
             let table = db.table("Things").expect("a table");
             // What was written at the end of time cannot be written again.
             for entity in entities.iter().filter(|entity| entity.timestamp < DateTime::from_ticks(1 << 60)) {
@@ -147,7 +149,7 @@ fn recent_writes_and_deletions_are_exported() {
             table.insert(&added).await.expect("inserts");
             if random.chance(2) {
                 let folded = table.clone();
-                tokio::task::spawn_blocking(move || folded.vacuum(false)).await.expect("runs").expect("folds");
+                folded.vacuum(false).await.expect("folds");
             }
             let expected = all(&db, "Things").await;
             assert!(expected.len() < entities.len() && expected.iter().any(|entity| entity.get("OnlyHere").is_some()));
@@ -157,7 +159,7 @@ fn recent_writes_and_deletions_are_exported() {
                 let options = ExportOptions::new(format);
                 db.export("Things", &Selection::All, &options, Destination::Path(path.clone())).await.expect("exports");
                 let into = Database::open(":memory:").await.expect("opens");
-                import(&into, "Again", Source::file(&path).expect("opens"), 20_000);
+                import(&into, "Again", Source::file(&path).expect("opens"), 20_000).await;
                 same(&all(&into, "Again").await, &expected, &format!("seed {seed}, {}", format.name()));
             }
         });
@@ -170,7 +172,7 @@ fn ranges_and_conditions_are_exact_entities() {
     let entities = random.entities(900, 0);
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
-        import_lines(&db, "Order", &entities, 8000);
+        import_lines(&db, "Order", &entities, 8000).await;
         let of = |wanted: &dyn Fn(&Entity) -> bool| {
             entities.iter().filter(|entity| wanted(entity)).cloned().collect::<Vec<_>>()
         };
@@ -252,7 +254,7 @@ const TWO: &str = r#"{"PartitionKey":"eu","RowKey":"0'1","Timestamp":"2024-05-01
 fn the_text_of_each_format() {
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
-        import(&db, "Orders", Source::stream("two", Box::new(TWO.as_bytes())), 1 << 20);
+        import(&db, "Orders", Source::stream("two", Box::new(TWO.as_bytes())), 1 << 20).await;
         let text = async |format| text_of(&db, "Orders", &Selection::All, &ExportOptions::new(format)).await;
         assert_eq!(
             text(ExportFormat::TypedCsv).await,
@@ -301,7 +303,7 @@ fn the_text_of_each_format() {
 fn compressed_text_is_the_same_text() {
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
-        import_lines(&db, "Things", &Random(3).entities(500, 0), 1 << 20);
+        import_lines(&db, "Things", &Random(3).entities(500, 0), 1 << 20).await;
         for format in [ExportFormat::TypedCsv, ExportFormat::ServiceJson, ExportFormat::NdJson, ExportFormat::PlainCsv]
         {
             let plain = text_of(&db, "Things", &Selection::All, &ExportOptions::new(format)).await;
@@ -328,7 +330,7 @@ fn compressed_text_is_the_same_text() {
 fn rows_of_queries() {
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
-        import(&db, "Orders", Source::stream("two", Box::new(TWO.as_bytes())), 1 << 20);
+        import(&db, "Orders", Source::stream("two", Box::new(TWO.as_bytes())), 1 << 20).await;
         let query = async |query: &str, format| {
             let (kept, destination) = nowhere();
             let exported = db.export_query(query, &ExportOptions::new(format), destination).await;
@@ -361,7 +363,7 @@ fn rows_of_queries() {
             let path = scratch.path().join("query");
             std::fs::write(&path, bytes).expect("writes");
             let into = Database::open(":memory:").await.expect("opens");
-            import(&into, "Again", Source::file(&path).expect("opens"), 1 << 20);
+            import(&into, "Again", Source::file(&path).expect("opens"), 1 << 20).await;
             let again = all(&into, "Again").await;
             assert_eq!(again[0].get("Big"), Some(&Value::Int64(9_007_199_254_740_993)), "{format:?}");
             assert_eq!(again[0].get("At").map(Value::edm_type), Some(EdmType::DateTime), "{format:?}");

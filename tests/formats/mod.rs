@@ -86,7 +86,7 @@ type Entities = BTreeMap<(String, String), Entity>;
 fn import(sources: Vec<Source>, options: ImportOptions) -> Outcome<(ImportReport, Entities)> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let database = runtime.block_on(Database::open(":memory:"))?;
-    let report = database.import("Canon", sources, &options)?;
+    let report = runtime.block_on(database.import("Canon", sources, &options))?;
     let table = database.table("Canon")?;
     let entities: Vec<Entity> = runtime.block_on(table.range(KeyRange::all()).try_collect())?;
     let keyed = entities.into_iter().map(|entity| ((entity.key.partition.clone(), entity.key.row.clone()), entity));
@@ -166,16 +166,16 @@ fn strict_since_and_dry_runs() -> Outcome<()> {
     let database = runtime.block_on(Database::open(":memory:"))?;
     let dry = ImportOptions { dry_run: true, ..ImportOptions::default() };
     let path = data().join("rest-minimalmetadata.json");
-    let report = database.import("Canon", sources(&path)?, &dry)?;
+    let report = runtime.block_on(database.import("Canon", sources(&path)?, &dry))?;
     assert_eq!((report.inserted, report.stored, database.tables().len()), (5, 5, 0));
-    let written = database.import("Canon", sources(&path)?, &ImportOptions::default())?;
+    let written = runtime.block_on(database.import("Canon", sources(&path)?, &ImportOptions::default()))?;
     let named = |report: &ImportReport| {
         let mut properties = report.properties.clone();
         properties.sort_by(|a, b| a.name.cmp(&b.name));
         properties
     };
     assert_eq!(named(&report), named(&written));
-    let again = database.import("Canon", sources(&path)?, &dry)?;
+    let again = runtime.block_on(database.import("Canon", sources(&path)?, &dry))?;
     assert_eq!((again.inserted, again.unchanged, again.stored), (0, 5, 5));
     Ok(())
 }
@@ -334,7 +334,7 @@ fn damaged_exports_never_panic() -> Outcome<()> {
             let run = std::panic::AssertUnwindSafe(|| {
                 let source = Source::stream(case.path, Box::new(std::io::Cursor::new(bytes)));
                 // Errors are what is hoped for.
-                database.import("Canon", vec![source], &options).is_ok()
+                runtime.block_on(database.import("Canon", vec![source], &options)).is_ok()
             });
             assert!(std::panic::catch_unwind(run).is_ok(), "{}: seed {seed} panics", case.path);
         }

@@ -63,7 +63,8 @@ async fn stored(data: &Path) -> Outcome<BTreeMap<String, Vec<Entity>>> {
         files.push(entry?.path());
     }
     let database = Database::open(&location).await?;
-    tokio::task::spawn_blocking(move || import(&database, files).map_err(|error| error.to_string())).await??;
+    import(&database, files).await?;
+    drop(database);
     let database = Database::open(&location).await?;
     let mut tables = BTreeMap::new();
     for table in database.tables() {
@@ -73,12 +74,12 @@ async fn stored(data: &Path) -> Outcome<BTreeMap<String, Vec<Entity>>> {
     Ok(tables)
 }
 
-fn import(database: &Database, files: Vec<PathBuf>) -> Outcome<()> {
+async fn import(database: &Database, files: Vec<PathBuf>) -> Outcome<()> {
     for file in files {
         let table = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         // Small files, so that tables have several.
         let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: 1_500, ..ImportOptions::default() };
-        let report = database.import(&table, vec![Source::file(&file)?], &options)?;
+        let report = database.import(&table, vec![Source::file(&file)?], &options).await?;
         let lines = fs::read_to_string(&file)?.lines().count() as u64;
         assert_eq!((report.stored, report.rejected), (lines, 0), "{}", file.display());
     }

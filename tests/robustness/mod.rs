@@ -4,6 +4,7 @@
 //! Every case ends with [`Server::assert_well`]: others are answered at once, memory is bounded,
 //! and nothing panicked. Longer variants run with `ROWKEY_TEST_ROBUSTNESS=long`.
 
+mod accounts;
 mod cancel;
 mod crowd;
 mod damage;

@@ -106,18 +106,14 @@ fn keys_alone(line: &str) -> Result<String, String> {
 }
 
 async fn import_lines(database: &Database, table: &str, lines: Vec<String>) -> Result<(), String> {
-    let (database, table) = (database.clone(), table.to_owned());
-    let import = move || {
-        let expected = lines.len() as u64;
-        let source = Source::stream(table.as_str(), Box::new(Cursor::new(lines.join("\n"))));
-        let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: FILE_BYTES, ..ImportOptions::default() };
-        let report = database.import(&table, vec![source], &options).map_err(described)?;
-        if expected == 0 || report.entities != expected || report.stored != expected {
-            return Err(format!("{table}: {expected} lines, {} read, {} stored", report.entities, report.stored));
-        }
-        Ok(())
-    };
-    tokio::task::spawn_blocking(import).await.map_err(described)?
+    let expected = lines.len() as u64;
+    let source = Source::stream(table, Box::new(Cursor::new(lines.join("\n"))));
+    let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: FILE_BYTES, ..ImportOptions::default() };
+    let report = database.import(table, vec![source], &options).await.map_err(described)?;
+    if expected == 0 || report.entities != expected || report.stored != expected {
+        return Err(format!("{table}: {expected} lines, {} read, {} stored", report.entities, report.stored));
+    }
+    Ok(())
 }
 
 fn described(error: impl std::fmt::Display) -> String {

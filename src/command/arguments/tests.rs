@@ -9,7 +9,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 fn data(data: Option<&str>) -> DataArguments {
-    DataArguments { data: data.map(str::to_owned), spill_dir: None }
+    DataArguments { data: data.map(str::to_owned), spill_dir: None, account: None }
 }
 
 #[test]
@@ -62,14 +62,15 @@ fn an_import() {
 }
 
 #[test]
-fn every_command_that_opens_a_database_takes_a_folder_to_spill_to() {
+fn every_command_that_opens_a_database_takes_a_folder_to_spill_to_and_an_account() {
     for command in [
-        &["serve", "--spill-dir", "s"][..],
-        &["sql", "--spill-dir", "s", "SELECT 1"],
-        &["import", "--spill-dir", "s", "x.json"],
-        &["export", "--spill-dir", "s", "--table", "Devices", "-o", "x.csv"],
-        &["check", "--spill-dir", "s"],
+        &["serve"][..],
+        &["sql", "SELECT 1"],
+        &["import", "x.json"],
+        &["export", "--table", "Devices", "-o", "x.csv"],
+        &["check"],
     ] {
+        let command = &[command, &["--spill-dir", "s", "--account", "second"]].concat();
         let data = match parse(command) {
             Command::Serve(arguments) => arguments.data,
             Command::Sql(arguments) => arguments.data,
@@ -77,10 +78,13 @@ fn every_command_that_opens_a_database_takes_a_folder_to_spill_to() {
             Command::Export(arguments) => arguments.data,
             Command::Check(arguments) => arguments.data,
         };
-        let options = data.applied_to(Options::new().unwrap());
+        let options = data.applied_to(Options::default());
         assert_eq!(options.spill_folder, Some(PathBuf::from("s")), "{command:?}");
+        assert_eq!(options.account.as_str(), "second", "{command:?}");
     }
-    assert_eq!(data(None).applied_to(Options::new().unwrap()).spill_folder, None);
+    assert!(refusal(&["sql", "--account", "My_Account", "SELECT 1"]).contains("3 to 24 lower-case letters"));
+    let options = data(None).applied_to(Options::default());
+    assert_eq!((options.spill_folder, options.account.as_str()), (None, "devstoreaccount1"));
 }
 
 #[test]

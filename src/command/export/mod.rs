@@ -78,10 +78,10 @@ async fn export(
     destination: Destination,
 ) -> Result<ExportReport, Error> {
     match (&arguments.query, &arguments.table) {
-        (Some(query), _) => database.export_query(query, options, destination).await,
+        (Some(query), _) => database.export_query(database.account(), query, options, destination).await,
         (None, table) => {
             let table = table.as_ref().map_or("", |table| table.as_str());
-            database.export(table, selection, options, destination).await
+            database.export(database.account(), table, selection, options, destination).await
         }
     }
 }

@@ -83,11 +83,11 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
             begun = now;
         };
         let result = match &table {
-            Some(table) => database.import(table.as_str(), sources, &options).map(|report| {
+            Some(table) => database.entities().import_blocking(table.as_str(), sources, &options).map(|report| {
                 done(table.as_str(), report);
                 Vec::new()
             }),
-            None => database.import_tables(sources, &options, &mut done),
+            None => database.entities().import_tables_blocking(sources, &options, &mut done),
         };
         (reports, result)
     })

@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn the_session_lasts() {
         let threads = tokio::runtime::Runtime::new().unwrap();
-        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
+        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::default())).unwrap());
         let (presses, receiver) = watch::channel(0);
         let interrupts = Interrupts { presses: receiver, listener: threads.spawn(async {}) };
         let mut runner = Runner::new(database, threads.handle().clone(), interrupts).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_reader_that_is_gone_ends_the_statement() {
         let threads = tokio::runtime::Runtime::new().unwrap();
-        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
+        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::default())).unwrap());
         let interrupts = Interrupts { presses: watch::channel(0).1, listener: threads.spawn(async {}) };
         let mut runner = Runner::new(database, threads.handle().clone(), interrupts).unwrap();
         let done =

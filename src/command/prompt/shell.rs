@@ -78,7 +78,7 @@ impl Shell {
 
     /// Reads lines until the user leaves.
     pub(super) fn run(mut self) -> Result<(), Failure> {
-        let tables = counted(self.database.table_names().len() as u64, "table", "tables");
+        let tables = counted(self.database.entities().table_names().len() as u64, "table", "tables");
         let place = self.place();
         println!("rowkey {}, {place}, {tables}. \\? for help, \\q to leave.", env!("CARGO_PKG_VERSION"));
         loop {

@@ -53,7 +53,7 @@ pub(crate) fn fill(db: &Engine) -> Result<()> {
     for (table, text) in tables() {
         let source = Source::stream(format!("sample {table}"), text);
         let options = ImportOptions { on_reject: OnReject::Stop, ..ImportOptions::default() };
-        db.import(table, vec![source], &options)?;
+        db.entities().import_blocking(table, vec![source], &options)?;
     }
     Ok(())
 }

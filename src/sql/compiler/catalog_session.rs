@@ -8,18 +8,23 @@ use datafusion::logical_expr::TypeSignature;
 
 use super::prepared::Prepared;
 use super::session_info::{Change, SessionInfo};
+use crate::entity_service::account_names;
 use crate::system_catalog::SessionControl;
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
+use rowkey_model::AccountName;
 use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::functions::system::{FunctionError, SqlState};
 use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use rowkey_postgres::types::type_of;
+use rowkey_storage::Catalog;
 
 /// A session as the catalog and functions see it while a statement runs.
 #[derive(Debug, Clone)]
 pub(crate) struct CatalogSession {
     pub session: Arc<SessionInfo>,
     pub database: String,
+    pub default_account: Arc<AccountName>,
+    pub catalog: Arc<Catalog>,
     pub started_micros: i64,
     pub now_micros: i64,
     pub transaction: u64,
@@ -87,7 +92,11 @@ impl SessionFacts for CatalogSession {
     }
 
     fn databases(&self) -> Vec<String> {
-        vec![self.database.clone()]
+        let mut names = account_names(&self.catalog, &self.default_account);
+        if let Err(place) = names.binary_search(&self.database) {
+            names.insert(place, self.database.clone());
+        }
+        names
     }
 
     fn user(&self) -> &str {

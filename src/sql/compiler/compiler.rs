@@ -77,6 +77,8 @@ pub struct Compiler {
     options: SessionOptions,
     store: Arc<Store>,
     account: AccountName,
+    /// The account that exists without tables too.
+    default_account: Arc<AccountName>,
     /// Functions, rules and settings; the tables come with every statement.
     state: Arc<BaseState>,
     plans: Arc<PlanCache>,
@@ -132,6 +134,7 @@ impl Compiler {
         let started = store.clock().now();
         Ok(Self {
             store,
+            default_account: Arc::new(account.clone()),
             account,
             options,
             state: BaseState::new(state),
@@ -140,6 +143,20 @@ impl Compiler {
             functions,
             started,
         })
+    }
+
+    /// The same for another account. Functions, rules, memory and the folder to spill to are shared;
+    /// plans are not.
+    pub(crate) fn in_account(&self, account: AccountName) -> Self {
+        let mut state = self.state.state().clone();
+        state.config_mut().options_mut().catalog.default_catalog = account.as_str().to_owned();
+        Self {
+            account,
+            state: BaseState::new(state),
+            plans: Arc::new(PlanCache::new()),
+            forms: Arc::new(Forms::new()),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
@@ -266,6 +283,8 @@ impl Compiler {
         Arc::new(CatalogSession {
             session: Arc::clone(&context.session),
             database: self.account.as_str().to_owned(),
+            default_account: Arc::clone(&self.default_account),
+            catalog: Arc::clone(&context.snapshot.catalog),
             started_micros: self.started.micros(),
             now_micros: context.now.micros(),
             transaction: context.snapshot.sequence,

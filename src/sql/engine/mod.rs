@@ -1,26 +1,20 @@
-//! The lifetime of a data folder in a process: opening it, importing into it, keeping it in shape.
+//! The lifetime of a data folder in a process: opening it, its accounts and sessions, keeping it in
+//! shape.
 
-mod beyond_columns;
+mod accounts;
 mod check;
-mod entities;
-mod entity_group;
-mod import;
-mod import_tables;
-mod key_conflicts;
 mod maintenance;
-mod named_types;
 mod open;
-mod progress;
 mod statements;
-mod tables;
-mod vacuum;
 
-pub use entities::EntityStream;
-pub use entity_group::{EntityOperation, IfMatch};
-pub use import::{ImportOptions, ImportReport, OnReject, PropertyReport};
-pub use import_tables::SkippedAccount;
+pub use crate::entity_service::{
+    EntityFilter, EntityOperation, EntityPage, EntityQuery, EntityService, EntityStream, IfMatch, ImportOptions,
+    ImportProgress, ImportReport, OnReject, PAGE_ENTITIES_MAX, Principal, PropertyReport, SkippedAccount,
+};
 pub use open::{Engine, Options};
-pub use progress::ImportProgress;
+pub use rowkey_storage::{
+    CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined, VacuumReport, expect_outside, is_data_folder,
+};
 
 #[cfg(test)]
 mod tests;

@@ -3,25 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::accounts::Compilers;
 use super::maintenance::Maintenance;
+use crate::entity_service::{EntityService, Principal};
 use crate::provider::ScanOptions;
 use crate::session::{
     Activity, Compiler, Error, FileAccess, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
 };
 use rowkey_base::clock::{Clock, SystemClock};
+use rowkey_model::AccountName;
 use rowkey_model::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
-use rowkey_model::{AccountName, Rejected};
 use rowkey_storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
-/// The account of a data folder, unless another one is asked for; the name that the service's
-/// emulator has.
-const ACCOUNT: &str = "devstoreaccount1";
-
-/// The role of sessions in the same process.
-const OWN_USER: &str = "rowkey";
-
 /// What the cache has where the machine does not tell its memory, and at least.
 const CACHE_BYTES_MIN: u64 = 256 << 20;
 
@@ -30,8 +25,10 @@ fn cache_bytes_default() -> Option<u64> {
 }
 
 /// How a database is opened. The default suits a laptop.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// The account of what names none, the emulator's by default. A data folder holds any number of
+    /// accounts.
     pub account: AccountName,
     /// Bound of what is cached of files, in bytes: metadata, page indexes, decoded pages, entities;
     /// by default an eighth of what the process may have.
@@ -54,37 +51,15 @@ pub struct Options {
     pub scan: ScanOptions,
 }
 
-impl Options {
-    /// The defaults, for one account.
-    pub fn for_account(account: AccountName) -> Self {
-        Self {
-            account,
-            cache_bytes: None,
-            memory_bytes: None,
-            spill_folder: None,
-            target_partitions: None,
-            durability: Durability::Sync,
-            keep_unnamed_files: false,
-            scan: ScanOptions::default(),
-        }
-    }
-
-    /// The defaults, for account `devstoreaccount1`.
-    pub fn new() -> Result<Self, Rejected> {
-        Ok(Self::for_account(AccountName::parse(ACCOUNT)?))
-    }
-}
-
 /// A data folder with everything that works on it.
 #[derive(Debug)]
 pub struct Engine {
     /// First, so that it ends before what it works on; none where nothing can be written.
     _maintenance: Option<Maintenance>,
     pub(super) store: Arc<Store>,
-    pub(super) account: AccountName,
-    /// None where the system's folder for temporary files has to do.
-    spill: Option<Arc<SpillFolder>>,
-    compiler: Arc<Compiler>,
+    /// Of the default account, for the process itself.
+    pub(super) entities: EntityService,
+    pub(super) compilers: Compilers,
     registry: Arc<Registry>,
 }
 
@@ -147,14 +122,13 @@ impl Engine {
             target_partitions: options.target_partitions,
             scan: options.scan,
         };
-        let compiler = Arc::new(Compiler::new(Arc::clone(&store), options.account.clone(), session)?);
+        let compiler = Compiler::new(Arc::clone(&store), options.account.clone(), session)?;
         let maintenance = if read_only { None } else { Some(Maintenance::start(&store)?) };
         Ok(Self {
             _maintenance: maintenance,
+            entities: EntityService::new(Arc::clone(&store), spill, options.account, Principal::process()),
             store,
-            account: options.account,
-            spill,
-            compiler,
+            compilers: Compilers::new(compiler),
             registry: Arc::new(Registry::new()),
         })
     }
@@ -169,16 +143,9 @@ impl Engine {
         &self.store
     }
 
-    /// Where an import into a table spills to: a store, and a folder in it.
-    pub(super) fn import_spill(&self, table_id: u64) -> Result<(Arc<dyn FileStore>, String)> {
-        Ok(match &self.spill {
-            Some(folder) => (Arc::new(LocalStore::open_existing(folder.path())?), paths::import_spill(table_id)),
-            None => (Arc::clone(self.store.files().store()), paths::import_spill_in_store(table_id)),
-        })
-    }
-
+    /// The default account: that of what names none.
     pub fn account(&self) -> &AccountName {
-        &self.account
+        self.entities.account()
     }
 
     /// All sessions that are open.
@@ -186,17 +153,42 @@ impl Engine {
         &self.registry
     }
 
-    /// A new session of a user, who is at `client` (empty in the same process).
-    pub fn session(&self, user: &str, client: &str, settings: Settings) -> Result<Session> {
-        let activity = Activity::new(self.account.as_str(), user, client, self.store.clock().now());
-        let registration = self.registry.register(activity)?;
-        Ok(Session::new(Arc::clone(&self.compiler), registration, user, settings))
+    /// The entities of the default account, for the process itself.
+    pub fn entities(&self) -> &EntityService {
+        &self.entities
     }
 
-    /// A session of this process, with the default settings; its COPY may write files, as the
-    /// process itself may.
+    /// The entities of an account, which begins with its first table, for a principal.
+    pub fn entities_of(&self, account: &AccountName, principal: &Principal) -> EntityService {
+        self.entities.in_account(account.clone()).for_principal(principal.clone())
+    }
+
+    /// A new session over an account, of a principal who is at `client` (empty in the same
+    /// process).
+    ///
+    /// # Errors
+    /// `TOO_MANY_CONNECTIONS` beyond the sessions that [`Registry::allow`] bounds.
+    pub fn session(
+        &self,
+        account: &AccountName,
+        principal: &Principal,
+        client: &str,
+        settings: Settings,
+    ) -> Result<Session> {
+        let activity = Activity::new(account.as_str(), principal.name(), client, self.store.clock().now());
+        let registration = self.registry.register(activity)?;
+        Ok(Session::new(self.compilers.of(account), registration, principal.name(), settings))
+    }
+
+    /// A session of this process over the default account, with the default settings; its COPY may
+    /// write files, as the process itself may.
     pub fn own_session(&self) -> Result<Session> {
-        let mut session = self.session(OWN_USER, "", Settings::new([])?)?;
+        self.own_session_in(self.account())
+    }
+
+    /// The same over another account.
+    pub fn own_session_in(&self, account: &AccountName) -> Result<Session> {
+        let mut session = self.session(account, self.entities.principal(), "", Settings::new([])?)?;
         session.allow_files(FileAccess::Anywhere);
         Ok(session)
     }

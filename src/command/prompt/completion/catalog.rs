@@ -61,7 +61,7 @@ impl Catalog {
     /// PartitionKeys of a table that begin so, in their order. Each is found by its own look into
     /// the index.
     pub(super) fn partition_keys(&self, table: &str, prefix: &str) -> Vec<String> {
-        let Ok(table) = self.database.table_id(table) else { return Vec::new() };
+        let Ok(table) = self.database.entities().table_id(table) else { return Vec::new() };
         let database = Arc::clone(&self.database);
         let prefix = Interval::prefix(prefix);
         self.within_patience(async move {
@@ -69,7 +69,7 @@ impl Catalog {
             let mut keys = Vec::new();
             while keys.len() < KEYS_MAX
                 && let Some(range) = KeyRange::new(lower.clone(), upper.clone())
-                && let Some(entity) = database.entities(table, range).try_next().await.ok().flatten()
+                && let Some(entity) = database.entities().range(table, range).try_next().await.ok().flatten()
             {
                 let key = entity.key.partition.clone();
                 lower = KeyCut::AfterPartition(key.clone());
@@ -81,12 +81,12 @@ impl Catalog {
 
     /// RowKeys of a partition that begin so, in their order.
     pub(super) fn row_keys(&self, table: &str, partition: &str, prefix: &str) -> Vec<String> {
-        let Ok(table) = self.database.table_id(table) else { return Vec::new() };
+        let Ok(table) = self.database.entities().table_id(table) else { return Vec::new() };
         let database = Arc::clone(&self.database);
         let range = KeyRange::rows(partition, &Interval::prefix(prefix));
         self.within_patience(async move {
             let mut keys = Vec::new();
-            let mut entities = database.entities(table, range);
+            let mut entities = database.entities().range(table, range);
             while keys.len() < KEYS_MAX
                 && let Some(entity) = entities.try_next().await.ok().flatten()
             {

@@ -13,7 +13,7 @@ struct Asked {
 impl Asked {
     fn new() -> Self {
         let threads = Runtime::new().unwrap();
-        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::new().unwrap())).unwrap());
+        let database = Arc::new(threads.block_on(Engine::open(":memory:", Options::default())).unwrap());
         sample::fill(&database).unwrap();
         let completion = Completion::new(database, threads.handle().clone(), Duration::from_secs(60)).unwrap();
         Self { completion, _threads: threads }

@@ -253,7 +253,7 @@ fn a_store_open_for_reading_only_refuses_definitions() {
     let (files, engine) = people();
     drop(engine);
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));
-    let options = Options::new().expect("options");
+    let options = Options::default();
     let files = Arc::new(MemoryStore::with_files(files.files()));
     let engine = block_on(Engine::open_files(files, clock, options, true)).expect("opens");
     assert_eq!(run(&engine, "SELECT count(*) FROM People"), ["3"]);

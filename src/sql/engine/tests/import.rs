@@ -56,7 +56,7 @@ fn random_imports_agree_with_a_map() {
             for dry_run in [true, false] {
                 let source = Source::stream("test", Box::new(Cursor::new(text.clone())));
                 let options = ImportOptions { dry_run, ..options.clone() };
-                let report = engine.import("Things", vec![source], &options);
+                let report = engine.entities().import_blocking("Things", vec![source], &options);
                 let report = report.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
                 assert_eq!((report.rejected, report.rejects.len() as u64), (report.conflicting, report.conflicting));
                 assert_eq!(report.entities + report.rejected, text.lines().count() as u64, "seed {seed}");
@@ -137,11 +137,11 @@ fn rejects_are_skipped_and_named_or_stop_the_import() {
     let text = "{\"PartitionKey\":\"a\",\"RowKey\":\"1\"}\n{\"PartitionKey\":\"a/b\",\"RowKey\":\"2\"}\n{\"PartitionKey\":\"a\",\"RowKey\":\"3\"}\n";
     let source = || vec![Source::stream("people.ndjson", Box::new(text.as_bytes()))];
     let stop = ImportOptions { on_reject: OnReject::Stop, ..ImportOptions::default() };
-    let error = engine.import("People", source(), &stop).expect_err("refused");
+    let error = engine.entities().import_blocking("People", source(), &stop).expect_err("refused");
     assert_eq!(error.sqlstate(), SqlState::CHECK_VIOLATION);
     assert!(error.to_string().contains("people.ndjson:2"), "{error}");
     assert_eq!(entities(&engine, "People"), None);
-    let report = engine.import("People", source(), &ImportOptions::default()).expect("imports");
+    let report = engine.entities().import_blocking("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((report.entities, report.inserted, report.rejected, report.rejects.len()), (2, 2, 1, 1));
 }
 
@@ -151,7 +151,11 @@ fn a_type_of_a_property_that_no_input_has_is_told() {
     let imported = |types: &str, text: &str, strict: bool| {
         let types = PropertyTypes::parse(types).expect("types");
         let options = ImportOptions { types, strict, ..ImportOptions::default() };
-        engine.import("People", vec![Source::stream("people", Box::new(Cursor::new(text.to_owned())))], &options)
+        engine.entities().import_blocking(
+            "People",
+            vec![Source::stream("people", Box::new(Cursor::new(text.to_owned())))],
+            &options,
+        )
     };
     let told = |types: &str, text: &str| {
         let warnings = imported(types, text, false).expect("imports").warnings;
@@ -185,7 +189,7 @@ fn import_cities(engine: &Engine, csv: &str, options: ImportOptions) -> Result<I
     let column = |name: &str| Some(KeyTemplate::parse(name).expect("a column"));
     let keys = KeyColumns { partition: column("Country"), row: column("City") };
     let source = Source::stream("cities.csv", Box::new(Cursor::new(csv.to_owned())));
-    engine.import("Cities", vec![source], &ImportOptions { keys, ..options })
+    engine.entities().import_blocking("Cities", vec![source], &ImportOptions { keys, ..options })
 }
 
 #[test]
@@ -306,7 +310,7 @@ fn what_was_written_while_reading_is_compared_as_well() {
         text += &line("00001b", "5", 7);
         let source = Source::stream("in", Box::new(Cursor::new(text)));
         let options = ImportOptions { memory_bytes: 100_000, file_bytes: 50_000, ..ImportOptions::default() };
-        let report = engine.import("Tab", vec![source], &options).expect("imports");
+        let report = engine.entities().import_blocking("Tab", vec![source], &options).expect("imports");
         let counts = (report.duplicates, report.superseded, report.conflicting, report.rejected);
         assert_eq!(counts, (1, 2, 2, 2), "{:?}", report.rejects);
         let replaced = u64::from(stored);
@@ -331,8 +335,10 @@ fn what_was_written_while_reading_is_compared_as_well() {
         let before = run_files();
         let again: String = (0..ROWS).map(|row| line(&format!("{row:05}"), "", row + 1)).collect();
         let source = Source::stream("in", Box::new(Cursor::new(again + &line("00000", "", 7))));
-        let error =
-            engine.import("Tab", vec![source], &ImportOptions { strict: true, ..options }).expect_err("refused");
+        let error = engine
+            .entities()
+            .import_blocking("Tab", vec![source], &ImportOptions { strict: true, ..options })
+            .expect_err("refused");
         assert!(error.to_string().contains("1 entity shares its key"), "{error}");
         assert!(run_files().is_subset(&before));
         assert_eq!(entities(&engine, "Tab").as_ref(), Some(&found));
@@ -354,14 +360,15 @@ fn places_of_what_is_lost_are_those_of_the_format() {
     ] {
         let engine = open(Arc::new(MemoryStore::new())).expect("opens");
         let source = Source::stream("in", Box::new(Cursor::new(text)));
-        let report = engine.import("Tab", vec![source], &ImportOptions::default()).expect("imports");
+        let report =
+            engine.entities().import_blocking("Tab", vec![source], &ImportOptions::default()).expect("imports");
         assert!(report.rejects.iter().any(|reject| reject.to_string().starts_with(place)), "{:?}", report.rejects);
     }
     // Each of several inputs by its name.
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
     let sources = ["a", "b"]
         .map(|name| Source::stream(name, Box::new(Cursor::new(format!("PartitionKey,RowKey,N\np,q,\np,r,{name}\n")))));
-    let report = engine.import("Tab", sources.into(), &ImportOptions::default()).expect("imports");
+    let report = engine.entities().import_blocking("Tab", sources.into(), &ImportOptions::default()).expect("imports");
     assert!(report.rejects[0].to_string().starts_with("a:3: the entity at b:3 has"), "{:?}", report.rejects);
     assert_eq!((report.duplicates, report.conflicting), (1, 1));
 }
@@ -376,7 +383,7 @@ fn advice_comes_from_all_values_of_all_inputs() {
             .map(|(at, text)| Source::stream(format!("in{at}"), Box::new(Cursor::new(text.clone()))));
         let types = PropertyTypes::parse(types).expect("types");
         let options = ImportOptions { types, ..ImportOptions::default() };
-        let report = engine.import("Advised", sources.collect(), &options).expect("imports");
+        let report = engine.entities().import_blocking("Advised", sources.collect(), &options).expect("imports");
         let looks =
             report.assumed.iter().filter_map(|assumed| Some((assumed.property.to_string(), assumed.looks_like?)));
         (looks.collect::<Vec<_>>(), report.rejected)
@@ -432,7 +439,7 @@ fn a_double_is_made_of_the_integers_that_it_holds() {
         let table = format!("Table{at}");
         let options = ImportOptions { types: types(), ..ImportOptions::default() };
         let source = Source::stream("in", Box::new(Cursor::new(text.clone())));
-        let report = engine.import(&table, vec![source], &options).expect("imports");
+        let report = engine.entities().import_blocking(&table, vec![source], &options).expect("imports");
         let found = entities(&engine, &table).expect("a table");
         let doubles: Vec<_> = found.iter().map(|entity| entity.get("D").cloned()).collect();
         let expected =
@@ -454,7 +461,11 @@ fn a_binary_too_long_for_a_text_is_told() {
         assert!(report.rejects[0].reason.contains("--types B=Edm.Binary"), "{}", report.rejects[0]);
         let source = Source::stream("in", Box::new(Cursor::new(text)));
         let types = PropertyTypes::parse("B=Edm.Binary").expect("types");
-        let report = engine.import("Typed", vec![source], &ImportOptions { types, ..ImportOptions::default() });
+        let report = engine.entities().import_blocking(
+            "Typed",
+            vec![source],
+            &ImportOptions { types, ..ImportOptions::default() },
+        );
         assert_eq!(report.expect("imports").rejected, 0);
     }
     assert_eq!(entities(&engine, "Typed").expect("a table")[0].get("B"), Some(&Value::Binary(vec![7; 60_000])));

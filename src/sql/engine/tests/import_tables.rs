@@ -37,7 +37,7 @@ fn import_all(
     options: &ImportOptions,
 ) -> (Done, rowkey_base::Result<Vec<SkippedAccount>>) {
     let mut done = Vec::new();
-    let result = engine.import_tables(vec![source], options, &mut |table, report| {
+    let result = engine.entities().import_tables_blocking(vec![source], options, &mut |table, report| {
         done.push((table.to_owned(), report.inserted, report.rejected));
     });
     (done, result)
@@ -92,15 +92,17 @@ fn a_database_of_azurite_becomes_a_table_for_each_of_its_tables() {
 #[test]
 fn one_table_of_a_database_is_taken_by_its_name_and_account() {
     let engine = empty();
-    let report = engine.import("mixedcase", vec![database()], &ImportOptions::default()).expect("imports");
+    let report =
+        engine.entities().import_blocking("mixedcase", vec![database()], &ImportOptions::default()).expect("imports");
     assert_eq!((report.inserted, tables(&engine)), (1, vec!["mixedcase".to_owned()]));
 
     let second = ImportOptions { from_account: Some("second".to_owned()), ..ImportOptions::default() };
-    let report = engine.import("EightTypes", vec![database()], &second).expect("imports");
+    let report = engine.entities().import_blocking("EightTypes", vec![database()], &second).expect("imports");
     assert_eq!(report.inserted, 1);
     assert_eq!(entities(&engine, "EightTypes").expect("a table")[0].key.partition, "other");
 
-    let error = engine.import("Nothing", vec![database()], &ImportOptions::default()).expect_err("refused");
+    let error =
+        engine.entities().import_blocking("Nothing", vec![database()], &ImportOptions::default()).expect_err("refused");
     assert_eq!(error.sqlstate(), SqlState::INVALID_STATEMENT);
     let message = error.to_string();
     let expected = "there is no table Nothing of account devstoreaccount1; \
@@ -117,7 +119,8 @@ fn what_names_no_tables_is_refused_before_anything_is_imported() {
     let engine = empty();
     let lines = Source::stream("a.ndjson", Box::new(&b"{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}\n"[..]));
     let error = engine
-        .import_tables(vec![database(), lines], &ImportOptions::default(), &mut |_, _| panic!("imported"))
+        .entities()
+        .import_tables_blocking(vec![database(), lines], &ImportOptions::default(), &mut |_, _| panic!("imported"))
         .expect_err("refused");
     assert!(error.to_string().starts_with("a.ndjson: only a database of Azurite names its tables"), "{error}");
 
@@ -147,7 +150,7 @@ fn types_that_no_table_needs_are_told_with_the_last() {
     let told = |types: &str| {
         let options = ImportOptions { types: PropertyTypes::parse(types).expect("types"), ..ImportOptions::default() };
         let mut told = Vec::new();
-        let result = empty().import_tables(vec![database()], &options, &mut |table, report| {
+        let result = empty().entities().import_tables_blocking(vec![database()], &options, &mut |table, report| {
             told.extend(report.warnings.iter().map(|warning| format!("{table}: {warning}")));
         });
         result.map(|_| told).expect("imports")
@@ -190,7 +193,7 @@ fn csv_is_imported_like_any_other_format() {
                 p,2,2024-05-01T07:00:00Z,x,Edm.Int32,,\r\n\
                 p,3,2024-05-01T07:00:00Z,,,,Edm.String\r\n";
     let source = || vec![Source::stream("people.csv", Box::new(text.as_bytes()))];
-    let report = engine.import("People", source(), &ImportOptions::default()).expect("imports");
+    let report = engine.entities().import_blocking("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((report.inserted, report.rejected), (2, 1));
     assert!(report.rejects[0].to_string().starts_with("people.csv:3: property Age \"x\""), "{}", report.rejects[0]);
     let found = rows(
@@ -198,6 +201,6 @@ fn csv_is_imported_like_any_other_format() {
         r#"SELECT "RowKey", "Age", "Name" FROM People ORDER BY "RowKey""#,
     );
     assert_eq!(found.expect("answers"), ["1|41|Jones, \"J\"", "3|NULL|"]);
-    let again = engine.import("People", source(), &ImportOptions::default()).expect("imports");
+    let again = engine.entities().import_blocking("People", source(), &ImportOptions::default()).expect("imports");
     assert_eq!((again.inserted, again.unchanged), (0, 2));
 }

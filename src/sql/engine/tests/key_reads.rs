@@ -38,7 +38,7 @@ const VALUES: [&str; 16] = [
 /// An engine on files of its own, whose scans are the plain ones or not.
 fn engine(scan: ScanOptions) -> Engine {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
-    let options = Options { target_partitions: Some(2), scan, ..Options::new().expect("options") };
+    let options = Options { target_partitions: Some(2), scan, ..Options::default() };
     futures::executor::block_on(Engine::open_files(Arc::new(MemoryStore::new()), clock, options, false)).expect("opens")
 }
 

@@ -31,7 +31,7 @@ fn id(engine: &Engine) -> u64 {
 fn put(engine: &Engine, row: usize, value: i32) {
     let entity = EntityBuilder::new(Key::new(format!("p{}", row / 10), format!("{row:03}"))).property("Value", value);
     let operation = EntityOperation::InsertOrReplace(entity.build().expect("an entity"));
-    block_on(engine.operate(id(engine), &operation)).expect("a write");
+    block_on(engine.entities().operate(id(engine), &operation)).expect("a write");
 }
 
 /// Thirty imported entities, ten of them written again, one deleted.
@@ -39,7 +39,7 @@ fn people() -> Engine {
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
     import(&engine, "People", &export(0..30, 1), 1 << 20).expect("imports");
     (5..15).for_each(|row| put(&engine, row, 2));
-    block_on(engine.operate(id(&engine), &EntityOperation::Delete(Key::new("p0", "000"), IfMatch::Any)))
+    block_on(engine.entities().operate(id(&engine), &EntityOperation::Delete(Key::new("p0", "000"), IfMatch::Any)))
         .expect("deletes");
     engine
 }

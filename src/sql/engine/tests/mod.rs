@@ -1,5 +1,6 @@
 //! The engine as a whole, on memory and on failing files.
 
+mod accounts;
 mod beside_writers;
 mod check;
 mod columns;
@@ -11,6 +12,7 @@ mod import_tables;
 mod key_reads;
 mod key_writes;
 mod maintenance;
+mod pages;
 mod parameters;
 mod plan_cache;
 mod scans;
@@ -39,13 +41,13 @@ const NOW_TICKS: i64 = 17_145_504_000_000_000;
 
 fn open(files: Arc<dyn FileStore>) -> Result<Engine> {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
-    let options = Options { target_partitions: Some(2), ..Options::new()? };
+    let options = Options { target_partitions: Some(2), ..Options::default() };
     block_on(Engine::open_files(files, clock, options, false))
 }
 
 fn import(engine: &Engine, table: &str, text: &str, file_bytes: usize) -> Result<ImportReport> {
     let source = Source::stream("test", Box::new(Cursor::new(text.to_owned().into_bytes())));
-    engine.import(table, vec![source], &ImportOptions { file_bytes, ..ImportOptions::default() })
+    engine.entities().import_blocking(table, vec![source], &ImportOptions { file_bytes, ..ImportOptions::default() })
 }
 
 /// All entities of a table, in key order; none if there is no such table.

@@ -37,8 +37,7 @@ impl Drop for Folder {
 }
 
 fn open(data: &Path, spill_folder: Option<PathBuf>, memory_bytes: Option<u64>) -> Engine {
-    let options =
-        Options { spill_folder, memory_bytes, target_partitions: Some(1), ..Options::new().expect("options") };
+    let options = Options { spill_folder, memory_bytes, target_partitions: Some(1), ..Options::default() };
     block_on(Engine::open(data.to_str().expect("a path"), options)).expect("opens")
 }
 
@@ -103,7 +102,10 @@ fn spilled_by_import(engine: &Engine, folder: &Path) -> Vec<PathBuf> {
     let files_before = files_below(folder).len();
     let input = Watching { lines, folder: folder.to_owned(), files_before, seen: Arc::clone(&seen) };
     let options = ImportOptions { memory_bytes: 64 << 10, ..ImportOptions::default() };
-    let report = engine.import("Spilled", vec![Source::stream("test", Box::new(input))], &options).expect("imports");
+    let report = engine
+        .entities()
+        .import_blocking("Spilled", vec![Source::stream("test", Box::new(input))], &options)
+        .expect("imports");
     assert_eq!(report.stored, 60_000);
     seen.lock().expect("a lock").clone()
 }

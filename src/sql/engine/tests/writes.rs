@@ -19,7 +19,7 @@ const PARTITIONS: &[&str] = &["", "a", "ab", "b", "é", "\u{10000}"];
 
 fn create(engine: &Engine) -> u64 {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(engine.create_table(&TableName::parse(TABLE).expect("a name"))).expect("a table");
+    runtime.block_on(engine.entities().create_table(&TableName::parse(TABLE).expect("a name"))).expect("a table");
     id(engine)
 }
 
@@ -179,12 +179,13 @@ fn run(seed: u64, steps: usize) {
                         apply(&mut after, key, content);
                     }
                 }
-                block_on(engine.operate_group(table, &group)).expect("a group");
+                block_on(engine.entities().operate_group(table, &group)).expect("a group");
                 model = after;
             }
             _ => {
                 let (operation, key, content) = operation(&mut dice, &model);
-                block_on(engine.operate(table, &operation)).unwrap_or_else(|e| panic!("seed {seed} step {step}: {e}"));
+                block_on(engine.entities().operate(table, &operation))
+                    .unwrap_or_else(|e| panic!("seed {seed} step {step}: {e}"));
                 apply(&mut model, key, content);
             }
         }
@@ -234,7 +235,7 @@ fn refused(result: Result<DateTime>) -> (SqlState, Option<usize>) {
 fn operations_that_do_not_fit_are_refused_and_change_nothing() {
     let engine = open(Arc::new(MemoryStore::new())).expect("an engine");
     let table = create(&engine);
-    let operate = |operation: EntityOperation| block_on(engine.operate(table, &operation));
+    let operate = |operation: EntityOperation| block_on(engine.entities().operate(table, &operation));
     let first = operate(EntityOperation::Insert(thing("1", 1))).expect("an insert");
     for folded in [false, true] {
         if folded {
@@ -250,10 +251,13 @@ fn operations_that_do_not_fit_are_refused_and_change_nothing() {
         assert_eq!(refused(operate(EntityOperation::Delete(Key::new("p", "1"), other))), differs);
         assert_eq!(refused(operate(EntityOperation::Replace(thing("1", 2), other))), differs);
         let group = [EntityOperation::InsertOrReplace(thing("0", 0)), EntityOperation::Insert(thing("1", 3))];
-        let failed = block_on(engine.operate_group(table, &group));
+        let failed = block_on(engine.entities().operate_group(table, &group));
         assert_eq!(refused(failed), (SqlState::UNIQUE_VIOLATION, Some(1)));
         let twice = [EntityOperation::InsertOrReplace(thing("5", 0)), EntityOperation::InsertOrMerge(thing("5", 3))];
-        assert_eq!(refused(block_on(engine.operate_group(table, &twice))), (SqlState::CHECK_VIOLATION, Some(1)));
+        assert_eq!(
+            refused(block_on(engine.entities().operate_group(table, &twice))),
+            (SqlState::CHECK_VIOLATION, Some(1))
+        );
         let found = entities(&engine, TABLE).expect("the table");
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].timestamp, found[0].get("A")), (first, Some(&Value::Int32(1))));
@@ -272,7 +276,7 @@ fn a_snapshot_keeps_what_it_saw() {
     let table = create(&engine);
     for i in 0..50 {
         let operation = EntityOperation::Insert(thing(&format!("{i:02}"), i));
-        block_on(engine.operate(table, &operation)).expect("an insert");
+        block_on(engine.entities().operate(table, &operation)).expect("an insert");
     }
     fold(&engine, table);
     let mut reader = session(&engine);
@@ -281,13 +285,13 @@ fn a_snapshot_keeps_what_it_saw() {
     assert_eq!(rows(&mut reader, sum).expect("rows"), ["50|1225"]);
     for i in 0..25 {
         let delete = EntityOperation::Delete(Key::new("p", format!("{i:02}")), IfMatch::Any);
-        block_on(engine.operate(table, &delete)).expect("a delete");
+        block_on(engine.entities().operate(table, &delete)).expect("a delete");
         let replace = EntityOperation::Replace(thing(&format!("{:02}", i + 25), 0), IfMatch::Any);
-        block_on(engine.operate(table, &replace)).expect("a replace");
+        block_on(engine.entities().operate(table, &replace)).expect("a replace");
     }
     assert_eq!(rows(&mut reader, sum).expect("rows"), ["50|1225"]);
     fold(&engine, table);
-    block_on(engine.operate(table, &EntityOperation::Insert(thing("99", 7)))).expect("an insert");
+    block_on(engine.entities().operate(table, &EntityOperation::Insert(thing("99", 7)))).expect("an insert");
     fold(&engine, table);
     assert_eq!(rows(&mut reader, sum).expect("rows"), ["50|1225"]);
     assert_eq!(rows(&mut session(&engine), sum).expect("rows"), ["26|7"]);
@@ -303,7 +307,7 @@ fn conditional_updates_of_one_entity_are_linearizable() {
     const UPDATES: usize = 60;
     let engine = Arc::new(open(Arc::new(MemoryStore::new())).expect("an engine"));
     let table = create(&engine);
-    block_on(engine.operate(table, &EntityOperation::Insert(thing("1", 0)))).expect("an insert");
+    block_on(engine.entities().operate(table, &EntityOperation::Insert(thing("1", 0)))).expect("an insert");
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime");
     let seen: Vec<Vec<i32>> = runtime.block_on(async {
@@ -319,7 +323,7 @@ fn conditional_updates_of_one_entity_are_linearizable() {
                     let found = found.expect("the entity");
                     let Some(Value::Int32(a)) = found.get("A") else { panic!("a number") };
                     let replaced = EntityOperation::Replace(thing("1", a + 1), IfMatch::Timestamp(found.timestamp));
-                    match engine.operate(table, &replaced).await {
+                    match engine.entities().operate(table, &replaced).await {
                         Ok(_) => seen.push(a + 1),
                         Err(error) => assert_eq!(error.sqlstate(), SqlState::PRECONDITION_FAILED),
                     }

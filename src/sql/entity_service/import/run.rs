@@ -1,7 +1,6 @@
-//! Bringing exports into a table: decode, sort, merge, commit.
+//! One import, up to the edits that are to be committed.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::executor::block_on;
@@ -9,262 +8,44 @@ use futures::executor::block_on;
 use super::beyond_columns::PropertiesMet;
 use super::key_conflicts::KeyConflicts;
 use super::named_types::NamedTypes;
-use super::open::Engine;
-use super::progress::ImportProgress;
+use super::options::{ImportOptions, OnReject};
+use super::report::{ImportReport, PropertyReport};
+use crate::entity_service::EntityService;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_formats::{
-    self, AssumedType, DecodeOptions, Format, KeyColumns, PropertyTypes, REJECTS_LISTED_MAX, Reject, RejectsFile,
-    Source, TypeSamples, Warning, WarningKind,
-};
+use rowkey_formats::{self, DecodeOptions, Format, REJECTS_LISTED_MAX, RejectsFile, Source, TypeSamples, WarningKind};
 use rowkey_model::files::FileStore;
 use rowkey_model::rows::{Conflict, Deduplicator, PropertyNames, Rows, Sorted, Sorter, SorterOptions};
 use rowkey_model::{DateTime, EdmType, TableName};
 use rowkey_storage::ingest::{Ingest, IngestOptions, IngestReport};
-use rowkey_storage::{Edit, FILE_BYTES, Manifest, PropertyColumn, Snapshot, Table, Work};
+use rowkey_storage::{Edit, Snapshot, Table};
 
-/// Rows held for sorting.
-const SORT_BYTES: usize = 256 << 20;
 /// Input in key order is written at once when this much of it was seen.
 const STREAM_AFTER_BYTES: usize = 16 << 20;
 
-/// What to do about entities that break a rule of the data model, or that are lost to different
-/// ones of their keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnReject {
-    /// Give up; the table stays as it was.
-    Stop,
-    /// Leave them out and list them.
-    #[default]
-    Skip,
-}
-
-/// How an import works.
-#[derive(Debug, Clone)]
-pub struct ImportOptions {
-    /// By default it is told from the first bytes of each input.
-    pub format: Option<Format>,
-    /// Of a database of Azurite, the account whose tables are taken; by default the one imported
-    /// into.
-    pub from_account: Option<String>,
-    pub on_reject: OnReject,
-    /// Types of properties, which overrule what an input says.
-    pub types: PropertyTypes,
-    /// Makes the keys of other columns.
-    pub keys: KeyColumns,
-    /// Leaves out entities with an earlier Timestamp. Those without one are taken.
-    pub since: Option<DateTime>,
-    /// Takes what is rejected, as lines that can be corrected and imported again.
-    pub rejects: Option<Arc<RejectsFile>>,
-    /// Reads, sorts and compares everything, reports, and leaves the table as it is.
-    pub dry_run: bool,
-    /// Refuses an input that looks incomplete ([`WarningKind::Truncated`]), types of properties
-    /// that no input has ([`WarningKind::Unused`]), and any reject.
-    pub strict: bool,
-    pub progress: Arc<ImportProgress>,
-    /// Encoded bytes of the entities of one run file.
-    pub file_bytes: usize,
-    /// Bytes of entities held for sorting input that is not in key order; more is spilled to disk.
-    pub memory_bytes: usize,
-}
-
-impl Default for ImportOptions {
-    fn default() -> Self {
-        Self {
-            format: None,
-            from_account: None,
-            on_reject: OnReject::default(),
-            types: PropertyTypes::default(),
-            keys: KeyColumns::default(),
-            since: None,
-            rejects: None,
-            dry_run: false,
-            strict: false,
-            progress: Arc::default(),
-            file_bytes: FILE_BYTES,
-            memory_bytes: SORT_BYTES,
-        }
-    }
-}
-
-/// What an import did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImportReport {
-    /// Entities read, rejected ones left out.
-    pub entities: u64,
-    pub inserted: u64,
-    pub replaced: u64,
-    /// Equal to the stored entity; nothing was written for them.
-    pub unchanged: u64,
-    /// The stored entity has a later Timestamp and stays.
-    pub older: u64,
-    /// Entities that were in the input another time, equal in all.
-    pub duplicates: u64,
-    /// Entities of which the input has a version with a later Timestamp.
-    pub superseded: u64,
-    /// Entities of which the input has a different version, without Timestamps that say which is
-    /// newer. One of each key was taken (the newest Timestamp before none, then the last), the
-    /// others are among the rejected ones.
-    pub conflicting: u64,
-    /// Entities that break a rule of the data model, and the conflicting ones.
-    pub rejected: u64,
-    /// Left out as older than [`ImportOptions::since`]; not among the entities read.
-    pub before_since: u64,
-    /// What else there is to know of the inputs, the first few of each.
-    pub warnings: Vec<Warning>,
-    /// Properties whose types the inputs do not name.
-    pub assumed: Vec<AssumedType>,
-    /// The first rejects, with their places.
-    pub rejects: Vec<Reject>,
-    /// In the table afterwards: partitions (none where replaced rows or overlapping files leave
-    /// that open), entities, files.
-    pub partitions: Option<u64>,
-    pub stored: u64,
-    pub files: u64,
-    /// Of the table afterwards, as its files have them; rows that were replaced since they were
-    /// written count. Of a dry run: of the entities read, duplicates left out.
-    pub properties: Vec<PropertyReport>,
-    /// Properties of the inputs for which the table has no column left. Their values are all there,
-    /// in the column `(other)`; of a dry run they are among the properties.
-    pub beyond_columns: u64,
-}
-
-/// A property and how many entities have it, by type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PropertyReport {
-    pub name: String,
-    pub types: Vec<(EdmType, u64)>,
-}
-
-impl Engine {
-    /// Imports `sources` into a table, which is made if there is none. Upserts by key. All of it is
-    /// visible at once at the end, or nothing. Of a database of Azurite the table of the same name
-    /// is taken. Blocks, and uses threads of its own.
-    pub fn import(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
-        self.import_as_one_of(table, sources, options, &mut NamedTypes::of(&options.types), true)
-    }
-
-    /// The same for one of several tables; the types that none of them needs are told with the
-    /// last.
-    pub(super) fn import_as_one_of(
-        &self,
-        table: &str,
-        sources: Vec<Source>,
-        options: &ImportOptions,
-        types: &mut NamedTypes,
-        is_last: bool,
-    ) -> Result<ImportReport> {
-        let name = TableName::parse(table)?;
-        if let Some(rejects) = &options.rejects {
-            self.store.expect_outside(rejects.path())?;
-        }
-        let _job = self.store.wait_for_job(self.account.as_str(), name.as_str(), Work::Import)?;
-        // What is imported is merged with what was written before; what is written from now on
-        // stays on top.
-        if let Some(table) = self.store.snapshot().catalog.table(&self.account, &name) {
-            self.store.fold(table.id)?;
-        }
-        let snapshot = self.store.snapshot();
-        let (target, mut edits) = match snapshot.catalog.table(&self.account, &name) {
-            Some(table) => (Arc::clone(table), Vec::new()),
-            None if snapshot.catalog.view(&self.account, name.as_str()).is_some() => {
-                let message = format!("\"{name}\" is not a table: entities cannot be imported into a view");
-                return Err(Error::new(SqlState::INVALID_STATEMENT, message));
-            }
-            None => self.new_table(&name, snapshot.catalog.next_table_id()),
-        };
-        let names = Arc::new(PropertyNames::new());
-        let run = Import {
-            engine: self,
-            table: &name,
-            options,
-            counts: options.dry_run.then(RefCell::default),
-            met: RefCell::new(PropertiesMet::beside(target.columns.len())),
-            samples: RefCell::default(),
-            conflicts: RefCell::new(KeyConflicts::new(options, &names)),
-            names,
-            spill: self.import_spill(target.id)?,
-        };
-        let mut report = ImportReport::default();
-        let merged = run.merge(sources, &target, &mut report, types, is_last)?;
-        let IngestReport { inserted, replaced, unchanged, older, duplicates } = merged.report;
-        (report.inserted, report.replaced, report.unchanged, report.older) = (inserted, replaced, unchanged, older);
-        (report.duplicates, report.superseded) = (duplicates.equal, duplicates.superseded);
-        report.assumed = run.samples.borrow().assumed(&run.names);
-        run.finish_rejects()?;
-        if options.dry_run {
-            run.describe_dry(&snapshot, &target, &mut report)?;
-            return Ok(report);
-        }
-        edits.extend(merged.edits);
-        options.progress.enter("writing");
-        let committed = if edits.is_empty() { self.store.snapshot() } else { self.store.commit_job(&target, edits)? };
-        // Unless it has been dropped since.
-        if let Some(table) = committed.catalog.table(&self.account, &name) {
-            self.describe(&committed, table, &mut report)?;
-            report.beyond_columns = run.met.borrow().beyond(&table.columns, &run.names);
-        }
-        Ok(report)
-    }
-
-    fn describe(&self, snapshot: &Snapshot, table: &Arc<Table>, report: &mut ImportReport) -> Result<()> {
-        report.partitions = table.manifest.partitions();
-        report.stored = block_on(snapshot.table_snapshot(table).live_entities(self.store.files()))?;
-        report.files = table.manifest.files().count() as u64;
-        let mut counts: BTreeMap<(&str, EdmType), u64> = BTreeMap::new();
-        for summary in table.manifest.files().flat_map(|file| &file.columns) {
-            *counts.entry((&summary.column.property, summary.column.edm)).or_default() += summary.entities;
-        }
-        let property = |column: &PropertyColumn| PropertyReport {
-            name: column.name.to_string(),
-            types: EdmType::ALL
-                .into_iter()
-                .filter_map(|edm| counts.get(&(&*column.name, edm)).map(|&count| (edm, count)))
-                .collect(),
-        };
-        report.properties = table.columns.iter().map(property).filter(|property| !property.types.is_empty()).collect();
-        Ok(())
-    }
-
-    /// A table that does not exist yet, and the edit that makes it.
-    fn new_table(&self, name: &TableName, id: u64) -> (Arc<Table>, Vec<Edit>) {
-        let created_ticks = self.store.clock().now().ticks();
-        let (account, name) = (self.account.as_str().to_owned(), name.as_str().to_owned());
-        let table = Table {
-            id,
-            account: account.clone(),
-            name: name.clone(),
-            created_ticks,
-            columns: Vec::new(),
-            schema_version: 0,
-            manifest: Manifest::default(),
-            folded_sequence: 0,
-        };
-        (Arc::new(table), vec![Edit::CreateTable { id, account, name, created_ticks }])
-    }
-}
-
-struct Import<'a> {
-    engine: &'a Engine,
-    table: &'a TableName,
-    names: Arc<PropertyNames>,
-    options: &'a ImportOptions,
+/// One import under way.
+pub(super) struct Import<'a> {
+    pub(super) service: &'a EntityService,
+    pub(super) table: &'a TableName,
+    pub(super) names: Arc<PropertyNames>,
+    pub(super) options: &'a ImportOptions,
     /// Of a dry run: how many entities have each property, by number and type.
-    counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
-    met: RefCell<PropertiesMet>,
+    pub(super) counts: Option<RefCell<Vec<[u64; EdmType::ALL.len()]>>>,
+    pub(super) met: RefCell<PropertiesMet>,
     /// What values of properties without a named type look like.
-    samples: RefCell<TypeSamples>,
-    conflicts: RefCell<KeyConflicts<'a>>,
-    spill: (Arc<dyn FileStore>, String),
+    pub(super) samples: RefCell<TypeSamples>,
+    pub(super) conflicts: RefCell<KeyConflicts<'a>>,
+    pub(super) spill: (Arc<dyn FileStore>, String),
 }
 
-struct Merged {
-    edits: Vec<Edit>,
-    report: IngestReport,
+/// What is to be committed.
+pub(super) struct Merged {
+    pub(super) edits: Vec<Edit>,
+    pub(super) report: IngestReport,
 }
 
 impl Import<'_> {
     /// Everything up to the commit: run files are written and durable, and nothing names them.
-    fn merge(
+    pub(super) fn merge(
         &self,
         sources: Vec<Source>,
         table: &Arc<Table>,
@@ -274,7 +55,7 @@ impl Import<'_> {
     ) -> Result<Merged> {
         let progress = &self.options.progress;
         progress.enter("reading");
-        let store = &self.engine.store;
+        let store = &self.service.store;
         let options = IngestOptions {
             file_bytes: self.options.file_bytes,
             // Whole microseconds, as the service's own timestamps are.
@@ -391,6 +172,7 @@ impl Import<'_> {
         report: &mut ImportReport,
     ) -> Result<()> {
         for batch in batches {
+            self.options.progress.refuse_if_cancelled()?;
             self.count(&batch);
             ingest.push(&batch)?;
             self.note_conflicts(ingest.take_conflicts(), report)?;
@@ -418,7 +200,7 @@ impl Import<'_> {
         }
     }
 
-    fn finish_rejects(&self) -> Result<bool> {
+    pub(super) fn finish_rejects(&self) -> Result<bool> {
         let Some(rejects) = &self.options.rejects else { return Ok(false) };
         rejects.finish().map_err(|error| unwritable(rejects, &error))
     }
@@ -459,7 +241,7 @@ impl Import<'_> {
             None => source.detect_with(&self.options.keys)?,
         };
         if format == Format::AzuriteDatabase && !source.is_one_table() {
-            source = self.engine.stored_table(source, self.table, self.options)?;
+            source = self.service.stored_table(source, self.table, self.options)?;
         }
         let on_reject = self.options.on_reject;
         let rejects = self.options.rejects.as_ref();
@@ -478,6 +260,7 @@ impl Import<'_> {
             &options,
             self.options.progress.decoding(),
             &mut |chunk| {
+                self.options.progress.refuse_if_cancelled()?;
                 if on_reject == OnReject::Stop
                     && let Some(reject) = chunk.rejects.first()
                 {
@@ -515,10 +298,15 @@ impl Import<'_> {
     }
 
     /// What the table would be like.
-    fn describe_dry(&self, snapshot: &Snapshot, table: &Arc<Table>, report: &mut ImportReport) -> Result<()> {
+    pub(super) fn describe_dry(
+        &self,
+        snapshot: &Snapshot,
+        table: &Arc<Table>,
+        report: &mut ImportReport,
+    ) -> Result<()> {
         let is_stored = snapshot.catalog.tables().any(|stored| stored.id == table.id);
         let stored = match is_stored {
-            true => block_on(snapshot.table_snapshot(table).live_entities(self.engine.store.files()))?,
+            true => block_on(snapshot.table_snapshot(table).live_entities(self.service.store.files()))?,
             false => 0,
         };
         report.stored = stored + report.inserted;

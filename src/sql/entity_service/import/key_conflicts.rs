@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::import::ImportOptions;
+use super::options::ImportOptions;
 use rowkey_formats::{Place, Reject, Warning, WarningKind, write_lost};
 use rowkey_model::Key;
 use rowkey_model::rows::{Conflict, PropertyNames};

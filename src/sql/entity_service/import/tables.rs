@@ -1,8 +1,11 @@
 //! Importing files that hold several tables.
 
-use super::import::{ImportOptions, ImportReport};
+use super::CancelOnDrop;
 use super::named_types::NamedTypes;
-use super::open::Engine;
+use super::options::ImportOptions;
+use super::report::ImportReport;
+use crate::entity_service::EntityService;
+use crate::entity_service::service::blocking;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Format, Source, StoredTable};
 use rowkey_model::TableName;
@@ -18,13 +21,27 @@ pub struct SkippedAccount {
     pub tables: Vec<String>,
 }
 
-impl Engine {
+impl EntityService {
     /// Imports every table of an account ([`ImportOptions::from_account`]) that the databases of
     /// Azurite in `sources` hold, each into the table of its name. Each table is imported as
-    /// [`Engine::import`] does it: all of it becomes visible at once, or nothing. `done` gets the
-    /// report of each; after an error no further table is imported. Names are checked before
-    /// anything is.
-    pub fn import_tables(
+    /// [`EntityService::import`] does it: all of it becomes visible at once, or nothing. `done` gets
+    /// the report of each; after an error no further table is imported. Names are checked before
+    /// anything is. Dropping the future cancels the table that is being imported.
+    pub async fn import_tables(
+        &self,
+        sources: Vec<Source>,
+        options: &ImportOptions,
+        mut done: impl FnMut(&str, ImportReport) + Send + 'static,
+    ) -> Result<Vec<SkippedAccount>> {
+        let (service, run) = (self.clone(), options.clone());
+        let cancelled = CancelOnDrop::of(options);
+        let skipped = blocking(move || service.import_tables_blocking(sources, &run, &mut done)).await;
+        cancelled.disarm();
+        skipped
+    }
+
+    /// The same on the caller's thread, which may block.
+    pub fn import_tables_blocking(
         &self,
         sources: Vec<Source>,
         options: &ImportOptions,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::open::Engine;
+use super::service::EntityService;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
 use rowkey_storage::{Change, Condition, Content, Operation};
@@ -76,17 +76,27 @@ fn content(entity: &Entity) -> Content<'_> {
     Cow::Borrowed(entity.parts())
 }
 
-impl Engine {
+impl EntityService {
     /// Applies one operation; when this returns it is durable and visible. Gives the Timestamp of
     /// the entity's new version.
+    ///
+    /// # Errors
+    /// `UNIQUE_VIOLATION` for an insert of a key that exists, `NO_DATA_FOUND` where an entity is
+    /// wanted and missing, `PRECONDITION_FAILED` for another version than [`IfMatch`] names,
+    /// `CHECK_VIOLATION` for an entity that breaks a rule of the data model.
     pub async fn operate(&self, table: u64, operation: &EntityOperation) -> Result<DateTime> {
+        self.expect_table(table)?;
         Ok(self.store.write(&[operation.to_storage(table)]).await?.timestamp)
     }
 
-    /// Applies an entity group transaction, all of it or nothing. The error tells which operation
-    /// failed.
+    /// Applies an entity group transaction, all of it or nothing.
+    ///
+    /// # Errors
+    /// Those of [`EntityService::operate`], with the operation that failed
+    /// ([`Error::operation`]), and those of the rules of groups.
     pub async fn operate_group(&self, table: u64, operations: &[EntityOperation]) -> Result<DateTime> {
         check_group(operations)?;
+        self.expect_table(table)?;
         let operations: Vec<Operation<'_>> = operations.iter().map(|operation| operation.to_storage(table)).collect();
         Ok(self.store.write(&operations).await?.timestamp)
     }

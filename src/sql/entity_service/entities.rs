@@ -6,38 +6,19 @@ use std::task::{Context, Poll};
 
 use futures::stream::{BoxStream, Stream};
 use futures::{StreamExt, TryStreamExt, stream};
-use rowkey_model::{Entity, KeyRange, KeyRef, TableName};
-use rowkey_storage::TableSnapshot;
+use rowkey_model::{Entity, KeyRange, KeyRef};
 
-use super::open::Engine;
-use rowkey_base::{Error, Result, SqlState};
+use super::service::EntityService;
+use rowkey_base::{Error, Result};
 
-impl Engine {
-    /// Names of all tables, as they were created, in the order of their creation.
-    pub fn table_names(&self) -> Vec<String> {
-        let account = self.account.as_str();
-        let snapshot = self.store.snapshot();
-        snapshot.catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone()).collect()
-    }
-
-    /// The number of a table, found by its name whatever the case.
-    pub fn table_id(&self, name: &str) -> Result<u64> {
-        let snapshot = self.store.snapshot();
-        let found = TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(&self.account, &name).cloned());
-        found.map(|table| table.id).ok_or_else(|| {
-            let names = self.table_names();
-            let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            rowkey_postgres::error::no_such_table(name, &candidates)
-        })
-    }
-
+impl EntityService {
     /// The entity with this key, as the newest snapshot has it; shared with the cache.
-    pub async fn entity(&self, table: u64, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
+    pub async fn get(&self, table: u64, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
         Ok(self.table_snapshot(table)?.get(self.store.files(), key).await?)
     }
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.
-    pub fn entities(&self, table: u64, range: KeyRange) -> EntityStream {
+    pub fn range(&self, table: u64, range: KeyRange) -> EntityStream {
         let entities = match self.table_snapshot(table) {
             Ok(table) => table
                 .range(Arc::clone(self.store.files()), range)
@@ -48,12 +29,6 @@ impl Engine {
             Err(error) => stream::iter([Err(error)]).boxed(),
         };
         EntityStream { entities }
-    }
-
-    fn table_snapshot(&self, table: u64) -> Result<TableSnapshot> {
-        let snapshot = self.store.snapshot();
-        let table = snapshot.table(table).map(|table| snapshot.table_snapshot(table));
-        table.ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table was dropped meanwhile"))
     }
 }
 

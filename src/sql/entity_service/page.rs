@@ -1,0 +1,137 @@
+//! Queries that are answered a page at a time (Table service specification, section 2.7).
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+
+use super::service::EntityService;
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_model::{Entity, Key, KeyCut, KeyRange, KeySet};
+
+/// Entities of a page at most.
+pub const PAGE_ENTITIES_MAX: usize = 1000;
+/// How long a page is looked for; what was found by then is the page.
+const PAGE_DURATION_MAX: Duration = Duration::from_secs(5);
+
+/// What of an entity has to hold beside its key.
+pub type EntityFilter = Arc<dyn Fn(&Entity) -> bool + Send + Sync>;
+
+/// Which entities are asked for, and what of them.
+#[derive(Clone)]
+pub struct EntityQuery {
+    /// Nothing else is read; the shape decides between point, range, partition and table scan.
+    pub keys: KeySet,
+    /// None takes all of them.
+    pub filter: Option<EntityFilter>,
+    /// The names of the properties that are wanted; none takes all of them. Keys and Timestamp are
+    /// always there.
+    pub select: Option<Vec<String>>,
+    /// Entities of a page, up to [`PAGE_ENTITIES_MAX`]; a page of none is the last.
+    pub top: usize,
+    /// Where the page begins: [`EntityPage::continuation`] of the page before.
+    pub continuation: Option<Key>,
+}
+
+impl EntityQuery {
+    /// All entities of these keys, in pages as large as they may be.
+    pub fn new(keys: KeySet) -> Self {
+        Self { keys, filter: None, select: None, top: PAGE_ENTITIES_MAX, continuation: None }
+    }
+
+    /// The keys from the continuation on.
+    fn keys_left(&self) -> KeySet {
+        let Some(from) = &self.continuation else { return self.keys.clone() };
+        match KeyRange::new(KeyCut::Before(from.clone()), KeyCut::End) {
+            Some(rest) => self.keys.intersect(&KeySet::from_ranges([rest])),
+            None => KeySet::empty(),
+        }
+    }
+
+    fn takes(&self, entity: &Entity) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter(entity))
+    }
+
+    fn selected(&self, entity: Entity) -> Entity {
+        let Some(select) = &self.select else { return entity };
+        let wanted = entity.parts().iter().filter(|(name, _)| select.iter().any(|wanted| **wanted == **name));
+        let properties = wanted.cloned().collect();
+        Entity::from_parts(entity.key, entity.timestamp, properties)
+    }
+}
+
+impl fmt::Debug for EntityQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { keys, filter, select, top, continuation } = self;
+        f.debug_struct("EntityQuery")
+            .field("keys", keys)
+            .field("filter", &filter.is_some())
+            .field("select", select)
+            .field("top", top)
+            .field("continuation", continuation)
+            .finish()
+    }
+}
+
+/// One page of an answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EntityPage {
+    /// In key order. There may be none although more follow: a filter was not met in time.
+    pub entities: Vec<Entity>,
+    /// Where the next page begins; none where this one is the last.
+    pub continuation: Option<Key>,
+}
+
+impl EntityService {
+    /// A page of a query over the newest snapshot. The next page is of the newest snapshot then, as
+    /// in the service: what is written between them is seen from the continuation on.
+    ///
+    /// # Errors
+    /// `INVALID_PARAMETER_VALUE` for too large a page, `UNDEFINED_TABLE` if the table is gone.
+    pub async fn page(&self, table: u64, query: &EntityQuery) -> Result<EntityPage> {
+        if query.top > PAGE_ENTITIES_MAX {
+            let message = format!("a page has at most {PAGE_ENTITIES_MAX} entities, and {} were asked for", query.top);
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        let table = self.table_snapshot(table)?;
+        if query.top == 0 {
+            return Ok(EntityPage::default());
+        }
+        let (clock, files) = (self.store.clock(), self.store.files());
+        let began = clock.elapsed();
+        // The first entities are looked at whatever they take, so that each page gets on.
+        let is_late = |looked_at: bool| looked_at && clock.elapsed().saturating_sub(began) >= PAGE_DURATION_MAX;
+        let (mut page, mut looked_at) = (EntityPage::default(), false);
+        for range in query.keys_left().ranges() {
+            if let Some(key) = range.as_point() {
+                let is_late = is_late(looked_at);
+                looked_at = true;
+                let Some(entity) = table.get(files, key).await? else { continue };
+                if page.entities.len() == query.top || is_late {
+                    page.continuation = Some(key.to_key());
+                    return Ok(page);
+                }
+                if query.takes(&entity) {
+                    page.entities.push(query.selected(Entity::clone(&entity)));
+                }
+                continue;
+            }
+            let mut batches = table.range(Arc::clone(files), range.clone());
+            while let Some(batch) = batches.try_next().await? {
+                let is_late = is_late(looked_at);
+                for entity in batch {
+                    if page.entities.len() == query.top || is_late {
+                        page.continuation = Some(entity.key);
+                        return Ok(page);
+                    }
+                    looked_at = true;
+                    if query.takes(&entity) {
+                        page.entities.push(query.selected(entity));
+                    }
+                }
+            }
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,67 @@
+//! Tables of an account: which there are, making and removing them, keeping them in shape.
+
+use super::service::{EntityService, blocking};
+use rowkey_base::Result;
+use rowkey_model::TableName;
+use rowkey_storage::{Edit, FILE_BYTES, VacuumReport};
+
+impl EntityService {
+    /// Names of all tables, as they were created, in the order of their creation.
+    pub fn table_names(&self) -> Vec<String> {
+        let account = self.account.as_str();
+        let snapshot = self.store.snapshot();
+        snapshot.catalog.tables().filter(|table| table.account == account).map(|table| table.name.clone()).collect()
+    }
+
+    /// The number of a table, found by its name whatever the case; it stays that of the table when
+    /// it is renamed.
+    ///
+    /// # Errors
+    /// `UNDEFINED_TABLE` if there is none of that name, with the most similar one.
+    pub fn table_id(&self, name: &str) -> Result<u64> {
+        let snapshot = self.store.snapshot();
+        let found = TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(&self.account, &name).cloned());
+        found.map(|table| table.id).ok_or_else(|| {
+            let names = self.table_names();
+            let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
+            rowkey_postgres::error::no_such_table(name, &candidates)
+        })
+    }
+
+    /// Creates a table; when this returns it is durable.
+    ///
+    /// # Errors
+    /// `DUPLICATE_TABLE` if a table or view has its name.
+    pub async fn create_table(&self, name: &TableName) -> Result<u64> {
+        let (service, name) = (self.clone(), name.clone());
+        blocking(move || {
+            let (account, given) = (service.account.as_str().to_owned(), name.as_str().to_owned());
+            let created_ticks = service.store.clock().now().ticks();
+            // Under the lock of commits, so that no other table takes the number.
+            service.store.commit_built(|catalog| {
+                let id = catalog.next_table_id();
+                vec![Edit::CreateTable { id, account, name: given, created_ticks }]
+            })?;
+            service.table_id(name.as_str())
+        })
+        .await
+    }
+
+    /// Removes a table with all its entities; views that read it keep it.
+    ///
+    /// # Errors
+    /// `UNDEFINED_TABLE` if there is none of that number in the account.
+    pub async fn drop_table(&self, id: u64) -> Result<()> {
+        self.expect_table(id)?;
+        let service = self.clone();
+        blocking(move || Ok(service.store.commit(&[Edit::DropTable { id }])?)).await.map(drop)
+    }
+
+    /// Folds a table's recent writes and compacts its run files where that is due; with `full` all
+    /// of it is written anew.
+    pub async fn vacuum(&self, table: u64, full: bool) -> Result<VacuumReport> {
+        self.expect_table(table)?;
+        let service = self.clone();
+        blocking(move || Ok(service.store.vacuum(table, full, FILE_BYTES)?)).await
+    }
+}
