@@ -1,10 +1,11 @@
 //! The vocabulary: accounts, tables, entities, the eight property types, keys and their order, sets
-//! of keys.
+//! of keys; and what the layers above share: entities as encoded [`rows`], properties as [`columns`]
+//! of Arrow arrays, [`files`].
 //!
-//! Pure types with validation and no I/O; every other layer may use them and they use nothing. The
-//! rules are those of the Table service (Microsoft's "Understanding the Table service data model");
+//! The types are pure, with validation and without I/O. The rules are those of the Table service (Microsoft's "Understanding the Table service data model");
 //! a rejected value is a [`Rejected`] that names the value, the rule and the limit.
 
+pub mod columns;
 mod entity;
 pub mod files;
 mod key;
