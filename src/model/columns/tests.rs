@@ -113,8 +113,10 @@ fn values_of_other_types_are_left_out() {
                 })
                 .collect();
             assert_eq!(read(edm, &array, None), expected, "{edm} {layout:?}");
-            let mut builder = PropertyBuilder::new(edm, layout, Capacity::default());
-            let fits = EdmType::ALL.map(|other| builder.set(0, ValueRef::from(&extremes(other)[0])));
+            let fits = EdmType::ALL.map(|other| {
+                let mut builder = PropertyBuilder::new(edm, layout, Capacity::default());
+                builder.set(0, ValueRef::from(&extremes(other)[0]))
+            });
             assert_eq!(fits, EdmType::ALL.map(|other| other == edm));
         }
     }

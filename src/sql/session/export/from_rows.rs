@@ -85,14 +85,6 @@ impl EntityRows {
         let properties = self.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         let mut rows = Rows::with_capacity(batch.num_rows(), 0);
         for i in 0..batch.num_rows() {
-            let key = |texts: &PropertyReader<'_>, name: &str| {
-                texts.text(i).ok_or_else(|| {
-                    Error::new(
-                        SqlState::NOT_NULL_VIOLATION,
-                        format!("null value in column \"{name}\" of an exported entity"),
-                    )
-                })
-            };
             let mut builder = rows.builder(&self.names);
             builder.begin();
             for (id, name, values) in &properties {
@@ -106,10 +98,18 @@ impl EntityRows {
                 Some(ValueRef::DateTime(at)) => Some(at),
                 _ => None,
             };
-            builder.finish(key(&partitions, "PartitionKey")?, key(&row_keys, "RowKey")?, timestamp)?;
+            let partition = not_null(partitions.text(i), "PartitionKey")?;
+            builder.finish(partition, not_null(row_keys.text(i), "RowKey")?, timestamp)?;
         }
         Ok(rows)
     }
+}
+
+fn not_null<'t>(key: Option<&'t str>, column: &str) -> Result<&'t str> {
+    key.ok_or_else(|| {
+        let message = format!("null value in column \"{column}\" of an exported entity");
+        Error::new(SqlState::NOT_NULL_VIOLATION, message)
+    })
 }
 
 /// Refuses what the data model does not hold; short texts need no copy.
