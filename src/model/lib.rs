@@ -1,9 +1,10 @@
 //! The vocabulary: accounts, tables, entities, the eight property types, keys and their order, sets
-//! of keys; and what the layers above share: entities as encoded [`rows`], properties as [`columns`]
-//! of Arrow arrays, [`files`].
+//! of keys. Beside it what the layers above share: entities as encoded [`rows`], properties as
+//! [`columns`] of Arrow arrays, and [`files`].
 //!
-//! The types are pure, with validation and without I/O. The rules are those of the Table service (Microsoft's "Understanding the Table service data model");
-//! a rejected value is a [`Rejected`] that names the value, the rule and the limit.
+//! The vocabulary is pure types with validation and no I/O. The rules are those of the Table
+//! service (Microsoft's "Understanding the Table service data model"); a rejected value is a
+//! [`Rejected`] that names the value, the rule and the limit.
 
 pub mod columns;
 mod entity;

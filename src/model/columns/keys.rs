@@ -8,11 +8,14 @@ use arrow::datatypes::{DataType, Field};
 use super::{Capacity, UTC, utc_micros};
 use crate::{DateTime, KeyRef};
 
+/// The column of PartitionKeys.
 pub const PARTITION_KEY: &str = "PartitionKey";
+/// The column of RowKeys.
 pub const ROW_KEY: &str = "RowKey";
+/// The column of Timestamps, in microseconds.
 pub const TIMESTAMP: &str = "Timestamp";
-/// The 100 ns digit of the Timestamp.
-pub const TIMESTAMP_TICK: &str = "Timestamp:tick";
+/// The column of their 100 ns digits.
+const TIMESTAMP_TICK: &str = "Timestamp:tick";
 
 /// How many columns every entity has: those above, first and in this order.
 pub const KEY_COLUMNS: usize = 4;
@@ -49,6 +52,7 @@ impl KeyBuilder {
     }
 
     /// Appends a row.
+    #[inline]
     pub fn push(&mut self, key: KeyRef<'_>, timestamp: Option<DateTime>) {
         self.partition.append_value(key.partition);
         self.row.append_value(key.row);
@@ -80,6 +84,8 @@ impl<'a> KeyReader<'a> {
         Some(Self { partitions: columns.first()?.as_string_opt()?, rows: columns.get(1)?.as_string_opt()? })
     }
 
+    /// Rows of the batch.
+    #[inline]
     pub fn len(&self) -> usize {
         self.partitions.len()
     }
@@ -89,6 +95,7 @@ impl<'a> KeyReader<'a> {
     }
 
     /// The key of row `row`, which must be one of the batch's.
+    #[inline]
     pub fn get(&self, row: usize) -> KeyRef<'a> {
         KeyRef { partition: self.partitions.value(row), row: self.rows.value(row) }
     }

@@ -26,7 +26,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_schema::extension::Uuid;
 
-pub use keys::{KEY_COLUMNS, KeyBuilder, KeyReader, PARTITION_KEY, ROW_KEY, TIMESTAMP, TIMESTAMP_TICK, key_fields};
+pub use keys::{KEY_COLUMNS, KeyBuilder, KeyReader, PARTITION_KEY, ROW_KEY, TIMESTAMP, key_fields};
 pub use property_builder::{Capacity, PropertyBuilder, property_array};
 pub use property_reader::PropertyReader;
 

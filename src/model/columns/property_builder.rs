@@ -46,6 +46,7 @@ enum Values {
 }
 
 impl PropertyBuilder {
+    /// `capacity` is a guess; a column that takes more grows.
     pub fn new(edm: EdmType, layout: BytesLayout, capacity: Capacity) -> Self {
         Self { values: Values::new(edm, layout, capacity), ticks: None, filled: 0 }
     }
@@ -56,13 +57,9 @@ impl PropertyBuilder {
         self
     }
 
-    /// Whether the 100 ns digits of DateTimes are kept.
-    pub fn has_ticks(&self) -> bool {
-        self.ticks.is_some()
-    }
-
     /// Sets the value of row `row`, which lies behind the last one set. A value of another type is
     /// left out; tells whether it is of this one.
+    #[inline]
     pub fn set(&mut self, row: usize, value: ValueRef<'_>) -> bool {
         debug_assert!(row >= self.filled, "rows are set in ascending order");
         self.fill(row);

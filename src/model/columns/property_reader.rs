@@ -62,6 +62,7 @@ impl<'a> PropertyReader<'a> {
     }
 
     /// The value of row `row`, which must be one of the array's.
+    #[inline]
     pub fn get(&self, row: usize) -> Option<ValueRef<'a>> {
         Some(match self.0 {
             Values::Binary(array) => ValueRef::Binary(valid(array, row)?),
@@ -85,6 +86,7 @@ impl<'a> PropertyReader<'a> {
     }
 
     /// The text of row `row`, if this is a column of texts.
+    #[inline]
     pub fn text(&self, row: usize) -> Option<&'a str> {
         match self.get(row) {
             Some(ValueRef::String(text)) => Some(text),
@@ -93,6 +95,7 @@ impl<'a> PropertyReader<'a> {
     }
 }
 
+#[inline]
 fn valid<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }

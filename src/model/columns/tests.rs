@@ -127,7 +127,6 @@ fn a_builder_begins_anew() {
     for edm in EdmType::ALL {
         for layout in LAYOUTS {
             let mut builder = PropertyBuilder::new(edm, layout, Capacity::default()).with_ticks(Capacity::default());
-            assert!(builder.has_ticks());
             let value = &extremes(edm)[0];
             let (array, ticks) = builder.finish(3);
             assert_eq!((array.null_count(), ticks.map(|ticks| ticks.null_count())), (3, Some(3)));
