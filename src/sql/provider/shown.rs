@@ -97,3 +97,65 @@ fn typed_columns(arrays: &[ArrayRef]) -> Result<Vec<PropertyReader<'_>>> {
     }
     Ok(columns)
 }
+
+#[cfg(test)]
+mod tests {
+    use rowkey_model::columns::property_array;
+    use rowkey_model::{DateTime, EdmType, Value};
+
+    use super::*;
+
+    const VALUES: [Option<ValueRef<'static>>; 8] = [
+        Some(ValueRef::Int32(-1)),
+        Some(ValueRef::Int64(1 << 53)),
+        Some(ValueRef::Double(-0.0)),
+        Some(ValueRef::Boolean(true)),
+        None,
+        Some(ValueRef::Binary(b"ab")),
+        Some(ValueRef::String("")),
+        Some(ValueRef::String("longer than a view")),
+    ];
+
+    fn read(edm: EdmType, array: &ArrayRef) -> Vec<Option<Value>> {
+        let reader = PropertyReader::new(edm, array, None).expect("a column of this type");
+        (0..array.len()).map(|row| reader.get(row).map(ValueRef::to_value)).collect()
+    }
+
+    #[test]
+    fn values_widen_to_the_shown_type() {
+        let shown = |shown: Shown| read(shown.edm(), &shown.array(VALUES.into_iter()));
+        let (int, double) = (|value| Some(Value::Int64(value)), |value| Some(Value::Double(value)));
+        assert_eq!(shown(Shown::Int64), [int(-1), int(1 << 53), None, None, None, None, None, None]);
+        let doubles = [double(-1.0), double(9_007_199_254_740_992.0), double(-0.0), None, None, None, None, None];
+        assert_eq!(shown(Shown::Double), doubles);
+        let texts = ["-1", "9007199254740992", "-0.0", "true", "YWI=", "", "longer than a view"];
+        let mut texts = texts.map(|text| Some(Value::String(text.to_owned()))).to_vec();
+        texts.insert(4, None);
+        assert_eq!(shown(Shown::Text), texts);
+    }
+
+    #[test]
+    fn typed_columns_are_shown_as_their_values_are() {
+        for layout in [BytesLayout::Offsets, BytesLayout::Views] {
+            let arrays = EdmType::ALL.map(|edm| property_array(edm, layout, VALUES.into_iter()));
+            let columns = typed_columns(&arrays).expect("columns");
+            let values: Vec<_> =
+                (0..VALUES.len()).map(|row| columns.iter().find_map(|column| column.get(row))).collect();
+            assert_eq!(values, VALUES);
+        }
+    }
+
+    #[test]
+    fn the_ticks_behind_a_column_are_its_own() {
+        let at = ValueRef::DateTime(DateTime::from_ticks(12));
+        let mut builder = PropertyBuilder::new(EdmType::DateTime, BytesLayout::Views, Capacity::default())
+            .with_ticks(Capacity::default());
+        assert!(builder.set(0, at));
+        let (times, ticks) = builder.finish(1);
+        let numbers = property_array(EdmType::Int64, BytesLayout::Views, [None].into_iter());
+        let arrays = [times, ticks.expect("ticks"), numbers];
+        let columns = typed_columns(&arrays).expect("columns");
+        assert_eq!(columns.iter().map(|column| column.get(0)).collect::<Vec<_>>(), [Some(at), None]);
+        assert!(typed_columns(&arrays[1..]).is_err(), "ticks alone");
+    }
+}
