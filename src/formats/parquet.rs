@@ -30,7 +30,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::ParquetMetaData;
 
-use self::columns::BatchColumns;
+use self::columns::{BatchColumns, ReadableColumns};
 use self::layout::Layout;
 pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::assumed::{TypeSamples, Typing};
@@ -87,7 +87,8 @@ fn decode_batch(
     first_row: u64,
     batch: &RecordBatch,
 ) -> Result<Chunk, Error> {
-    let columns = BatchColumns::of(input, layout, batch)?;
+    let readable = ReadableColumns::of(input, batch)?;
+    let columns = BatchColumns::of(input, layout, &readable)?;
     for column in columns.cut() {
         let reason = format!(
             "column \"{column}\" has times finer than 100 ns, which is what a DateTime holds: they were rounded down"

@@ -1,10 +1,12 @@
 //! The vocabulary: accounts, tables, entities, the eight property types, keys and their order, sets
-//! of keys.
+//! of keys. Beside it what the layers above share: entities as encoded [`rows`], properties as
+//! [`columns`] of Arrow arrays, and [`files`].
 //!
-//! Pure types with validation and no I/O; every other layer may use them and they use nothing. The
-//! rules are those of the Table service (Microsoft's "Understanding the Table service data model");
-//! a rejected value is a [`Rejected`] that names the value, the rule and the limit.
+//! The vocabulary is pure types with validation and no I/O. The rules are those of the Table
+//! service (Microsoft's "Understanding the Table service data model"); a rejected value is a
+//! [`Rejected`] that names the value, the rule and the limit.
 
+pub mod columns;
 mod entity;
 pub mod files;
 mod key;

@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -15,6 +14,7 @@ use super::error::{Error, Result};
 use super::manifest::RangePartition;
 use super::run::{Columns, EntityColumns, Recount, RunFile, RunFiles};
 use super::snapshot::Snapshot;
+use rowkey_model::columns::KeyReader;
 use rowkey_model::files::{self, paths};
 use rowkey_model::{Key, KeyRef};
 
@@ -218,8 +218,9 @@ async fn check_rows(files: &RunFiles, run: &Arc<RunFile>) -> Result<(), Fault> {
     let mut problem = None;
     while let Some(batch) = keys.next().await {
         let batch = batch?;
-        for i in 0..batch.num_rows() {
-            let key = key_at(&batch, i).ok_or("its keys are not texts")?;
+        let keys = KeyReader::new(batch.columns()).ok_or("its keys are not texts")?;
+        for i in 0..keys.len() {
+            let key = keys.get(i);
             if problem.is_none() && (key < run.first.as_ref() || run.last.as_ref() < key) {
                 problem = Some(format!("key {} lies outside the bounds in the manifest", shown(key)));
             }
@@ -307,22 +308,15 @@ impl Lane {
     async fn fill(&mut self) -> Result<()> {
         while self.keys.is_empty() {
             let Some(batch) = self.batches.next().await.transpose()? else { return Ok(()) };
-            for i in 0..batch.num_rows() {
-                let masked = self.run.mask.as_ref().is_some_and(|mask| mask.contains((self.row + i as u64) as u32));
-                if !masked {
-                    self.keys.extend(key_at(&batch, i).map(|key| key.to_key()));
-                }
+            if let Some(keys) = KeyReader::new(batch.columns()) {
+                let mask = self.run.mask.as_ref();
+                let is_live = |i: &usize| !mask.is_some_and(|mask| mask.contains((self.row + *i as u64) as u32));
+                self.keys.extend((0..keys.len()).filter(is_live).map(|i| keys.get(i).to_key()));
             }
             self.row += batch.num_rows() as u64;
         }
         Ok(())
     }
-}
-
-/// A key of a batch that has the key columns first.
-fn key_at(batch: &RecordBatch, i: usize) -> Option<KeyRef<'_>> {
-    let column = |place: usize| Some(batch.columns().get(place)?.as_string_opt::<i32>()?.value(i));
-    Some(KeyRef { partition: column(0)?, row: column(1)? })
 }
 
 fn keep(last: &mut Option<Key>, key: KeyRef<'_>) {

@@ -3,26 +3,43 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, Float64Array,
-    Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, UInt64Array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimeUnit, UInt64Type};
+use arrow::datatypes::{DataType, Int32Type, Int64Type, TimeUnit, UInt64Type};
+use arrow::error::ArrowError;
 
 use super::layout::{KeySource, Layout, is_text};
 use crate::convert;
 use crate::error::Error;
 use crate::key_columns::KeyTemplate;
 use crate::reject_line::LineBuilder;
+use rowkey_model::columns::PropertyReader;
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
+
+/// The columns of one batch in types that are read value by value, as [`BatchColumns`] does.
+pub(super) struct ReadableColumns(Vec<ArrayRef>);
+
+impl ReadableColumns {
+    pub(super) fn of(input: &Arc<str>, batch: &RecordBatch) -> Result<Self, Error> {
+        let readable = |column: &ArrayRef| match column.data_type() {
+            DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 => cast(column, &DataType::Int32),
+            DataType::UInt32 => cast(column, &DataType::Int64),
+            DataType::Float16 | DataType::Float32 => cast(column, &DataType::Float64),
+            // Texts that share a dictionary may be longer in sum than small offsets reach.
+            DataType::Dictionary(..) => cast(column, &DataType::LargeUtf8),
+            _ => Ok(Arc::clone(column)),
+        };
+        let columns = batch.columns().iter().map(readable).collect::<Result<_, _>>();
+        columns.map(Self).map_err(|source| Error::Arrow { input: Arc::clone(input), source })
+    }
+}
 
 /// The columns of one batch, downcast once.
 pub(super) struct BatchColumns<'a> {
     partition: Key<'a>,
     row: Key<'a>,
-    timestamp: Option<Timestamps>,
+    timestamp: Option<Timestamps<'a>>,
     properties: Vec<Column<'a>>,
 }
 
@@ -31,19 +48,19 @@ struct Column<'a> {
     name: &'a str,
     /// The type that the user wants.
     wanted: Option<EdmType>,
-    values: Values,
+    values: Values<'a>,
 }
 
 enum Key<'a> {
-    Texts(Texts),
-    Template(&'a KeyTemplate, Vec<(&'a str, Values)>),
+    Texts(PropertyReader<'a>),
+    Template(&'a KeyTemplate, Vec<(&'a str, Values<'a>)>),
 }
 
 impl Key<'_> {
     fn get(&self, i: usize, key: &str) -> Result<Cow<'_, str>, String> {
         let is_null = || format!("{key} is null");
         match self {
-            Key::Texts(texts) => texts.get(i).map(Cow::Borrowed).ok_or_else(is_null),
+            Key::Texts(texts) => texts.text(i).map(Cow::Borrowed).ok_or_else(is_null),
             Key::Template(template, columns) => {
                 let text = template.key(|column| {
                     let values = columns.iter().find(|(name, _)| *name == column).map(|(_, values)| values);
@@ -59,16 +76,17 @@ impl Key<'_> {
 }
 
 impl<'a> BatchColumns<'a> {
-    pub(super) fn of(input: &Arc<str>, layout: &'a Layout, batch: &RecordBatch) -> Result<Self, Error> {
+    pub(super) fn of(
+        input: &Arc<str>,
+        layout: &'a Layout,
+        ReadableColumns(columns): &'a ReadableColumns,
+    ) -> Result<Self, Error> {
         let failed = |source| Error::Arrow { input: Arc::clone(input), source };
-        let texts = |at: usize| Texts::of(batch.column(at)).map_err(failed);
-        let dates = |at: usize, tick: Option<usize>| {
-            Dates::of(batch.column(at), tick.map(|tick| batch.column(tick))).map_err(failed)
-        };
+        let texts = |at: usize| reader(EdmType::String, &columns[at]).map_err(failed);
+        let dates =
+            |at: usize, tick: Option<usize>| Dates::of(&columns[at], tick.map(|tick| &columns[tick])).map_err(failed);
         let timestamp = match layout.timestamp {
-            Some(dated) if is_text(batch.column(dated.column).data_type()) => {
-                Some(Timestamps::Texts(texts(dated.column)?))
-            }
+            Some(dated) if is_text(columns[dated.column].data_type()) => Some(Timestamps::Texts(texts(dated.column)?)),
             Some(dated) => Some(Timestamps::Dates(dates(dated.column, dated.tick)?)),
             None => None,
         };
@@ -76,18 +94,18 @@ impl<'a> BatchColumns<'a> {
         for property in &layout.properties {
             let values = match property.edm_type {
                 EdmType::DateTime => Values::Dates(dates(property.column, property.tick)?),
-                edm_type => Values::of(batch.column(property.column), edm_type).map_err(failed)?,
+                edm_type => Values::of(&columns[property.column], edm_type).map_err(failed)?,
             };
             properties.push(Column { id: property.id, name: &property.name, wanted: property.wanted, values });
         }
         let key = |source: &'a KeySource| {
             Ok(match source {
                 KeySource::Column(at) => Key::Texts(texts(*at)?),
-                KeySource::Template(template, columns) => {
-                    let column = |(name, at, edm_type): &'a (Arc<str>, usize, EdmType)| {
-                        Values::of(batch.column(*at), *edm_type).map(|values| (&**name, values)).map_err(failed)
+                KeySource::Template(template, parts) => {
+                    let part = |(name, at, edm_type): &'a (Arc<str>, usize, EdmType)| {
+                        Values::of(&columns[*at], *edm_type).map(|values| (&**name, values)).map_err(failed)
                     };
-                    Key::Template(template, columns.iter().map(column).collect::<Result<_, Error>>()?)
+                    Key::Template(template, parts.iter().map(part).collect::<Result<_, Error>>()?)
                 }
             })
         };
@@ -175,42 +193,27 @@ fn check(property: &str, value: ValueRef<'_>) -> Result<(), String> {
     checked.map_err(|rejected| rejected.to_string())
 }
 
-type ArrowResult<T> = Result<T, arrow::error::ArrowError>;
+type ArrowResult<T> = Result<T, ArrowError>;
 
-enum Values {
-    Boolean(BooleanArray),
-    Int32(Int32Array),
-    Int64(Int64Array),
-    UInt64(UInt64Array),
-    Double(Float64Array),
-    Texts(Texts),
-    Binary(BinaryArray),
-    LargeBinary(LargeBinaryArray),
-    BinaryView(BinaryViewArray),
-    FixedBinary(FixedSizeBinaryArray),
-    Guid(FixedSizeBinaryArray),
+fn reader(edm_type: EdmType, column: &ArrayRef) -> ArrowResult<PropertyReader<'_>> {
+    PropertyReader::new(edm_type, column, None).ok_or_else(|| {
+        ArrowError::SchemaError(format!("a column of {} does not hold {edm_type} values", column.data_type()))
+    })
+}
+
+enum Values<'a> {
+    Typed(PropertyReader<'a>),
+    /// Numbers that Int64 may not hold.
+    UInt64(&'a UInt64Array),
     Dates(Dates),
 }
 
-impl Values {
-    fn of(column: &ArrayRef, edm_type: EdmType) -> ArrowResult<Values> {
-        Ok(match (edm_type, column.data_type()) {
-            (EdmType::Boolean, _) => Values::Boolean(column.as_boolean().clone()),
-            (EdmType::Int32, _) => Values::Int32(cast(column, &DataType::Int32)?.as_primitive::<Int32Type>().clone()),
-            (EdmType::Int64, DataType::UInt64) => Values::UInt64(column.as_primitive::<UInt64Type>().clone()),
-            (EdmType::Int64, _) => Values::Int64(cast(column, &DataType::Int64)?.as_primitive::<Int64Type>().clone()),
-            (EdmType::Double, _) => {
-                Values::Double(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
-            }
-            (EdmType::Guid, _) => Values::Guid(column.as_fixed_size_binary().clone()),
-            (EdmType::Binary, DataType::FixedSizeBinary(_)) => {
-                Values::FixedBinary(column.as_fixed_size_binary().clone())
-            }
-            (EdmType::Binary, DataType::LargeBinary) => Values::LargeBinary(column.as_binary::<i64>().clone()),
-            (EdmType::Binary, DataType::BinaryView) => Values::BinaryView(column.as_binary_view().clone()),
-            (EdmType::Binary, _) => Values::Binary(column.as_binary::<i32>().clone()),
+impl<'a> Values<'a> {
+    fn of(column: &'a ArrayRef, edm_type: EdmType) -> ArrowResult<Self> {
+        Ok(match (edm_type, column.as_primitive_opt::<UInt64Type>()) {
+            (EdmType::Int64, Some(numbers)) => Values::UInt64(numbers),
             (EdmType::DateTime, _) => Values::Dates(Dates::of(column, None)?),
-            (EdmType::String, _) => Values::Texts(Texts::of(column)?),
+            _ => Values::Typed(reader(edm_type, column)?),
         })
     }
 
@@ -226,67 +229,28 @@ impl Values {
 
     fn get(&self, i: usize) -> Result<Option<ValueRef<'_>>, String> {
         Ok(match self {
-            Values::Boolean(values) => values.is_valid(i).then(|| ValueRef::Boolean(values.value(i))),
-            Values::Int32(values) => values.is_valid(i).then(|| ValueRef::Int32(values.value(i))),
-            Values::Int64(values) => values.is_valid(i).then(|| ValueRef::Int64(values.value(i))),
+            Values::Typed(values) => values.get(i),
             Values::UInt64(values) if values.is_valid(i) => match i64::try_from(values.value(i)) {
                 Ok(value) => Some(ValueRef::Int64(value)),
                 Err(_) => return Err(format!("{} is beyond the range of Int64", values.value(i))),
             },
             Values::UInt64(_) => None,
-            Values::Double(values) => values.is_valid(i).then(|| ValueRef::Double(values.value(i))),
-            Values::Texts(values) => values.get(i).map(ValueRef::String),
-            Values::Binary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
-            Values::LargeBinary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
-            Values::BinaryView(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
-            Values::FixedBinary(values) => values.is_valid(i).then(|| ValueRef::Binary(values.value(i))),
-            Values::Guid(values) if values.is_valid(i) => {
-                Some(ValueRef::Guid(uuid::Uuid::from_slice(values.value(i)).map_err(|error| error.to_string())?))
-            }
-            Values::Guid(_) => None,
             Values::Dates(values) => values.get(i)?.map(ValueRef::DateTime),
         })
     }
 }
 
-enum Texts {
-    Small(StringArray),
-    Large(LargeStringArray),
-    View(StringViewArray),
-}
-
-impl Texts {
-    fn of(column: &ArrayRef) -> ArrowResult<Texts> {
-        Ok(match column.data_type() {
-            DataType::LargeUtf8 => Texts::Large(column.as_string::<i64>().clone()),
-            DataType::Utf8View => Texts::View(column.as_string_view().clone()),
-            DataType::Utf8 => Texts::Small(column.as_string::<i32>().clone()),
-            // Dictionaries; texts that share a dictionary may be longer in sum than small offsets
-            // reach.
-            _ => Texts::Large(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
-        })
-    }
-
-    fn get(&self, i: usize) -> Option<&str> {
-        match self {
-            Texts::Small(texts) => texts.is_valid(i).then(|| texts.value(i)),
-            Texts::Large(texts) => texts.is_valid(i).then(|| texts.value(i)),
-            Texts::View(texts) => texts.is_valid(i).then(|| texts.value(i)),
-        }
-    }
-}
-
 /// Timestamps as dates, or as the service writes them: pandas keeps those of its answers as texts.
-enum Timestamps {
+enum Timestamps<'a> {
     Dates(Dates),
-    Texts(Texts),
+    Texts(PropertyReader<'a>),
 }
 
-impl Timestamps {
+impl Timestamps<'_> {
     fn get(&self, i: usize) -> Result<Option<DateTime>, String> {
         let text = match self {
             Timestamps::Dates(dates) => return dates.get(i),
-            Timestamps::Texts(texts) => texts.get(i),
+            Timestamps::Texts(texts) => texts.text(i),
         };
         let Some(text) = text else { return Ok(None) };
         match convert::convert(ValueRef::String(text), EdmType::DateTime) {

@@ -14,6 +14,7 @@ use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
+use rowkey_model::columns::typed_name;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::run::{OpenRun, RunFile};
 
@@ -158,7 +159,7 @@ fn file_columns(run: &RunFile, columns: &TableColumns, wanted: &BTreeSet<String>
         let mut add = |name: &str| found.extend(places.get(name));
         match columns.source(name) {
             Some(ColumnSource::Typed { property, edm }) => {
-                add(&format!("{property}:{edm}"));
+                add(&typed_name(property, *edm));
                 if run
                     .columns
                     .iter()
@@ -169,7 +170,7 @@ fn file_columns(run: &RunFile, columns: &TableColumns, wanted: &BTreeSet<String>
             }
             Some(ColumnSource::Shown { property, types, .. }) => {
                 add(property);
-                types.iter().for_each(|edm| add(&format!("{property}:{edm}")));
+                types.iter().for_each(|edm| add(&typed_name(property, *edm)));
             }
             Some(ColumnSource::Key | ColumnSource::Other) | None => add(name),
         }

@@ -17,6 +17,7 @@ use parquet::arrow::RowNumber;
 use super::columns::{ColumnSource, Shown, TableColumns};
 use super::shown::ShownValue;
 use rowkey_model::EdmType;
+use rowkey_model::columns::{property_type, tick_name, typed_name};
 
 /// Rewrites column references per file: a property may lie there in one type, in several, or not at
 /// all.
@@ -75,12 +76,12 @@ impl EntityColumnAdapter {
 
     /// Name of the file's column with the values of one type of a property.
     fn find(&self, property: &str, edm: EdmType) -> Option<String> {
-        let typed = format!("{property}:{edm}");
+        let typed = typed_name(property, edm);
         if self.file.column_with_name(&typed).is_some() {
             return Some(typed);
         }
         let (_, field) = self.file.column_with_name(property)?;
-        is_of(field.data_type(), edm).then(|| property.to_owned())
+        (property_type(field.data_type()) == Some(edm)).then(|| property.to_owned())
     }
 
     /// A column of the file, cast if its representation is another one.
@@ -104,7 +105,7 @@ impl EntityColumnAdapter {
                 return Ok(Arc::new(Column::new(&name, index)));
             }
             arguments.push(Arc::new(Column::new(&name, index)));
-            let tick = format!("{property}:tick");
+            let tick = tick_name(property);
             if let (EdmType::DateTime, Some((index, _))) = (edm, self.file.column_with_name(&tick)) {
                 arguments.push(Arc::new(Column::new(&tick, index)));
             }
@@ -125,19 +126,5 @@ impl EntityColumnAdapter {
 
     fn only_type(&self, property: &str, types: &[EdmType]) -> bool {
         types.iter().filter(|&&edm| self.find(property, edm).is_some()).count() == 1
-    }
-}
-
-/// Whether a file's column of this Arrow type holds values of `edm`.
-fn is_of(data_type: &DataType, edm: EdmType) -> bool {
-    match edm {
-        EdmType::Binary => matches!(data_type, DataType::Binary | DataType::BinaryView),
-        EdmType::Boolean => *data_type == DataType::Boolean,
-        EdmType::DateTime => matches!(data_type, DataType::Timestamp(..)),
-        EdmType::Double => *data_type == DataType::Float64,
-        EdmType::Guid => matches!(data_type, DataType::FixedSizeBinary(16)),
-        EdmType::Int32 => *data_type == DataType::Int32,
-        EdmType::Int64 => *data_type == DataType::Int64,
-        EdmType::String => matches!(data_type, DataType::Utf8 | DataType::Utf8View),
     }
 }

@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow_schema::extension::Uuid;
 
 use rowkey_model::EdmType;
+use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, data_type, field, typed_name, utc_micros};
 use rowkey_storage::Table;
-use rowkey_storage::run::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+use rowkey_storage::run::OTHER_COLUMN;
 
 /// Where a column's values come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +48,21 @@ impl Shown {
         }
     }
 
+    /// The one that has this type in SQL.
+    pub(crate) fn of_data_type(wanted: &DataType) -> Option<Self> {
+        [Shown::Int64, Shown::Double, Shown::Text].into_iter().find(|shown| shown.data_type() == *wanted)
+    }
+
     pub(crate) fn data_type(self) -> DataType {
+        data_type(self.edm(), BytesLayout::Views)
+    }
+
+    /// The property type of the shown values.
+    pub(super) fn edm(self) -> EdmType {
         match self {
-            Shown::Int64 => DataType::Int64,
-            Shown::Double => DataType::Float64,
-            Shown::Text => DataType::Utf8View,
+            Shown::Int64 => EdmType::Int64,
+            Shown::Double => EdmType::Double,
+            Shown::Text => EdmType::String,
         }
     }
 }
@@ -74,12 +84,12 @@ impl TableColumns {
         for column in &table.columns {
             let property = &column.name;
             let typed = |name: String, edm: EdmType| {
-                (sql_field(&name, edm), ColumnSource::Typed { property: Arc::clone(property), edm })
+                (field(name, edm, BytesLayout::Views), ColumnSource::Typed { property: Arc::clone(property), edm })
             };
             if let Some(declared) = column.declared {
                 columns.push(typed(property.to_string(), declared));
                 let others = column.types.iter().filter(|edm| **edm != declared);
-                columns.extend(others.map(|&edm| typed(format!("{property}:{edm}"), edm)));
+                columns.extend(others.map(|&edm| typed(typed_name(property, edm), edm)));
                 continue;
             }
             match column.types.as_slice() {
@@ -89,7 +99,7 @@ impl TableColumns {
                     let shown = Shown::of(types);
                     let source = ColumnSource::Shown { property: Arc::clone(property), types: types.to_vec(), shown };
                     columns.push((Field::new(property.to_string(), shown.data_type(), true), source));
-                    columns.extend(types.iter().map(|&edm| typed(format!("{property}:{edm}"), edm)));
+                    columns.extend(types.iter().map(|&edm| typed(typed_name(property, edm), edm)));
                 }
             }
         }
@@ -107,19 +117,5 @@ impl TableColumns {
 
     pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {
         self.sources.get(column)
-    }
-}
-
-/// A property's type in SQL: text, bytea, boolean, timestamptz, float8, uuid, int4, int8.
-fn sql_field(name: &str, edm: EdmType) -> Field {
-    match edm {
-        EdmType::Binary => Field::new(name, DataType::BinaryView, true),
-        EdmType::Boolean => Field::new(name, DataType::Boolean, true),
-        EdmType::DateTime => Field::new(name, utc_micros(), true),
-        EdmType::Double => Field::new(name, DataType::Float64, true),
-        EdmType::Guid => Field::new(name, DataType::FixedSizeBinary(16), true).with_extension_type(Uuid),
-        EdmType::Int32 => Field::new(name, DataType::Int32, true),
-        EdmType::Int64 => Field::new(name, DataType::Int64, true),
-        EdmType::String => Field::new(name, DataType::Utf8View, true),
     }
 }

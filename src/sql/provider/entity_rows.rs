@@ -4,10 +4,7 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder,
-    Int64Builder, RecordBatch, StringViewBuilder, TimestampMicrosecondBuilder,
-};
+use arrow::array::{ArrayRef, RecordBatch};
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -15,8 +12,9 @@ use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
 
 use super::adapter::EntityColumnAdapterFactory;
 use super::columns::{ColumnSource, Shown, TableColumns};
-use rowkey_model::{EdmType, Entity, Value};
-use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, property_array};
+use rowkey_model::rows::ValueRef;
+use rowkey_model::{EdmType, Entity};
 
 /// Some columns of a table, as a scan would give them.
 #[derive(Debug, Clone)]
@@ -56,8 +54,8 @@ impl EntityRows {
     }
 
     /// The columns of entities, one row each.
-    pub(crate) fn of_entities<E: Borrow<Entity>>(&self, entities: &[E]) -> Result<Vec<ArrayRef>> {
-        self.wanted.iter().map(|(_, wanted)| wanted.column(entities.iter().map(Borrow::borrow))).collect()
+    pub(crate) fn of_entities<E: Borrow<Entity>>(&self, entities: &[E]) -> Vec<ArrayRef> {
+        self.wanted.iter().map(|(_, wanted)| wanted.column(entities)).collect()
     }
 
     /// The columns of rows that have all columns of a run file.
@@ -73,136 +71,27 @@ impl EntityRows {
 }
 
 impl Wanted {
-    fn column<'a>(&self, entities: impl Iterator<Item = &'a Entity>) -> Result<ArrayRef> {
-        Ok(match self {
-            Wanted::PartitionKey => texts(entities.map(|entity| Some(entity.key.partition.as_str()))),
-            Wanted::RowKey => texts(entities.map(|entity| Some(entity.key.row.as_str()))),
-            Wanted::Timestamp => times(entities.map(|entity| Some(entity.timestamp.micros()))),
-            Wanted::Typed(property, edm) => typed(*edm, entities.map(|entity| entity.get(property)))?,
-            Wanted::Shown(property, shown) => shown_in(*shown, entities.map(|entity| entity.get(property))),
-        })
-    }
-}
-
-/// Values of one type; others are none.
-fn typed<'a>(edm: EdmType, values: impl Iterator<Item = Option<&'a Value>>) -> Result<ArrayRef> {
-    Ok(match edm {
-        EdmType::Binary => {
-            let mut builder = BinaryViewBuilder::new();
-            for value in values {
-                match value {
-                    Some(Value::Binary(bytes)) => builder.append_value(bytes),
-                    _ => builder.append_null(),
-                }
+    /// The values of this column, one for each entity.
+    fn column<E: Borrow<Entity>>(&self, entities: &[E]) -> ArrayRef {
+        let entities = entities.iter().map(Borrow::<Entity>::borrow);
+        match self {
+            Wanted::PartitionKey => texts(entities.map(|entity| entity.key.partition.as_str())),
+            Wanted::RowKey => texts(entities.map(|entity| entity.key.row.as_str())),
+            Wanted::Timestamp => {
+                let timestamps = entities.map(|entity| Some(ValueRef::DateTime(entity.timestamp)));
+                property_array(EdmType::DateTime, BytesLayout::Views, timestamps)
             }
-            finished(builder.finish())
-        }
-        EdmType::Boolean => {
-            let mut builder = BooleanBuilder::new();
-            for value in values {
-                match value {
-                    Some(Value::Boolean(value)) => builder.append_value(*value),
-                    _ => builder.append_null(),
-                }
+            Wanted::Typed(property, edm) => {
+                let values = entities.map(|entity| entity.get(property).map(ValueRef::from));
+                property_array(*edm, BytesLayout::Views, values)
             }
-            finished(builder.finish())
-        }
-        EdmType::DateTime => times(values.map(|value| match value {
-            Some(Value::DateTime(at)) => Some(at.micros()),
-            _ => None,
-        })),
-        EdmType::Double => {
-            let mut builder = Float64Builder::new();
-            for value in values {
-                match value {
-                    Some(Value::Double(value)) => builder.append_value(*value),
-                    _ => builder.append_null(),
-                }
+            Wanted::Shown(property, shown) => {
+                shown.array(entities.map(|entity| entity.get(property).map(ValueRef::from)))
             }
-            finished(builder.finish())
-        }
-        EdmType::Guid => {
-            let mut builder = FixedSizeBinaryBuilder::new(16);
-            for value in values {
-                match value {
-                    Some(Value::Guid(guid)) => builder.append_value(guid.as_bytes())?,
-                    _ => builder.append_null(),
-                }
-            }
-            finished(builder.finish())
-        }
-        EdmType::Int32 => {
-            let mut builder = Int32Builder::new();
-            for value in values {
-                match value {
-                    Some(Value::Int32(value)) => builder.append_value(*value),
-                    _ => builder.append_null(),
-                }
-            }
-            finished(builder.finish())
-        }
-        EdmType::Int64 => integers(values.map(|value| match value {
-            Some(Value::Int64(value)) => Some(*value),
-            _ => None,
-        })),
-        EdmType::String => texts(values.map(|value| match value {
-            Some(Value::String(text)) => Some(text.as_str()),
-            _ => None,
-        })),
-    })
-}
-
-/// Values of several types in one, as [`super::shown::ShownValue`] brings them.
-fn shown_in<'a>(shown: Shown, values: impl Iterator<Item = Option<&'a Value>>) -> ArrayRef {
-    let integer = |value: Option<&Value>| match value {
-        Some(Value::Int32(value)) => Some(i64::from(*value)),
-        Some(Value::Int64(value)) => Some(*value),
-        _ => None,
-    };
-    match shown {
-        Shown::Int64 => integers(values.map(integer)),
-        Shown::Double => {
-            let mut builder = Float64Builder::new();
-            for value in values {
-                builder.append_option(match value {
-                    Some(Value::Double(value)) => Some(*value),
-                    value => integer(value).map(|value| value as f64),
-                });
-            }
-            finished(builder.finish())
-        }
-        Shown::Text => {
-            let mut builder = StringViewBuilder::new();
-            for value in values {
-                match value {
-                    Some(Value::String(text)) => builder.append_value(text),
-                    Some(value) => builder.append_value(value.to_string()),
-                    None => builder.append_null(),
-                }
-            }
-            finished(builder.finish())
         }
     }
 }
 
-fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    let mut builder = StringViewBuilder::new();
-    values.for_each(|value| builder.append_option(value));
-    finished(builder.finish())
-}
-
-fn integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    let mut builder = Int64Builder::new();
-    values.for_each(|value| builder.append_option(value));
-    finished(builder.finish())
-}
-
-fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    let mut builder = TimestampMicrosecondBuilder::new().with_data_type(utc_micros());
-    values.for_each(|value| builder.append_option(value));
-    finished(builder.finish())
-}
-
-fn finished(array: impl Array + 'static) -> ArrayRef {
-    Arc::new(array)
+fn texts<'v>(texts: impl ExactSizeIterator<Item = &'v str>) -> ArrayRef {
+    property_array(EdmType::String, BytesLayout::Views, texts.map(|text| Some(ValueRef::String(text))))
 }

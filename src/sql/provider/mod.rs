@@ -18,7 +18,7 @@ mod snapshot_aggregate;
 mod snapshot_count;
 mod table;
 
-pub(crate) use columns::{ColumnSource, TableColumns};
+pub(crate) use columns::{ColumnSource, Shown, TableColumns};
 pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::ScanInKeyOrder;
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan};

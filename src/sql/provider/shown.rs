@@ -1,20 +1,57 @@
-//! Bringing the values of several types of a property into one column.
+//! Widening: bringing the values of several types of a property into one column.
 
-use std::sync::Arc;
+use std::fmt::Write;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Builder, Int64Builder, StringViewBuilder};
-use arrow::datatypes::{DataType, Float64Type, Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use datafusion::common::{Result, exec_err};
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
+use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
 use super::columns::Shown;
-use rowkey_model::{DateTime, Value};
+use rowkey_model::columns::{BytesLayout, Capacity, PropertyBuilder, PropertyReader, property_type};
+use rowkey_model::rows::ValueRef;
 
-/// A function over the typed columns of one property (a DateTime's is followed by its tick): the
-/// value that is there, in the shown type. An entity has a property in one type at most.
-///
-/// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or
-/// `false`, ISO 8601 in UTC with up to seven digits, Guids in lower case, Binary in Base64.
+impl Shown {
+    /// The values of a property, one for each row, in the shown type; a value that does not widen
+    /// to it is null.
+    ///
+    /// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or
+    /// `false`, ISO 8601 in UTC with up to seven digits, Guids in lower case, Binary in Base64.
+    pub(crate) fn array<'v>(self, values: impl ExactSizeIterator<Item = Option<ValueRef<'v>>>) -> ArrayRef {
+        let rows = values.len();
+        let mut builder = PropertyBuilder::new(self.edm(), BytesLayout::Views, Capacity { rows, bytes: 0 });
+        let mut written = String::new();
+        for (row, value) in values.enumerate() {
+            if let Some(value) = value
+                && let Some(value) = self.widen(value, &mut written)
+            {
+                builder.set(row, value);
+            }
+        }
+        builder.finish(rows).0
+    }
+
+    /// A value in the shown type; text that is not there yet is written to `written`.
+    fn widen<'v>(self, value: ValueRef<'v>, written: &'v mut String) -> Option<ValueRef<'v>> {
+        Some(match (self, value) {
+            (Shown::Int64, ValueRef::Int32(value)) => ValueRef::Int64(value.into()),
+            (Shown::Double, ValueRef::Int32(value)) => ValueRef::Double(value.into()),
+            (Shown::Double, ValueRef::Int64(value)) => ValueRef::Double(value as f64),
+            (Shown::Int64, ValueRef::Int64(_))
+            | (Shown::Double, ValueRef::Double(_))
+            | (Shown::Text, ValueRef::String(_)) => value,
+            (Shown::Int64 | Shown::Double, _) => return None,
+            (Shown::Text, value) => {
+                written.clear();
+                write!(written, "{}", value.to_value()).ok()?;
+                ValueRef::String(written.as_str())
+            }
+        })
+    }
+}
+
+/// A function over the typed columns of one property (a DateTime's may be followed by its ticks):
+/// the value that is there, in the shown type. An entity has a property in one type at most.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ShownValue {
     shown: Shown,
@@ -43,77 +80,82 @@ impl ScalarUDFImpl for ShownValue {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
         let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
-        let shown: ArrayRef = match self.shown {
-            Shown::Int64 => {
-                let mut builder = Int64Builder::with_capacity(rows);
-                for row in 0..rows {
-                    builder.append_option(arrays.iter().find_map(|array| integer(array, row)));
-                }
-                Arc::new(builder.finish())
-            }
-            Shown::Double => {
-                let mut builder = Float64Builder::with_capacity(rows);
-                for row in 0..rows {
-                    builder.append_option(arrays.iter().find_map(|array| double(array, row)));
-                }
-                Arc::new(builder.finish())
-            }
-            Shown::Text => {
-                let mut builder = StringViewBuilder::with_capacity(rows);
-                for row in 0..rows {
-                    match arrays.iter().enumerate().find(|(_, array)| array.is_valid(row)) {
-                        Some((place, array)) => builder.append_value(text(array, arrays.get(place + 1), row)?),
-                        None => builder.append_null(),
-                    }
-                }
-                Arc::new(builder.finish())
-            }
-        };
-        Ok(ColumnarValue::Array(shown))
+        let columns = typed_columns(&arrays)?;
+        let values = (0..rows).map(|row| columns.iter().find_map(|column| column.get(row)));
+        Ok(ColumnarValue::Array(self.shown.array(values)))
     }
 }
 
-fn integer(array: &ArrayRef, row: usize) -> Option<i64> {
-    if array.is_null(row) {
-        return None;
+/// The columns among the arguments of [`ShownValue`], each with its ticks.
+fn typed_columns(arrays: &[ArrayRef]) -> Result<Vec<PropertyReader<'_>>> {
+    let mut columns = Vec::with_capacity(arrays.len());
+    let mut arrays = arrays.iter().peekable();
+    while let Some(values) = arrays.next() {
+        let ticks = arrays.next_if(|next| *next.data_type() == DataType::Int8);
+        let column = property_type(values.data_type()).and_then(|edm| PropertyReader::new(edm, values, ticks));
+        columns.push(column.ok_or_else(|| exec_datafusion_err!("no property has values of {}", values.data_type()))?);
     }
-    match array.data_type() {
-        DataType::Int32 => Some(i64::from(array.as_primitive::<Int32Type>().value(row))),
-        DataType::Int64 => Some(array.as_primitive::<Int64Type>().value(row)),
-        _ => None,
-    }
+    Ok(columns)
 }
 
-fn double(array: &ArrayRef, row: usize) -> Option<f64> {
-    if *array.data_type() == DataType::Float64 {
-        return array.is_valid(row).then(|| array.as_primitive::<Float64Type>().value(row));
-    }
-    integer(array, row).map(|value| value as f64)
-}
+#[cfg(test)]
+mod tests {
+    use rowkey_model::columns::property_array;
+    use rowkey_model::{DateTime, EdmType, Value};
 
-/// `next` is the column behind it: a DateTime's tick, if it is one of small numbers.
-fn text(array: &ArrayRef, next: Option<&ArrayRef>, row: usize) -> Result<String> {
-    let value = match array.data_type() {
-        DataType::Boolean => Value::Boolean(array.as_boolean().value(row)),
-        DataType::Int32 => Value::Int32(array.as_primitive::<Int32Type>().value(row)),
-        DataType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Float64 => Value::Double(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Timestamp(..) => {
-            let tick = next
-                .and_then(|next| next.as_primitive_opt::<Int8Type>())
-                .filter(|ticks| ticks.is_valid(row))
-                .map_or(0, |ticks| ticks.value(row));
-            Value::DateTime(DateTime::from_micros(array.as_primitive::<TimestampMicrosecondType>().value(row), tick))
+    use super::*;
+
+    const VALUES: [Option<ValueRef<'static>>; 8] = [
+        Some(ValueRef::Int32(-1)),
+        Some(ValueRef::Int64(1 << 53)),
+        Some(ValueRef::Double(-0.0)),
+        Some(ValueRef::Boolean(true)),
+        None,
+        Some(ValueRef::Binary(b"ab")),
+        Some(ValueRef::String("")),
+        Some(ValueRef::String("longer than a view")),
+    ];
+
+    fn read(edm: EdmType, array: &ArrayRef) -> Vec<Option<Value>> {
+        let reader = PropertyReader::new(edm, array, None).expect("a column of this type");
+        (0..array.len()).map(|row| reader.get(row).map(ValueRef::to_value)).collect()
+    }
+
+    #[test]
+    fn values_widen_to_the_shown_type() {
+        let shown = |shown: Shown| read(shown.edm(), &shown.array(VALUES.into_iter()));
+        let (int, double) = (|value| Some(Value::Int64(value)), |value| Some(Value::Double(value)));
+        assert_eq!(shown(Shown::Int64), [int(-1), int(1 << 53), None, None, None, None, None, None]);
+        let doubles = [double(-1.0), double(9_007_199_254_740_992.0), double(-0.0), None, None, None, None, None];
+        assert_eq!(shown(Shown::Double), doubles);
+        let texts = ["-1", "9007199254740992", "-0.0", "true", "YWI=", "", "longer than a view"];
+        let mut texts = texts.map(|text| Some(Value::String(text.to_owned()))).to_vec();
+        texts.insert(4, None);
+        assert_eq!(shown(Shown::Text), texts);
+    }
+
+    #[test]
+    fn typed_columns_are_shown_as_their_values_are() {
+        for layout in [BytesLayout::Offsets, BytesLayout::Views] {
+            let arrays = EdmType::ALL.map(|edm| property_array(edm, layout, VALUES.into_iter()));
+            let columns = typed_columns(&arrays).expect("columns");
+            let values: Vec<_> =
+                (0..VALUES.len()).map(|row| columns.iter().find_map(|column| column.get(row))).collect();
+            assert_eq!(values, VALUES);
         }
-        DataType::FixedSizeBinary(16) => match uuid::Uuid::from_slice(array.as_fixed_size_binary().value(row)) {
-            Ok(guid) => Value::Guid(guid),
-            Err(error) => return exec_err!("not a Guid: {error}"),
-        },
-        DataType::Binary => Value::Binary(array.as_binary::<i32>().value(row).to_vec()),
-        DataType::BinaryView => Value::Binary(array.as_binary_view().value(row).to_vec()),
-        DataType::Utf8 => return Ok(array.as_string::<i32>().value(row).to_owned()),
-        DataType::Utf8View => return Ok(array.as_string_view().value(row).to_owned()),
-        other => return exec_err!("values of {other} are no property's"),
-    };
-    Ok(value.to_string())
+    }
+
+    #[test]
+    fn the_ticks_behind_a_column_are_its_own() {
+        let at = ValueRef::DateTime(DateTime::from_ticks(12));
+        let mut builder = PropertyBuilder::new(EdmType::DateTime, BytesLayout::Views, Capacity::default())
+            .with_ticks(Capacity::default());
+        assert!(builder.set(0, at));
+        let (times, ticks) = builder.finish(1);
+        let numbers = property_array(EdmType::Int64, BytesLayout::Views, [None].into_iter());
+        let arrays = [times, ticks.expect("ticks"), numbers];
+        let columns = typed_columns(&arrays).expect("columns");
+        assert_eq!(columns.iter().map(|column| column.get(0)).collect::<Vec<_>>(), [Some(at), None]);
+        assert!(typed_columns(&arrays[1..]).is_err(), "ticks alone");
+    }
 }

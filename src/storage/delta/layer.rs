@@ -4,8 +4,6 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use arrow::array::AsArray;
-use arrow::compute::cast;
 use arrow::record_batch::RecordBatch;
 use futures::TryStreamExt;
 use roaring::RoaringBitmap;
@@ -15,7 +13,7 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::key_filter::{KeyFilter, KeyHash};
 use crate::run::{Columns, Gap, RunFile, RunFiles, batch_of};
-use rowkey_model::KeyRef;
+use rowkey_model::columns::KeyReader;
 use rowkey_model::rows::PropertyNames;
 
 /// Reading the keys of so many rows takes about as long as looking one of them up.
@@ -138,11 +136,7 @@ impl Layer {
         let live = self.versions.iter().zip(0u32..).filter(|(version, _)| !version.is_deleted());
         let places: Vec<u32> = live.map(|(_, place)| place).collect();
         let rows = self.versions.iter().filter_map(|version| version.row());
-        let (layout, batch) = batch_of(rows, names, &table.column_ranks(names))?;
-        let schema = layout.view_schema();
-        let views = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
-        let batch = views.collect::<std::result::Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new(schema, c));
-        let batch = batch.map_err(|error| Error::corrupt("recent writes", error))?;
+        let batch = batch_of(rows, names, &table.column_ranks(names))?;
         Ok(self.batch.get_or_init(|| LayerBatch { batch, places }))
     }
 
@@ -231,12 +225,12 @@ async fn find_among_all_keys(
     let mut first_row: u32 = 0;
     while let (Some(wanted), Some(batch)) = (rest.peek(), batches.try_next().await?) {
         let mut wanted = wanted.key();
-        let (partitions, row_keys) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
-        let key = |at: usize| KeyRef { partition: partitions.value(at), row: row_keys.value(at) };
-        let count = batch.num_rows();
-        let mut at = if count > 0 && key(count - 1) < wanted { count } else { 0 };
+        let keys =
+            KeyReader::new(batch.columns()).ok_or_else(|| Error::corrupt(&run.path, "its keys are not texts"))?;
+        let count = keys.len();
+        let mut at = if count > 0 && keys.get(count - 1) < wanted { count } else { 0 };
         while at < count {
-            match key(at).cmp(&wanted) {
+            match keys.get(at).cmp(&wanted) {
                 Ordering::Less => {
                     at += 1;
                     continue;

@@ -6,7 +6,6 @@
 //! another property.
 
 mod checksums;
-mod column;
 mod file_ids;
 mod known_keys;
 mod layout;
@@ -23,12 +22,13 @@ mod writer;
 
 pub use file_ids::FileIds;
 pub use known_keys::KnownKeys;
-pub use layout::{OTHER_COLUMN, PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
+pub use layout::OTHER_COLUMN;
 pub use live_rows::LiveRows;
 pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
 pub use reader::Columns;
 pub use recount::Recount;
+pub use rowkey_model::columns::{PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use run_file::{ColumnSummary, RunFile};
 pub(crate) use to_rows::EntityColumns;
 pub use writer::{WriteOptions, batch_of, write_run};

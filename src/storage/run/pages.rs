@@ -3,17 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, StringArray};
-use arrow::compute::{cast, filter_record_batch};
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::error::ArrowError;
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 use futures::StreamExt;
 
 use super::open::{OpenRun, RunFiles};
 use super::reader::Columns;
 use super::run_file::RunFile;
 use crate::error::{Error, Result};
-use rowkey_model::{KeyCut, KeyRange, KeyRef};
+use rowkey_model::columns::{KeyReader, view_batch};
+use rowkey_model::{KeyCut, KeyRange};
 
 /// Decoded bytes of the pages of one file that are read together, by the average row of their row
 /// groups.
@@ -49,7 +48,7 @@ impl RunFiles {
             if wanted.is_empty() {
                 continue;
             }
-            let rows = with_views(&page.slice(wanted.start, wanted.len())).map_err(|error| corrupt(&open, error))?;
+            let rows = view_batch(&page.slice(wanted.start, wanted.len())).map_err(|error| corrupt(&open, error))?;
             let Some(mask) = run.mask.as_deref() else {
                 found.push(rows);
                 continue;
@@ -109,32 +108,15 @@ fn corrupt(open: &OpenRun, reason: impl ToString) -> Error {
 
 /// The rows of a page whose keys lie in `range`.
 fn within(page: &RecordBatch, range: &KeyRange) -> Option<Range<usize>> {
-    let keys: [&StringArray; 2] = [page.columns().first()?.as_string_opt()?, page.columns().get(1)?.as_string_opt()?];
+    let keys = KeyReader::new(page.columns())?;
     let first_above = |cut: &KeyCut| {
         let (mut low, mut high) = (0, page.num_rows());
         while low < high {
             let middle = low + (high - low) / 2;
-            let key = KeyRef { partition: keys[0].value(middle), row: keys[1].value(middle) };
-            if cut.is_below(key) { high = middle } else { low = middle + 1 }
+            if cut.is_below(keys.get(middle)) { high = middle } else { low = middle + 1 }
         }
         low
     };
     let (from, to) = (first_above(range.lower()), first_above(range.upper()));
     Some(from..to.max(from))
-}
-
-/// The same rows, text and binary as the planner has them.
-fn with_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let mut fields = Vec::with_capacity(batch.num_columns());
-    let mut columns = Vec::with_capacity(batch.num_columns());
-    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        let view = match field.data_type() {
-            DataType::Utf8 => DataType::Utf8View,
-            DataType::Binary => DataType::BinaryView,
-            other => other.clone(),
-        };
-        columns.push(if view == *column.data_type() { Arc::clone(column) } else { cast(column, &view)? });
-        fields.push(Field::clone(field).with_data_type(view));
-    }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }

@@ -2,26 +2,23 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float64Array, Int8Array, Int32Array,
-    Int64Array, StringArray, TimestampMicrosecondArray,
-};
-use arrow::datatypes::{Float64Type, Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow::array::{Array, AsArray, BinaryArray, Int8Array, TimestampMicrosecondArray};
+use arrow::datatypes::{Int8Type, TimestampMicrosecondType};
 use arrow::record_batch::RecordBatch;
 
 use super::layout::RunLayout;
 use super::open::OpenRun;
 use super::other;
 use crate::error::{Error, Result};
+use rowkey_model::columns::{KeyReader, PropertyReader};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Value};
+use rowkey_model::{DateTime, Entity, KeyRef, Value};
 
 /// A batch with all columns of a run file, taken apart once so that rows can be read one by one.
 #[derive(Debug)]
 pub struct EntityColumns<'a> {
     path: &'a str,
-    partitions: &'a StringArray,
-    rows: &'a StringArray,
+    keys: KeyReader<'a>,
     timestamps: &'a TimestampMicrosecondArray,
     ticks: &'a Int8Array,
     columns: Vec<Column<'a>>,
@@ -31,19 +28,7 @@ pub struct EntityColumns<'a> {
 #[derive(Debug)]
 struct Column<'a> {
     name: &'a Arc<str>,
-    values: Values<'a>,
-}
-
-#[derive(Debug)]
-enum Values<'a> {
-    Binary(&'a BinaryArray),
-    Boolean(&'a BooleanArray),
-    DateTime(&'a TimestampMicrosecondArray, Option<&'a Int8Array>),
-    Double(&'a Float64Array),
-    Guid(&'a FixedSizeBinaryArray),
-    Int32(&'a Int32Array),
-    Int64(&'a Int64Array),
-    String(&'a StringArray),
+    values: PropertyReader<'a>,
 }
 
 impl<'a> EntityColumns<'a> {
@@ -59,11 +44,11 @@ impl<'a> EntityColumns<'a> {
             .iter()
             .zip(layout.positions())
             .map(|(column, position)| {
-                let tick = match position.tick {
-                    Some(at) => Some(batch.columns().get(at)?.as_primitive_opt::<Int8Type>()?),
+                let ticks = match position.tick {
+                    Some(at) => Some(batch.columns().get(at)?),
                     None => None,
                 };
-                let values = Values::of(column.edm, batch.columns().get(position.value)?, tick)?;
+                let values = PropertyReader::new(column.edm, batch.columns().get(position.value)?, ticks)?;
                 Some(Column { name: &column.property, values })
             })
             .collect::<Option<Vec<_>>>()?;
@@ -73,8 +58,7 @@ impl<'a> EntityColumns<'a> {
         };
         Some(Self {
             path,
-            partitions: batch.columns().first()?.as_string_opt()?,
-            rows: batch.columns().get(1)?.as_string_opt()?,
+            keys: KeyReader::new(batch.columns())?,
             timestamps: batch.columns().get(2)?.as_primitive_opt::<TimestampMicrosecondType>()?,
             ticks: batch.columns().get(3)?.as_primitive_opt::<Int8Type>()?,
             columns,
@@ -83,11 +67,11 @@ impl<'a> EntityColumns<'a> {
     }
 
     pub fn len(&self) -> usize {
-        self.partitions.len()
+        self.keys.len()
     }
 
     pub fn key(&self, i: usize) -> KeyRef<'a> {
-        KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) }
+        self.keys.get(i)
     }
 
     pub fn timestamp(&self, i: usize) -> DateTime {
@@ -152,42 +136,5 @@ impl<'a> EntityColumns<'a> {
                 .ok_or_else(|| Error::corrupt(self.path, format!("(other) of {:?} cannot be read", self.key(i)))),
             _ => Ok(Vec::new()),
         }
-    }
-}
-
-impl<'a> Values<'a> {
-    fn of(edm: EdmType, array: &'a ArrayRef, tick: Option<&'a Int8Array>) -> Option<Self> {
-        Some(match edm {
-            EdmType::Binary => Values::Binary(array.as_binary_opt()?),
-            EdmType::Boolean => Values::Boolean(array.as_boolean_opt()?),
-            EdmType::DateTime => Values::DateTime(array.as_primitive_opt::<TimestampMicrosecondType>()?, tick),
-            EdmType::Double => Values::Double(array.as_primitive_opt::<Float64Type>()?),
-            EdmType::Guid => Values::Guid(array.as_fixed_size_binary_opt()?),
-            EdmType::Int32 => Values::Int32(array.as_primitive_opt::<Int32Type>()?),
-            EdmType::Int64 => Values::Int64(array.as_primitive_opt::<Int64Type>()?),
-            EdmType::String => Values::String(array.as_string_opt()?),
-        })
-    }
-
-    fn get(&self, i: usize) -> Option<ValueRef<'a>> {
-        fn valid<A: Array>(array: &A, i: usize) -> Option<&A> {
-            array.is_valid(i).then_some(array)
-        }
-        Some(match self {
-            Values::Binary(a) => ValueRef::Binary(valid(*a, i).map(|_| a.value(i))?),
-            Values::Boolean(a) => ValueRef::Boolean(valid(*a, i)?.value(i)),
-            Values::DateTime(a, tick) => {
-                let tick = tick.filter(|tick| tick.is_valid(i)).map_or(0, |tick| tick.value(i));
-                ValueRef::DateTime(DateTime::from_micros(valid(*a, i)?.value(i), tick))
-            }
-            Values::Double(a) => ValueRef::Double(valid(*a, i)?.value(i)),
-            Values::Guid(a) => {
-                let bytes = valid(*a, i).map(|_| a.value(i))?;
-                ValueRef::Guid(uuid::Uuid::from_slice(bytes).ok()?)
-            }
-            Values::Int32(a) => ValueRef::Int32(valid(*a, i)?.value(i)),
-            Values::Int64(a) => ValueRef::Int64(valid(*a, i)?.value(i)),
-            Values::String(a) => ValueRef::String(valid(*a, i).map(|_| a.value(i))?),
-        })
     }
 }

@@ -29,7 +29,7 @@
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{ArrayRef, BinaryBuilder, Int8Builder, StringBuilder, TimestampMicrosecondBuilder};
+use arrow::array::{ArrayRef, BinaryBuilder};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -40,17 +40,19 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::checksums::Checksums;
-use super::column::{ColumnBuilder, Room};
 use super::known_keys::KnownKeys;
-use super::layout::{PARTITION_KEY, ROW_KEY, RunColumn, RunLayout, TIMESTAMP};
+use super::layout::{RunColumn, RunLayout};
 use super::live_rows::LiveRows;
 use super::other;
 use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::error::{Error, Result};
+use rowkey_model::columns::{
+    BytesLayout, Capacity, KeyBuilder, PARTITION_KEY, PropertyBuilder, ROW_KEY, TIMESTAMP, view_batch,
+};
 use rowkey_model::files::{self, FileStore, Publication};
 use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
-use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX, KeyRef};
+use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX};
 
 /// Rows of a data page; see the crate's documentation for the measurements behind it.
 pub(super) const PAGE_ROWS: usize = 1024;
@@ -174,20 +176,20 @@ pub fn write_run<'r>(
     })
 }
 
-/// Rows as they would lie in a run file, and its layout; the rows are in key order and bring their
-/// Timestamps.
+/// Rows with the columns of a run file, as scans read them; the rows are in key order and bring
+/// their Timestamps.
 pub fn batch_of<'r>(
     rows: impl Iterator<Item = RowRef<'r>> + Clone,
     names: &PropertyNames,
     column_ranks: &[Option<u32>],
-) -> Result<(RunLayout, RecordBatch)> {
+) -> Result<RecordBatch> {
     let options = WriteOptions { names, column_ranks, timestamp: DateTime::MIN };
     let survey = Survey::take(rows.clone(), options);
     let schema = survey.layout.schema();
     let mut batch = BatchBuilder::new(&survey, &schema, options, survey.rows as usize);
     rows.for_each(|row| batch.push(row));
-    let batch = batch.finish().map_err(|error| Error::corrupt("recent writes", error))?;
-    Ok((survey.layout, batch))
+    let views = batch.finish().and_then(|batch| Ok(view_batch(&batch)?));
+    views.map_err(|error| Error::corrupt("recent writes", error))
 }
 
 /// Between the Parquet writer and the file: counts the checksum and keeps the file's own error,
@@ -410,11 +412,8 @@ struct BatchBuilder<'a> {
     schema: &'a SchemaRef,
     options: WriteOptions<'a>,
     rows: usize,
-    partition: StringBuilder,
-    row: StringBuilder,
-    timestamp: TimestampMicrosecondBuilder,
-    tick: Int8Builder,
-    columns: Vec<ColumnBuilder>,
+    keys: KeyBuilder,
+    columns: Vec<PropertyBuilder>,
     other: Option<BinaryBuilder>,
     other_value: Vec<u8>,
 }
@@ -423,40 +422,36 @@ impl<'a> BatchBuilder<'a> {
     /// For at most so many rows, with room for them.
     fn new(survey: &'a Survey<'a>, schema: &'a SchemaRef, options: WriteOptions<'a>, rows_max: usize) -> Self {
         // Some batches have a little more than others; what is not used is not touched either.
-        let room = |bytes: u64| {
+        let capacity = |bytes: u64| {
             let bytes = bytes as usize / (survey.rows as usize).max(1) * rows_max;
-            Room { rows: rows_max, bytes: bytes + bytes / 8 + PAGE_ROWS }
+            Capacity { rows: rows_max, bytes: bytes + bytes / 8 + PAGE_ROWS }
         };
-        let key = |bytes: u64| StringBuilder::with_capacity(rows_max, room(bytes).bytes);
-        let columns = survey.layout.columns.iter().zip(&survey.statistics);
+        let column = |(column, statistics): (&RunColumn, &ColumnStatistics)| {
+            let capacity = capacity(statistics.value_bytes);
+            let builder = PropertyBuilder::new(column.edm, BytesLayout::Offsets, capacity);
+            if column.tick { builder.with_ticks(capacity) } else { builder }
+        };
         Self {
             survey,
             schema,
             options,
             rows: 0,
-            partition: key(survey.key_bytes[0]),
-            row: key(survey.key_bytes[1]),
-            timestamp: TimestampMicrosecondBuilder::with_capacity(rows_max).with_timezone("UTC"),
-            tick: Int8Builder::with_capacity(rows_max),
-            columns: columns
-                .map(|(column, statistics)| ColumnBuilder::new(column, room(statistics.value_bytes)))
-                .collect(),
+            keys: KeyBuilder::new(survey.key_bytes.map(capacity)),
+            columns: survey.layout.columns.iter().zip(&survey.statistics).map(column).collect(),
             other: survey.layout.other.then(BinaryBuilder::new),
             other_value: Vec::new(),
         }
     }
 
     fn push(&mut self, row: RowRef<'_>) {
-        let KeyRef { partition, row: row_key } = row.key();
-        self.partition.append_value(partition);
-        self.row.append_value(row_key);
-        let timestamp = row.timestamp().unwrap_or(self.options.timestamp);
-        self.timestamp.append_value(timestamp.micros());
-        self.tick.append_value(timestamp.tick());
+        self.keys.push(row.key(), Some(row.timestamp().unwrap_or(self.options.timestamp)));
         self.other_value.clear();
         for (id, value) in row.properties() {
             match self.survey.place(id, value.edm_type()) {
-                Some(place) => self.columns[place].set(self.rows, value),
+                Some(place) => {
+                    let fits = self.columns[place].set(self.rows, value);
+                    debug_assert!(fits, "the layout gives each type its column");
+                }
                 None => other::encode(&self.options.names.name(id), value, &mut self.other_value),
             }
         }
@@ -471,13 +466,12 @@ impl<'a> BatchBuilder<'a> {
     }
 
     fn finish(mut self) -> parquet::errors::Result<RecordBatch> {
-        let mut arrays: Vec<ArrayRef> = vec![
-            Arc::new(self.partition.finish()),
-            Arc::new(self.row.finish()),
-            Arc::new(self.timestamp.finish()),
-            Arc::new(self.tick.finish()),
-        ];
-        arrays.extend(self.columns.into_iter().flat_map(|column| column.finish(self.rows)));
+        let mut arrays = Vec::from(self.keys.finish());
+        for mut column in self.columns {
+            let (values, ticks) = column.finish(self.rows);
+            arrays.push(values);
+            arrays.extend(ticks);
+        }
         arrays.extend(self.other.as_mut().map(|other| Arc::new(other.finish()) as ArrayRef));
         Ok(RecordBatch::try_new(Arc::clone(self.schema), arrays)?)
     }

@@ -2,96 +2,66 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int8Builder, Int32Builder,
-    Int64Builder, RecordBatch, StringBuilder, TimestampMicrosecondBuilder,
-};
-use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{Field, SchemaRef};
 use arrow::error::ArrowError;
-use arrow_schema::extension::Uuid;
 
 use crate::output::WriteError;
-use crate::survey::{Cells, Survey};
+use crate::survey::{Survey, SurveyedProperty};
 use rowkey_model::EdmType;
-use rowkey_model::rows::{RowRef, ValueRef};
-
-const UTC: &str = "UTC";
+use rowkey_model::columns::{
+    BytesLayout, Capacity, KeyBuilder, PropertyBuilder, field, key_fields, tick_field, tick_name, typed_name,
+};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, ValueRef};
 
 /// Builders of all columns.
 pub(super) struct Columns {
-    cells: Cells,
+    names: Arc<PropertyNames>,
     rows: usize,
-    partition: StringBuilder,
-    row: StringBuilder,
-    timestamp: TimestampMicrosecondBuilder,
-    tick: Int8Builder,
+    keys: KeyBuilder,
     properties: Vec<PropertyColumns>,
+    /// By number of the property: its place in `properties`.
+    places: Vec<Option<usize>>,
 }
 
 /// The columns of one property: one for each type, and the digits of its times.
 struct PropertyColumns {
     name: Arc<str>,
-    types: Vec<(EdmType, Builder)>,
-    tick: Option<Int8Builder>,
-}
-
-enum Builder {
-    Binary(BinaryBuilder),
-    Boolean(BooleanBuilder),
-    DateTime(TimestampMicrosecondBuilder),
-    Double(Float64Builder),
-    Guid(FixedSizeBinaryBuilder),
-    Int32(Int32Builder),
-    Int64(Int64Builder),
-    String(StringBuilder),
+    types: Vec<(EdmType, PropertyBuilder)>,
+    ticks: bool,
 }
 
 impl Columns {
     pub(super) fn of(survey: &Survey) -> Self {
         let properties = survey.properties();
-        let columns = properties.iter().map(|property| PropertyColumns {
-            name: Arc::clone(&property.name),
-            types: property.types.iter().map(|edm| (*edm, Builder::new(*edm))).collect(),
-            tick: (property.ticks && property.types.contains(&EdmType::DateTime)).then(Int8Builder::new),
-        });
+        let mut places = Vec::new();
+        for (place, property) in properties.iter().enumerate() {
+            if places.len() <= property.id.index() {
+                places.resize(property.id.index() + 1, None);
+            }
+            places[property.id.index()] = Some(place);
+        }
         Self {
+            names: Arc::clone(survey.names()),
             rows: 0,
-            partition: StringBuilder::new(),
-            row: StringBuilder::new(),
-            timestamp: TimestampMicrosecondBuilder::new().with_timezone(UTC),
-            tick: Int8Builder::new(),
-            properties: columns.collect(),
-            cells: Cells::of(survey, &properties),
+            keys: KeyBuilder::new([Capacity::default(); 2]),
+            properties: properties.into_iter().map(PropertyColumns::of).collect(),
+            places,
         }
     }
 
     pub(super) fn fields(&self) -> Vec<Field> {
-        let micros = || DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into()));
-        let mut fields = vec![
-            Field::new("PartitionKey", DataType::Utf8, false),
-            Field::new("RowKey", DataType::Utf8, false),
-            Field::new("Timestamp", micros(), true),
-            Field::new("Timestamp:tick", DataType::Int8, true),
-        ];
+        let mut fields = Vec::from(key_fields(true));
         for property in &self.properties {
             for (edm, _) in &property.types {
                 let name = match property.types.len() {
                     1 => property.name.to_string(),
-                    _ => format!("{}:{edm}", property.name),
+                    _ => typed_name(&property.name, *edm),
                 };
-                fields.push(match edm {
-                    EdmType::Binary => Field::new(name, DataType::Binary, true),
-                    EdmType::Boolean => Field::new(name, DataType::Boolean, true),
-                    EdmType::DateTime => Field::new(name, micros(), true),
-                    EdmType::Double => Field::new(name, DataType::Float64, true),
-                    EdmType::Guid => Field::new(name, DataType::FixedSizeBinary(16), true).with_extension_type(Uuid),
-                    EdmType::Int32 => Field::new(name, DataType::Int32, true),
-                    EdmType::Int64 => Field::new(name, DataType::Int64, true),
-                    EdmType::String => Field::new(name, DataType::Utf8, true),
-                });
+                fields.push(field(name, *edm, BytesLayout::Offsets));
             }
-            if property.tick.is_some() {
-                fields.push(Field::new(format!("{}:tick", property.name), DataType::Int8, true));
+            if property.ticks {
+                fields.push(tick_field(tick_name(&property.name)));
             }
         }
         fields
@@ -103,30 +73,36 @@ impl Columns {
     }
 
     pub(super) fn push(&mut self, output: &Arc<str>, row: RowRef<'_>) -> Result<(), WriteError> {
-        let mut cells = Vec::new();
-        self.cells.place(output, row, &mut cells)?;
-        for (cell, property) in cells.into_iter().zip(&mut self.properties) {
-            property.push(output, cell)?;
+        for (id, value) in row.properties() {
+            if !self.set(id, value) {
+                let property = self.names.name(id).to_string();
+                return Err(WriteError::NoColumn { name: Arc::clone(output), property });
+            }
         }
-        let key = row.key();
-        self.partition.append_value(key.partition);
-        self.row.append_value(key.row);
-        self.timestamp.append_option(row.timestamp().map(|at| at.micros()));
-        self.tick.append_option(row.timestamp().map(|at| at.tick()));
+        self.keys.push(row.key(), row.timestamp());
         self.rows += 1;
         Ok(())
     }
 
+    /// Whether there is a column that holds all of the value.
+    fn set(&mut self, id: PropertyId, value: ValueRef<'_>) -> bool {
+        let Some(place) = self.places.get(id.index()).copied().flatten() else { return false };
+        let PropertyColumns { types, ticks, .. } = &mut self.properties[place];
+        let is_cut = matches!(value, ValueRef::DateTime(at) if at.tick() != 0 && !*ticks);
+        let typed = types.iter_mut().find(|(edm, _)| *edm == value.edm_type());
+        !is_cut && typed.is_some_and(|(_, builder)| builder.set(self.rows, value))
+    }
+
     pub(super) fn finish(&mut self, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-        let mut arrays: Vec<ArrayRef> = vec![
-            Arc::new(self.partition.finish()),
-            Arc::new(self.row.finish()),
-            Arc::new(self.timestamp.finish()),
-            Arc::new(self.tick.finish()),
-        ];
+        let mut arrays: Vec<ArrayRef> = Vec::from(self.keys.finish());
         for property in &mut self.properties {
-            arrays.extend(property.types.iter_mut().map(|(_, builder)| builder.finish()));
-            arrays.extend(property.tick.as_mut().map(|tick| Arc::new(tick.finish()) as ArrayRef));
+            let mut ticks = None;
+            for (_, builder) in &mut property.types {
+                let (values, own_ticks) = builder.finish(self.rows);
+                arrays.push(values);
+                ticks = ticks.or(own_ticks);
+            }
+            arrays.extend(ticks);
         }
         self.rows = 0;
         RecordBatch::try_new(Arc::clone(schema), arrays)
@@ -134,77 +110,14 @@ impl Columns {
 }
 
 impl PropertyColumns {
-    fn push(&mut self, output: &Arc<str>, value: Option<ValueRef<'_>>) -> Result<(), WriteError> {
-        let edm = value.map(|value| value.edm_type());
-        let mut tick = None;
-        let mut is_placed = value.is_none();
-        for (of, builder) in &mut self.types {
-            let own = value.filter(|_| edm == Some(*of));
-            is_placed |= own.is_some();
-            let pushed = builder.push(own);
-            pushed.map_err(|error| WriteError::Parquet { name: Arc::clone(output), source: error.into() })?;
-        }
-        if let Some(ValueRef::DateTime(at)) = value {
-            tick = Some(at.tick());
-            is_placed &= self.tick.is_some() || at.tick() == 0;
-        }
-        if let Some(ticks) = &mut self.tick {
-            ticks.append_option(tick);
-        }
-        if is_placed {
-            return Ok(());
-        }
-        Err(WriteError::NoColumn { name: Arc::clone(output), property: self.name.to_string() })
-    }
-}
-
-impl Builder {
-    fn new(edm: EdmType) -> Self {
-        match edm {
-            EdmType::Binary => Builder::Binary(BinaryBuilder::new()),
-            EdmType::Boolean => Builder::Boolean(BooleanBuilder::new()),
-            EdmType::DateTime => Builder::DateTime(TimestampMicrosecondBuilder::new().with_timezone(UTC)),
-            EdmType::Double => Builder::Double(Float64Builder::new()),
-            EdmType::Guid => Builder::Guid(FixedSizeBinaryBuilder::new(16)),
-            EdmType::Int32 => Builder::Int32(Int32Builder::new()),
-            EdmType::Int64 => Builder::Int64(Int64Builder::new()),
-            EdmType::String => Builder::String(StringBuilder::new()),
-        }
-    }
-
-    /// Appends a value of this type, or null for any other.
-    fn push(&mut self, value: Option<ValueRef<'_>>) -> Result<(), ArrowError> {
-        match (self, value) {
-            (Builder::Binary(to), Some(ValueRef::Binary(value))) => to.append_value(value),
-            (Builder::Binary(to), _) => to.append_null(),
-            (Builder::Boolean(to), Some(ValueRef::Boolean(value))) => to.append_value(value),
-            (Builder::Boolean(to), _) => to.append_null(),
-            (Builder::DateTime(to), Some(ValueRef::DateTime(at))) => to.append_value(at.micros()),
-            (Builder::DateTime(to), _) => to.append_null(),
-            (Builder::Double(to), Some(ValueRef::Double(value))) => to.append_value(value),
-            (Builder::Double(to), _) => to.append_null(),
-            (Builder::Guid(to), Some(ValueRef::Guid(value))) => return to.append_value(value.as_bytes()),
-            (Builder::Guid(to), _) => to.append_null(),
-            (Builder::Int32(to), Some(ValueRef::Int32(value))) => to.append_value(value),
-            (Builder::Int32(to), _) => to.append_null(),
-            (Builder::Int64(to), Some(ValueRef::Int64(value))) => to.append_value(value),
-            (Builder::Int64(to), _) => to.append_null(),
-            (Builder::String(to), Some(ValueRef::String(value))) => to.append_value(value),
-            (Builder::String(to), _) => to.append_null(),
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Builder::Binary(builder) => Arc::new(builder.finish()),
-            Builder::Boolean(builder) => Arc::new(builder.finish()),
-            Builder::DateTime(builder) => Arc::new(builder.finish()),
-            Builder::Double(builder) => Arc::new(builder.finish()),
-            Builder::Guid(builder) => Arc::new(builder.finish()),
-            Builder::Int32(builder) => Arc::new(builder.finish()),
-            Builder::Int64(builder) => Arc::new(builder.finish()),
-            Builder::String(builder) => Arc::new(builder.finish()),
-        }
+    fn of(property: SurveyedProperty) -> Self {
+        let ticks = property.ticks && property.types.contains(&EdmType::DateTime);
+        let builder = |edm| {
+            let builder = PropertyBuilder::new(edm, BytesLayout::Offsets, Capacity::default());
+            let builder =
+                if ticks && edm == EdmType::DateTime { builder.with_ticks(Capacity::default()) } else { builder };
+            (edm, builder)
+        };
+        Self { name: property.name, types: property.types.into_iter().map(builder).collect(), ticks }
     }
 }

@@ -87,8 +87,7 @@ impl KeyRead {
             Rows::One(row) => {
                 let Known::Text(row) = row.text(values)? else { return none() };
                 match table.get(files, KeyRef { partition, row }).await? {
-                    Some(entity) => batch(self.columns.of_entities(&[entity]).map_err(from_datafusion)?, 1)
-                        .map_err(from_datafusion)?,
+                    Some(entity) => batch(self.columns.of_entities(&[entity]), 1).map_err(from_datafusion)?,
                     None => return none(),
                 }
             }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{
-    DataType, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType,
-};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef};
 
 use crate::planner::Column;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::Survey;
+use rowkey_model::columns::{PropertyReader, property_type};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType, Value, validate_property_name};
+use rowkey_model::{EdmType, Value, validate_property_name};
 
 /// Which columns of a query are what of an entity.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl EntityRows {
         let names = Arc::new(PropertyNames::new());
         let place = |name: &str| columns.iter().position(|column| column.field.name() == name);
         let key = |name: &str| {
-            let at = place(name).filter(|at| is_text(columns[*at].field.data_type()));
+            let at = place(name).filter(|at| edm_type(&columns[*at].field) == Some(EdmType::String));
             at.ok_or_else(|| {
                 Error::new(
                     SqlState::INVALID_STATEMENT,
@@ -76,38 +76,40 @@ impl EntityRows {
 
     pub(super) fn rows(&self, batch: &RecordBatch) -> Result<Rows> {
         let defect = || Error::new(SqlState::INTERNAL_ERROR, "a column has another type than the query");
+        let arrays = batch.columns().iter().map(widened).collect::<Result<Vec<_>>>()?;
+        let reader = |at: usize, edm: EdmType| PropertyReader::new(edm, &arrays[at], None).ok_or_else(defect);
+        let (partitions, row_keys) = (reader(self.partition, EdmType::String)?, reader(self.row, EdmType::String)?);
+        let timestamps = self.timestamp.map(|at| reader(at, EdmType::DateTime)).transpose()?;
+        let property =
+            |(at, id, edm): &(usize, PropertyId, EdmType)| Ok((*id, self.names.name(*id), reader(*at, *edm)?));
+        let properties = self.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         let mut rows = Rows::with_capacity(batch.num_rows(), 0);
         for i in 0..batch.num_rows() {
-            let key = |at: usize, name: &str| {
-                text(batch.column(at), i).ok_or_else(|| {
-                    Error::new(
-                        SqlState::NOT_NULL_VIOLATION,
-                        format!("null value in column \"{name}\" of an exported entity"),
-                    )
-                })
-            };
             let mut builder = rows.builder(&self.names);
             builder.begin();
-            for (at, id, edm) in &self.properties {
-                let array = batch.column(*at);
-                if array.is_null(i) {
-                    continue;
-                }
-                let value = value(array, *edm, i).ok_or_else(defect)?;
+            for (id, name, values) in &properties {
+                let Some(value) = values.get(i) else { continue };
                 if !matches!(value, ValueRef::Boolean(_) | ValueRef::Int32(_)) {
-                    check(&self.names.name(*id), value)?;
+                    check(name, value)?;
                 }
                 builder.set(*id, value);
             }
-            let timestamp = self.timestamp.map(|at| batch.column(at)).filter(|array| array.is_valid(i));
-            let timestamp = match timestamp.and_then(|array| value(array, EdmType::DateTime, i)) {
+            let timestamp = match timestamps.and_then(|times| times.get(i)) {
                 Some(ValueRef::DateTime(at)) => Some(at),
                 _ => None,
             };
-            builder.finish(key(self.partition, "PartitionKey")?, key(self.row, "RowKey")?, timestamp)?;
+            let partition = not_null(partitions.text(i), "PartitionKey")?;
+            builder.finish(partition, not_null(row_keys.text(i), "RowKey")?, timestamp)?;
         }
         Ok(rows)
     }
+}
+
+fn not_null<'t>(key: Option<&'t str>, column: &str) -> Result<&'t str> {
+    key.ok_or_else(|| {
+        let message = format!("null value in column \"{column}\" of an exported entity");
+        Error::new(SqlState::NOT_NULL_VIOLATION, message)
+    })
 }
 
 /// Refuses what the data model does not hold; short texts need no copy.
@@ -120,52 +122,20 @@ fn check(name: &str, value: ValueRef<'_>) -> Result<()> {
     }
 }
 
-fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::Utf8View)
-}
-
 fn edm_type(field: &FieldRef) -> Option<EdmType> {
     Some(match field.data_type() {
-        DataType::Boolean => EdmType::Boolean,
-        DataType::Binary | DataType::BinaryView => EdmType::Binary,
-        DataType::Int16 | DataType::Int32 => EdmType::Int32,
-        DataType::Int64 => EdmType::Int64,
-        DataType::Float32 | DataType::Float64 => EdmType::Double,
-        DataType::FixedSizeBinary(16) => EdmType::Guid,
-        DataType::Timestamp(TimeUnit::Microsecond, _) => EdmType::DateTime,
-        data_type if is_text(data_type) => EdmType::String,
-        _ => return None,
+        DataType::Int16 => EdmType::Int32,
+        DataType::Float32 => EdmType::Double,
+        data_type => return property_type(data_type),
     })
 }
 
-fn text(array: &ArrayRef, i: usize) -> Option<&str> {
-    match array.as_string_view_opt() {
-        Some(texts) => texts.is_valid(i).then(|| texts.value(i)),
-        None => array.as_string_opt::<i32>().filter(|texts| texts.is_valid(i)).map(|texts| texts.value(i)),
-    }
-}
-
-fn value(array: &ArrayRef, edm: EdmType, i: usize) -> Option<ValueRef<'_>> {
-    Some(match edm {
-        EdmType::Boolean => ValueRef::Boolean(array.as_boolean_opt()?.value(i)),
-        EdmType::Binary => ValueRef::Binary(match array.as_binary_view_opt() {
-            Some(binaries) => binaries.value(i),
-            None => array.as_binary_opt::<i32>()?.value(i),
-        }),
-        EdmType::Int32 => ValueRef::Int32(match array.as_primitive_opt::<Int32Type>() {
-            Some(numbers) => numbers.value(i),
-            None => i32::from(array.as_primitive_opt::<Int16Type>()?.value(i)),
-        }),
-        EdmType::Int64 => ValueRef::Int64(array.as_primitive_opt::<Int64Type>()?.value(i)),
-        EdmType::Double => ValueRef::Double(match array.as_primitive_opt::<Float64Type>() {
-            Some(numbers) => numbers.value(i),
-            None => f64::from(array.as_primitive_opt::<Float32Type>()?.value(i)),
-        }),
-        EdmType::Guid => ValueRef::Guid(uuid::Uuid::from_slice(array.as_fixed_size_binary_opt()?.value(i)).ok()?),
-        EdmType::DateTime => {
-            let micros = array.as_primitive_opt::<TimestampMicrosecondType>()?.value(i);
-            ValueRef::DateTime(DateTime::from_micros(micros, 0))
-        }
-        EdmType::String => ValueRef::String(text(array, i)?),
-    })
+/// Numbers that are narrower than a property's widen to it.
+fn widened(array: &ArrayRef) -> Result<ArrayRef> {
+    let widened = match array.data_type() {
+        DataType::Int16 => cast(array, &DataType::Int32),
+        DataType::Float32 => cast(array, &DataType::Float64),
+        _ => return Ok(Arc::clone(array)),
+    };
+    widened.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
 }
