@@ -1,4 +1,4 @@
-//! `min` and `max` of doubles by group, and of intervals. The engine's begin with the largest
+//! `min` and `max` of doubles by group, and of intervals. DataFusion's begin with the largest
 //! finite doubles, so they never find an infinity, and forget what came before a NaN; their
 //! accumulators of a single group do neither. Intervals it compares by months first.
 
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 
 use super::keys::length;
 
-/// One of the engine's two, with an accumulator for each group of doubles.
+/// One of DataFusion's two, with an accumulator for each group of doubles.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Extreme {
     inner: Arc<AggregateUDF>,

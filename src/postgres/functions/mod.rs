@@ -1,9 +1,9 @@
-//! PostgreSQL's functions, aggregates and operators where the query engine lacks them or answers
+//! PostgreSQL's functions, aggregates and operators where DataFusion lacks them or answers
 //! otherwise.
 //!
 //! [`register`] puts all of it into a session. Types are settled in two steps: `planner` makes
 //! operands go together while a statement is planned, and the rule in `analyzer` resolves the whole
-//! plan again, now with the types of literals, before the query engine coerces what is left.
+//! plan again, now with the types of literals, before DataFusion coerces what is left.
 //! Functions look at the types of their arguments themselves (`scalar`).
 
 mod aggregates;
