@@ -50,6 +50,7 @@ impl Format {
         }
     }
 
+    /// The format of a [`name`](Self::name).
     pub fn parse(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }

@@ -65,6 +65,7 @@ impl KeyFilter {
 pub struct KeyHash(u64);
 
 impl KeyHash {
+    /// The hash of a key in its encoded form ([`RowRef::key_bytes`](rowkey_model::rows::RowRef::key_bytes)).
     pub fn of(key: &[u8]) -> Self {
         Self(FixedState::default().hash_one(key))
     }

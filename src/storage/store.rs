@@ -53,10 +53,12 @@ impl Store {
         self.state.snapshot()
     }
 
+    /// The open run files.
     pub fn files(&self) -> &Arc<RunFiles> {
         self.state.files()
     }
 
+    /// The clock that gives writes their Timestamps.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.state.clock()
     }

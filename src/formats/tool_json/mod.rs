@@ -63,6 +63,7 @@ impl JsonTool {
         JsonTool::StorageExplorer,
     ];
 
+    /// The name by which a user asks for it.
     pub fn name(self) -> &'static str {
         match self {
             JsonTool::AzureCli => "az",

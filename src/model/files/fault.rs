@@ -41,6 +41,7 @@ pub enum Fault {
 pub struct FaultPlan(BTreeMap<u64, Fault>);
 
 impl FaultPlan {
+    /// No faults.
     pub fn none() -> Self {
         Self::default()
     }

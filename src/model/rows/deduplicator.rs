@@ -50,6 +50,7 @@ pub struct Deduplicator {
 }
 
 impl Deduplicator {
+    /// A deduplicator that has seen no rows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,6 +83,7 @@ impl Deduplicator {
         (!last.is_empty()).then_some(last)
     }
 
+    /// The rows dropped so far, but for conflicts.
     pub fn duplicates(&self) -> Duplicates {
         self.duplicates
     }

@@ -7,8 +7,11 @@ use arrow_schema::extension::Uuid;
 
 use rowkey_model::EdmType;
 
+/// Name of the first column.
 pub const PARTITION_KEY: &str = "PartitionKey";
+/// Name of the second column.
 pub const ROW_KEY: &str = "RowKey";
+/// Name of the third column: the last write, in microseconds.
 pub const TIMESTAMP: &str = "Timestamp";
 pub(super) const TIMESTAMP_TICK: &str = "Timestamp:tick";
 /// Properties without a column of their own, encoded together.

@@ -82,14 +82,17 @@ impl<'a> EntityColumns<'a> {
         })
     }
 
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.partitions.len()
     }
 
+    /// The key of row `i`; panics if there is none.
     pub fn key(&self, i: usize) -> KeyRef<'a> {
         KeyRef { partition: self.partitions.value(i), row: self.rows.value(i) }
     }
 
+    /// The last write of row `i`; panics if there is none.
     pub fn timestamp(&self, i: usize) -> DateTime {
         DateTime::from_micros(self.timestamps.value(i), self.ticks.value(i))
     }

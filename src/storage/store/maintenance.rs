@@ -52,6 +52,7 @@ impl Store {
         self.maintenance.vacuum(table, full, file_bytes)
     }
 
+    /// What maintenance does now, and what it has done.
     pub fn maintenance_status(&self) -> MaintenanceStatus {
         self.maintenance.status()
     }
@@ -63,6 +64,7 @@ impl Store {
 }
 
 impl Maintainer {
+    /// The background maintenance of a store.
     pub fn new(store: Arc<Store>) -> Self {
         Self::of(store.maintenance.clone())
     }
