@@ -229,7 +229,7 @@ fn parse_double(text: &str) -> Result<f64, &'static str> {
 const DOUBLE_FORM: &str = "a Double is written as 1.5, 1E+24, NaN, Infinity or -Infinity";
 
 fn parse_guid(text: &str) -> Result<uuid::Uuid, &'static str> {
-    // The length tells the hyphenated form from the others that `try_parse` reads.
+    // Only the hyphenated form has this length, of those that `try_parse` reads.
     let form = "a Guid is written as 8-4-4-4-12 hexadecimal digits";
     if text.len() == 36 { uuid::Uuid::try_parse(text).map_err(|_| form) } else { Err(form) }
 }

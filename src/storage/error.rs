@@ -1,4 +1,4 @@
-//! What can go wrong below the query engine.
+//! Errors of storage.
 
 use super::operation::Refusal;
 use rowkey_model::files::{self, Overlap};

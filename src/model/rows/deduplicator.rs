@@ -1,8 +1,8 @@
 //! One row of each key, out of rows in key order.
 //!
 //! Of rows with one key the one with the newest Timestamp stays, without such (or among equal ones)
-//! the one that came last ([`RowRef::replaces`]). What became of the others is told apart: a row
-//! that was there again, one that a later Timestamp supersedes, and one that is lost although
+//! the one that came last ([`RowRef::replaces`]). The others are counted by what became of them: a
+//! row that was there again, one that a later Timestamp supersedes, and one that is lost although
 //! nothing says which is newer, a [`Conflict`]. That is decided by all rows of a key together, so
 //! that it does not depend on how the input was cut and sorted.
 

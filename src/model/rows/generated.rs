@@ -92,7 +92,7 @@ impl Random {
     }
 }
 
-/// Appends an entity of one property `N`, which tells entities of one key apart.
+/// Appends an entity of one property `N`, by which entities of one key differ.
 pub fn push(rows: &mut Rows, names: &PropertyNames, key: (&str, &str), timestamp: Option<DateTime>, n: i64) {
     let id: PropertyId = names.intern("N");
     let mut builder = rows.builder(names);

@@ -31,9 +31,9 @@ impl StatementGuard {
         Self { interrupts: signals.interrupts(), signals, deadline }
     }
 
-    /// Runs a step of the statement; a large future should come pinned, since it is moved otherwise.
-    /// A step that is stopped is dropped, and its streams abort their tasks. A commit under way is
-    /// not stopped, and its outcome is returned.
+    /// Runs a step of the statement; a large future should come pinned, since it is moved
+    /// otherwise. A step that is stopped is dropped, and its streams abort their tasks. A commit
+    /// under way is not stopped, and its outcome is returned.
     ///
     /// # Errors
     /// The step's own; `57014` after a cancel request or timeout, `57P01` at shutdown.

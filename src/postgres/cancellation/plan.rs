@@ -50,8 +50,8 @@ fn needs_checks(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<BoundedWindowAggExec>()
 }
 
-/// A join whose expressions check as well: pairs that its filter rejects never reach its output, and
-/// its build side may be large.
+/// A join whose expressions check as well: pairs that its filter rejects never reach its output,
+/// and its build side may be large.
 fn with_cancellable_expressions(
     plan: &Arc<dyn ExecutionPlan>,
     token: &Arc<CancellationToken>,

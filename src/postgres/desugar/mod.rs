@@ -1,5 +1,5 @@
-//! PostgreSQL's constructs that DataFusion does not take, as ones that it does: casts to the types of
-//! the catalog, `ARRAY(SELECT ...)`, set-returning functions, correlated subqueries.
+//! PostgreSQL's constructs that DataFusion does not take, as ones that it does: casts to the types
+//! of the catalog, `ARRAY(SELECT ...)`, set-returning functions, correlated subqueries.
 //!
 //! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are
 //! hooks of the planner and rules of the analyzer, which [`install`] adds to a session's state.

@@ -39,8 +39,8 @@ impl VisitorMut for Rewriter {
     type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        // DataFusion would answer as if ALL were not there, or as if there were no duplicates on the
-        // right.
+        // DataFusion would answer as if ALL were not there, or as if there were no duplicates on
+        // the right.
         let mut operations = vec![query.body.as_ref()];
         while let Some(operation) = operations.pop() {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {

@@ -1,5 +1,5 @@
-//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those after them that are peers of the last
-//! one in the order.
+//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those after them that are peers of the
+//! last one in the order.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Distinct, Expr, Function, LimitClause, OrderBy, OrderByExpr, OrderByKind,

@@ -86,7 +86,7 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
             ));
         }
         if let Some(own) = error.downcast_ref::<Error>() {
-            return Some(own.told_again());
+            return Some(own.copied());
         }
         next = error.source();
     }

@@ -1,5 +1,5 @@
-//! Positions of DataFusion's errors, which have none: of the literal that the message quotes, or the
-//! operator or column that it names, if the statement has only one such.
+//! Positions of DataFusion's errors, which have none: of the literal that the message quotes, or
+//! the operator or column that it names, if the statement has only one such.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};

@@ -1,5 +1,5 @@
-//! Each fault still occurs without its workaround. Where a test here fails, DataFusion has mended the
-//! fault, and the workaround can go.
+//! Each fault still occurs without its workaround. Where a test here fails, DataFusion has mended
+//! the fault, and the workaround can go.
 
 use datafusion::common::Result;
 use datafusion::prelude::SessionContext;

@@ -1,6 +1,6 @@
-//! Filters are pushed down by column names. Where two columns of a node have the same name, DataFusion
-//! takes the first for both: `a.x = b.x` above an outer join becomes `x = x` and is dropped. Plans
-//! in which that could happen keep their filters.
+//! Filters are pushed down by column names. Where two columns of a node have the same name,
+//! DataFusion takes the first for both: `a.x = b.x` above an outer join becomes `x = x` and is
+//! dropped. Plans in which that could happen keep their filters.
 
 use std::collections::HashSet;
 use std::sync::Arc;

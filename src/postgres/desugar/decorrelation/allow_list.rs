@@ -7,8 +7,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
 use super::outer_references::{holds_subquery, refers_outside};
 
-/// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown is
-/// as good as false.
+/// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown
+/// is as good as false.
 pub(super) fn condition(expr: &Expr) -> Result<bool> {
     match expr {
         Expr::Exists(Exists { subquery, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
@@ -39,8 +39,8 @@ enum Above {
     Aggregate,
 }
 
-/// Whether DataFusion can pull the correlated conditions up into a join: those of filters, and under
-/// an aggregate only those that equate a column with an outer one.
+/// Whether DataFusion can pull the correlated conditions up into a join: those of filters, and
+/// under an aggregate only those that equate a column with an outer one.
 fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
     if !refers_outside(plan)? {
         return Ok(true);

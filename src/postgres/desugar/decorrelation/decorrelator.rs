@@ -82,8 +82,8 @@ pub(super) struct Answers {
 type Known = Vec<(Expr, Expr)>;
 
 impl Decorrelator<'_> {
-    /// A node's replacement is visited in turn: it has none of the node's subqueries, only copies of
-    /// what was below it. How much is copied is limited, and how often as well.
+    /// A node's replacement is visited in turn: it has none of the node's subqueries, only copies
+    /// of what was below it. How much is copied is limited, and how often as well.
     fn node(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let answered = self.answered_node(plan)?;
         if answered.transformed {
@@ -195,8 +195,8 @@ impl Decorrelator<'_> {
         .data()
     }
 
-    /// Joins the answers of a subquery to the outer rows; the expression that replaces it. `None` if
-    /// it may stay.
+    /// Joins the answers of a subquery to the outer rows; the expression that replaces it. `None`
+    /// if it may stay.
     fn answer(&mut self, expr: &Expr, input: &LogicalPlan, joined: &mut LogicalPlan) -> Result<Option<Expr>> {
         match expr {
             Expr::ScalarSubquery(subquery) => self.scalar(subquery, input, joined),

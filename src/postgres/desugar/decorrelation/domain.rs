@@ -37,7 +37,8 @@ impl Decorrelator<'_> {
         self.charge(nodes(plan, COPIED_MAX)?)
     }
 
-    /// Counts nodes that are copied; an error beyond [`COPIED_MAX`], where planning would take long.
+    /// Counts nodes that are copied; an error beyond [`COPIED_MAX`], where planning would take
+    /// long.
     pub(super) fn charge(&mut self, nodes: usize) -> Result<()> {
         *self.copied += nodes;
         if *self.copied < COPIED_MAX {

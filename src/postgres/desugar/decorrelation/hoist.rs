@@ -1,5 +1,5 @@
-//! Hoisting: subqueries in the expressions of nodes that take no join become columns of a projection
-//! below them.
+//! Hoisting: subqueries in the expressions of nodes that take no join become columns of a
+//! projection below them.
 
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ impl Decorrelator<'_> {
         Ok(Transformed::yes(LogicalPlanBuilder::from(plan).project(columns)?.build()?))
     }
 
-    /// The expression with a column in place of each subquery that has to be hoisted, which `hoisted`
-    /// gets.
+    /// The expression with a column in place of each subquery that has to be hoisted, which
+    /// `hoisted` gets.
     fn hoisted(&mut self, expr: Expr, hoisted: &mut Vec<Expr>) -> Result<Transformed<Expr>> {
         if !holds_subquery(&expr) {
             return Ok(Transformed::no(expr));

@@ -51,8 +51,8 @@ impl Decorrelator<'_> {
     }
 }
 
-/// The input with the limit pushed down below its projections and aliases, which keep rows and their
-/// order. `None` if there are none.
+/// The input with the limit pushed down below its projections and aliases, which keep rows and
+/// their order. `None` if there are none.
 pub(crate) fn pushed_down(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let below = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
         let limited = || LogicalPlan::Limit(Limit { input: Arc::clone(input), ..limit.clone() });

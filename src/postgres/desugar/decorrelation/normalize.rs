@@ -75,8 +75,8 @@ fn normalized(expr: Expr) -> Result<Transformed<Expr>> {
     })
 }
 
-/// ORDER BY is planned above the select list: outer columns of its subqueries that the list does not
-/// have are added to it, and projected away above.
+/// ORDER BY is planned above the select list: outer columns of its subqueries that the list does
+/// not have are added to it, and projected away above.
 fn with_outer_columns(sort: &Sort) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Projection(projection) = sort.input.as_ref() else { return Ok(None) };
     let mut missing: Vec<Column> = Vec::new();

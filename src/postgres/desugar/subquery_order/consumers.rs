@@ -1,5 +1,5 @@
-//! Consumers that depend on the order of their input: aggregates, windows and DISTINCT ON without an
-//! ORDER BY of their own.
+//! Consumers that depend on the order of their input: aggregates, windows and DISTINCT ON without
+//! an ORDER BY of their own.
 
 use std::sync::Arc;
 

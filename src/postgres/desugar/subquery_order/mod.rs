@@ -120,8 +120,8 @@ fn is_column(expr: &Expr) -> bool {
     }
 }
 
-/// The limit pushed down onto its sort, where only projections lie between: they then compute what is
-/// left. `None` for any other.
+/// The limit pushed down onto its sort, where only projections lie between: they then compute what
+/// is left. `None` for any other.
 fn on_sort(limit: &Limit) -> Result<Option<LogicalPlan>> {
     fn is_sorted(plan: &LogicalPlan) -> bool {
         match plan {
