@@ -53,6 +53,7 @@ impl Drop for Committing<'_> {
 }
 
 impl Signals {
+    /// Signals of a session without interruptions.
     pub fn new() -> Self {
         Self {
             interrupt: watch::channel(Interrupt::None).0,
@@ -88,6 +89,7 @@ impl Signals {
         });
     }
 
+    /// Sets when the running statement times out; `None` is never.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
@@ -143,6 +145,7 @@ pub fn interrupted(interrupt: Interrupt) -> Error {
     }
 }
 
+/// The error of a statement beyond `statement_timeout` (`57014`).
 pub fn timed_out() -> Error {
     Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
 }

@@ -23,6 +23,7 @@ pub struct CancellationToken {
 }
 
 impl CancellationToken {
+    /// The token of a statement that starts.
     pub fn new(signals: Arc<Signals>) -> Arc<Self> {
         Arc::new(Self { signals, abandoned: AtomicBool::new(false) })
     }
@@ -45,6 +46,7 @@ pub struct CancellableRows {
 }
 
 impl CancellableRows {
+    /// Rows that cancel `token` when they are dropped.
     pub fn new(rows: SendableRecordBatchStream, token: Arc<CancellationToken>) -> Self {
         Self { rows, token }
     }

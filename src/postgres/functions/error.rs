@@ -13,6 +13,7 @@ pub struct Error {
 }
 
 impl Error {
+    /// An error with PostgreSQL's code and message.
     pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into() }
     }

@@ -151,6 +151,7 @@ impl Settings {
         Ok(())
     }
 
+    /// RESET ALL: every setting but the transaction's modes has its value from the start again.
     pub fn reset_all(&mut self) {
         let mut local = BTreeMap::clone(&self.current.local);
         local.retain(|name, _| is_transaction_mode(name));
@@ -214,6 +215,7 @@ impl Settings {
         &self.style
     }
 
+    /// The settings that every statement reads.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -224,6 +226,7 @@ impl Settings {
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
     }
 
+    /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.get(name) == Some("on")
     }

@@ -163,6 +163,7 @@ impl<'a> ColumnEncoder<'a> {
         Ok(Self { ty, values, nulls: array.nulls().cloned(), format, style })
     }
 
+    /// Whether the value of a row is NULL; panics if there is no such row.
     pub fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Null => true,
