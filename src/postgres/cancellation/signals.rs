@@ -52,6 +52,12 @@ impl Drop for Committing<'_> {
     }
 }
 
+impl Default for Signals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Signals {
     /// Signals of a session without interruptions.
     pub fn new() -> Self {
