@@ -10,5 +10,6 @@ mod interop;
 mod peers;
 mod postgres;
 mod prompt;
+mod readme;
 mod robustness;
 mod scratch;

@@ -29,6 +29,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
+    /// The clock of the machine; [`Clock::elapsed`] counts from now.
     pub fn new() -> Self {
         Self { started: Instant::now() }
     }
@@ -60,6 +61,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
+    /// A clock that shows this time.
     pub fn new(now: DateTime) -> Self {
         Self { time: Mutex::new((now, Duration::ZERO)) }
     }

@@ -28,6 +28,7 @@ impl DateTime {
     /// 9999-12-31T23:59:59.9999999Z.
     pub const MAX: DateTime = DateTime(253_402_300_800 * TICKS_PER_SECOND - 1);
 
+    /// From ticks of 100 ns since 1970-01-01T00:00:00Z; see [`Self::validate`] for their range.
     pub fn from_ticks(ticks: i64) -> Self {
         Self(ticks)
     }

@@ -116,9 +116,8 @@ impl Error {
         self.operation.map(|index| index as usize)
     }
 
-    /// What is told of an error that others share: everything but its context, its operation and
-    /// its source.
-    pub fn told_again(&self) -> Self {
+    /// A copy of an error that is shared: without its context, its operation and its source.
+    pub fn copied(&self) -> Self {
         Self {
             detail: self.detail.clone(),
             hint: self.hint.clone(),

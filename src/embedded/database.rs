@@ -23,7 +23,8 @@ impl Database {
     /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object
     /// store, which can only be read.
     ///
-    /// One process owns a data folder at a time; another one is told so.
+    /// # Errors
+    /// The folder is owned by another process, damaged, or cannot be read or written.
     pub async fn open(location: &str) -> Result<Self> {
         Self::open_with(location, Options::default()).await
     }

@@ -13,7 +13,7 @@ pub enum Error {
     #[error("{input}: cannot read it: {source}")]
     Read { input: Arc<str>, source: io::Error },
 
-    /// The format could not be told from the first bytes.
+    /// The format was not detected by the first bytes.
     #[error("{input}: {reason}")]
     UnknownFormat { input: Arc<str>, reason: String },
 

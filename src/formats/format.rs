@@ -1,4 +1,4 @@
-//! The formats and how they are told apart.
+//! The formats, and their detection.
 
 use std::sync::Arc;
 
@@ -50,11 +50,12 @@ impl Format {
         }
     }
 
+    /// The format of a [`name`](Self::name).
     pub fn parse(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Tells the format from the first bytes (a few hundred are plenty, except for the first line
+    /// Detects the format by the first bytes (a few hundred are plenty, except for the first line
     /// of a CSV); the file's name only helps where they leave a doubt, and to say what is wrong.
     /// The error is the reason, without the name.
     pub fn detect(first: &[u8], name: &str) -> Result<Format, String> {
@@ -106,7 +107,7 @@ impl Format {
 }
 
 impl Source {
-    /// Tells the format from the first bytes, which stay to be read.
+    /// Detects the format by the first bytes, which stay to be read.
     pub fn detect(&mut self) -> Result<Format, Error> {
         if self.is_one_table() {
             return Ok(Format::AzuriteDatabase);

@@ -12,6 +12,7 @@ pub struct KeyColumns {
 }
 
 impl KeyColumns {
+    /// Whether both keys are columns of their own names.
     pub fn is_empty(&self) -> bool {
         self.partition.is_none() && self.row.is_none()
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::assumed::TypeSamples;
 
-/// Most warnings of a source that are told one by one.
+/// Most warnings of a source that are reported one by one.
 pub const WARNINGS_LISTED_MAX: usize = 20;
 
 /// Something about an input that its user should know.

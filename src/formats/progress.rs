@@ -11,6 +11,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Counters at zero.
     pub fn new() -> Self {
         Self::default()
     }
@@ -25,6 +26,7 @@ impl Progress {
         self.entities.load(Ordering::Relaxed)
     }
 
+    /// Entities rejected so far.
     pub fn rejected(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
     }

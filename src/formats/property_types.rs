@@ -48,14 +48,17 @@ impl PropertyTypes {
         Ok(())
     }
 
+    /// Sets the type of a property.
     pub fn insert(&mut self, property: &str, edm_type: EdmType) {
         self.types.insert(property.into(), edm_type);
     }
 
+    /// The type of a property, if one was set.
     pub fn get(&self, property: &str) -> Option<EdmType> {
         self.types.get(property).copied()
     }
 
+    /// Whether no type was set.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
@@ -73,6 +76,7 @@ impl PropertyTypes {
         NumberedTypes(types.into_iter().map(|edm_type| Numbered { edm_type, met: AtomicBool::new(false) }).collect())
     }
 
+    /// The properties with a type.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.types.keys()
     }

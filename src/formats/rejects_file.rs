@@ -23,6 +23,7 @@ impl RejectsFile {
         Ok(Self { path, file: Mutex::new(None) })
     }
 
+    /// Where the file is, or will be made.
     pub fn path(&self) -> &Path {
         &self.path
     }

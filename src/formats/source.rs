@@ -105,6 +105,7 @@ impl Source {
         matches!(self.input, Input::Section(_))
     }
 
+    /// The name of the input in messages.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }

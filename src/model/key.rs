@@ -23,6 +23,7 @@ impl Key {
         Self { partition: partition.into(), row: row.into() }
     }
 
+    /// The key, borrowed.
     pub fn as_ref(&self) -> KeyRef<'_> {
         KeyRef { partition: &self.partition, row: &self.row }
     }
@@ -34,6 +35,7 @@ impl Key {
 }
 
 impl KeyRef<'_> {
+    /// A copy of the key.
     pub fn to_key(self) -> Key {
         Key::new(self.partition, self.row)
     }

@@ -1,11 +1,14 @@
-//! The service's limits on keys, names, values and entities.
+//! The service's limits on keys, names, values and entities ("Understanding the Table service data
+//! model" in Microsoft's documentation).
 
-/// Shortest and longest name of an account, in characters.
+/// Shortest name of an account, in characters.
 pub const ACCOUNT_NAME_CHARS_MIN: usize = 3;
+/// Longest name of an account, in characters.
 pub const ACCOUNT_NAME_CHARS_MAX: usize = 24;
 
-/// Shortest and longest name of a table, in characters.
+/// Shortest name of a table, in characters.
 pub const TABLE_NAME_CHARS_MIN: usize = 3;
+/// Longest name of a table, in characters.
 pub const TABLE_NAME_CHARS_MAX: usize = 63;
 
 /// Longest name of a view, in bytes: that of an identifier in PostgreSQL.
@@ -26,8 +29,10 @@ pub const STRING_UTF16_UNITS_MAX: usize = 32 * 1024;
 /// Longest Binary value, in bytes.
 pub const BINARY_BYTES_MAX: usize = 64 * 1024;
 
-/// Most operations of an entity group transaction, and most bytes of its entities.
+/// Most operations of an entity group transaction.
 pub const ENTITY_GROUP_OPERATIONS_MAX: usize = 100;
+/// Most bytes of the entities of an entity group transaction, by the formula of
+/// [`ENTITY_BYTES_MAX`].
 pub const ENTITY_GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Largest entity, in bytes, by the service's size formula ([`crate::Entity::size_bytes`]).

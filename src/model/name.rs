@@ -22,6 +22,8 @@ const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 pub struct AccountName(String);
 
 impl AccountName {
+    /// # Errors
+    /// [`Rule::AccountName`].
     pub fn parse(text: &str) -> Result<Self, Rejected> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let length = ACCOUNT_NAME_CHARS_MIN..=ACCOUNT_NAME_CHARS_MAX;
@@ -32,6 +34,7 @@ impl AccountName {
         Err(Rejected::new("account name", text, Rule::AccountName, limit))
     }
 
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -58,6 +61,8 @@ pub struct TableName {
 }
 
 impl TableName {
+    /// # Errors
+    /// [`Rule::TableName`]; [`Rule::TableNameReserved`] for `Tables`.
     pub fn parse(text: &str) -> Result<Self, Rejected> {
         let letter_first = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
         let length = TABLE_NAME_CHARS_MIN..=TABLE_NAME_CHARS_MAX;
@@ -126,6 +131,8 @@ impl fmt::Display for TableName {
 pub struct ViewName(String);
 
 impl ViewName {
+    /// # Errors
+    /// [`Rule::ViewName`] if it is empty, too long, or has a zero byte.
     pub fn parse(text: &str) -> Result<Self, Rejected> {
         if text.is_empty() || text.len() > VIEW_NAME_BYTES_MAX || text.contains('\0') {
             let limit =
@@ -135,6 +142,7 @@ impl ViewName {
         Ok(Self(text.to_owned()))
     }
 
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

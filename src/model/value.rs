@@ -27,6 +27,7 @@ pub enum EdmType {
 }
 
 impl EdmType {
+    /// All types, in the order of their names.
     pub const ALL: [EdmType; 8] = [
         EdmType::Binary,
         EdmType::Boolean,
@@ -84,6 +85,7 @@ pub enum Value {
 }
 
 impl Value {
+    /// The type of the value.
     pub fn edm_type(&self) -> EdmType {
         match self {
             Value::Binary(_) => EdmType::Binary,
@@ -103,6 +105,9 @@ impl Value {
     /// [`DateTime::parse`] has it, Double decimal with or without exponent or `NaN`, `Infinity`,
     /// `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in either case. The length of strings and
     /// binaries is left to [`Value::validate`].
+    ///
+    /// # Errors
+    /// Text that is no value of the type, or a number or time out of its range.
     pub fn from_text(edm_type: EdmType, text: &str) -> Result<Value, Rejected> {
         let unreadable = |limit: &str| Rejected::new(edm_type.name(), text, Rule::Unreadable, limit);
         match edm_type {
@@ -128,8 +133,10 @@ impl Value {
         }
     }
 
-    /// Refuses strings and binaries over the service's limits; `property` names the culprit in the
-    /// message.
+    /// Checks the length of strings and binaries; `property` names the culprit in the message.
+    ///
+    /// # Errors
+    /// A String or Binary over the service's limit.
     pub fn validate(&self, property: &str) -> Result<(), Rejected> {
         match self {
             Value::String(text) => validate_string(property, text),
@@ -222,7 +229,7 @@ fn parse_double(text: &str) -> Result<f64, &'static str> {
 const DOUBLE_FORM: &str = "a Double is written as 1.5, 1E+24, NaN, Infinity or -Infinity";
 
 fn parse_guid(text: &str) -> Result<uuid::Uuid, &'static str> {
-    // The length tells the hyphenated form from the others that `try_parse` reads.
+    // Only the hyphenated form has this length, of those that `try_parse` reads.
     let form = "a Guid is written as 8-4-4-4-12 hexadecimal digits";
     if text.len() == 36 { uuid::Uuid::try_parse(text).map_err(|_| form) } else { Err(form) }
 }

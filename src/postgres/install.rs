@@ -14,7 +14,7 @@ use rowkey_base::clock::Clock;
 /// a configuration that went through [`functions::configure`].
 ///
 /// The order matters. Functions come first: the rules of the others name them. Types are settled
-/// before DataFusion's `type_coercion` and sub-queries after it; workarounds see the rules of all
+/// before DataFusion's `type_coercion` and subqueries after it; workarounds see the rules of all
 /// others.
 ///
 /// # Errors

@@ -203,6 +203,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// The tables of all accounts, by ascending id.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.values()
     }
@@ -214,6 +215,7 @@ impl Catalog {
             .find(|table| table.account == account.as_str() && table.name.eq_ignore_ascii_case(name.as_str()))
     }
 
+    /// The table of an id.
     pub fn table_by_id(&self, id: u64) -> Option<&Arc<Table>> {
         self.tables.get(&id)
     }

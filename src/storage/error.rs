@@ -1,4 +1,4 @@
-//! What can go wrong below the query engine.
+//! Errors of storage.
 
 use super::operation::Refusal;
 use rowkey_model::files::{self, Overlap};
@@ -11,12 +11,15 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failed storage operation; every message names the file or the table.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file could not be read or written.
     #[error(transparent)]
     Files(#[from] files::Error),
 
+    /// Rows could not be sorted: their temporary files fail.
     #[error(transparent)]
     Rows(#[from] rows::Error),
 
+    /// The log is damaged, or takes no more records.
     #[error(transparent)]
     Log(#[from] super::log::Error),
 
@@ -24,9 +27,11 @@ pub enum Error {
     #[error("{path} is corrupt: {reason}")]
     Corrupt { path: String, reason: String },
 
+    /// There is no table of this name.
     #[error("table \"{0}\" does not exist")]
     NoSuchTable(String),
 
+    /// There is a table of this name.
     #[error("table \"{0}\" exists already")]
     TableExists(String),
 
@@ -38,6 +43,7 @@ pub enum Error {
     #[error("the catalog changed meanwhile: {0}")]
     Conflict(String),
 
+    /// A name or value breaks a rule of the data model.
     #[error(transparent)]
     Rejected(#[from] Rejected),
 
@@ -57,6 +63,7 @@ pub enum Error {
     #[error("the database is being closed")]
     Closing,
 
+    /// The encoded entities of a transaction exceed the limit.
     #[error("a transaction writes at most {bytes_max} bytes, this one {bytes}")]
     TransactionTooLarge { bytes: u64, bytes_max: u64 },
 

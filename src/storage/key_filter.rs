@@ -21,8 +21,8 @@ const PROBES: u32 = 5;
 /// Bits of a hash that choose the block; they are others than those that choose bits in it.
 const BLOCK_HASH_BITS: u32 = 64 - 9 * PROBES;
 
-/// A set of keys that may take others for its own, and never misses one. Readers and writers do not
-/// wait for each other.
+/// A set of keys with false positives and no false negatives. Readers and writers do not wait for
+/// each other.
 #[derive(Debug)]
 pub(crate) struct KeyFilter {
     block_count: usize,
@@ -65,6 +65,8 @@ impl KeyFilter {
 pub struct KeyHash(u64);
 
 impl KeyHash {
+    /// The hash of a key as
+    /// [`RowRef::key_bytes`](rowkey_model::rows::RowRef::key_bytes) encodes it.
     pub fn of(key: &[u8]) -> Self {
         Self(FixedState::default().hash_one(key))
     }

@@ -47,6 +47,7 @@ pub struct RangePartition {
 }
 
 impl RangePartition {
+    /// Live rows of its files.
     pub fn live_rows(&self) -> u64 {
         self.files.iter().map(|file| file.live_rows()).sum()
     }
@@ -66,6 +67,7 @@ impl Default for Manifest {
 }
 
 impl Manifest {
+    /// The range partitions in key order.
     pub fn ranges(&self) -> &[RangePartition] {
         &self.ranges
     }

@@ -18,7 +18,7 @@ pub struct StoreOptions {
     /// Leave everything as it is, and take no ownership: for object stores.
     pub read_only: bool,
     /// Leave run files that the catalog does not name where they are:
-    /// [`Store::unnamed_files`](crate::Store::unnamed_files) tells which.
+    /// [`Store::unnamed_files`](crate::Store::unnamed_files) lists them.
     pub keep_unnamed: bool,
 }
 

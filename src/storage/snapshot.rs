@@ -34,6 +34,7 @@ impl Snapshot {
         Self { sequence, catalog, deltas, own: None, is_private: false }
     }
 
+    /// The table of an id.
     pub fn table(&self, id: u64) -> Option<&Arc<Table>> {
         self.catalog.table_by_id(id)
     }

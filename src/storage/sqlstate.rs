@@ -52,13 +52,13 @@ impl From<Error> for rowkey_base::Error {
             Error::InDataFolder { .. } => Some("name a path outside the data folder".to_owned()),
             _ => None,
         };
-        let mut told = Self::new(sqlstate, error.to_string()).with_source(error);
+        let mut public = Self::new(sqlstate, error.to_string()).with_source(error);
         if let Some(index) = operation {
-            told = told.at_operation(index);
+            public = public.at_operation(index);
         }
         match hint {
-            Some(hint) => told.with_hint(hint),
-            None => told,
+            Some(hint) => public.with_hint(hint),
+            None => public,
         }
     }
 }

@@ -34,6 +34,13 @@ pub struct Store {
 
 impl Store {
     /// Opens a data folder, an empty one as well, and takes ownership of it.
+    ///
+    /// # Errors
+    /// [`Error::Files`](crate::Error::Files) if another process owns the folder or it cannot be
+    /// read; [`Error::Log`](crate::Error::Log) and [`Error::Corrupt`](crate::Error::Corrupt) if it
+    /// is damaged; [`Error::LogLost`](crate::Error::LogLost) if it has files of tables and no log;
+    /// [`Error::NoDataFolder`](crate::Error::NoDataFolder) for an empty folder that can only be
+    /// read.
     pub async fn open(store: Arc<dyn FileStore>, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self> {
         let mut opened = recovery::open(&store, &options).await?;
         let (torn_tail, unnamed) = (opened.torn_tail.take(), std::mem::take(&mut opened.unnamed));
@@ -53,10 +60,12 @@ impl Store {
         self.state.snapshot()
     }
 
+    /// The open run files.
     pub fn files(&self) -> &Arc<RunFiles> {
         self.state.files()
     }
 
+    /// The clock that gives writes their Timestamps.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.state.clock()
     }
@@ -87,14 +96,21 @@ impl Store {
         self.state.log_bytes()
     }
 
-    /// Returns when everything that has been handed to the log is durable and published; an error
-    /// if some of it never will be.
+    /// Returns when everything that has been handed to the log is durable and published.
+    ///
+    /// # Errors
+    /// [`Error::Log`](crate::Error::Log) if some of it never will be.
     pub async fn settled(&self) -> Result<()> {
         self.state.settled().await
     }
 
     /// Makes `edits` durable as one record and publishes the catalog they lead to. Blocks for the
     /// sync.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) if an edit does not fit the newest catalog;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly), or [`Error::Log`](crate::Error::Log) if the
+    /// record could not be written.
     pub fn commit(&self, edits: &[Edit]) -> Result<Snapshot> {
         self.state.commit_with(|_| Ok((edits.to_vec(), None)))
     }
@@ -118,7 +134,10 @@ impl Store {
     }
 
     /// Refuses a path for output that leads into the folder of this store, or that the folder lies
-    /// in. What lies on no disk of this machine is in no path's way.
+    /// in. A folder that is not on a disk of this machine overlaps no path.
+    ///
+    /// # Errors
+    /// [`Error::InDataFolder`](crate::Error::InDataFolder).
     pub fn expect_outside(&self, path: &Path) -> Result<()> {
         self.files().store().local_root().map_or(Ok(()), |root| outputs::expect_outside(root, path))
     }

@@ -272,7 +272,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Watches over one statement.
+    /// The guard of one statement.
     pub(super) fn guard(&self) -> StatementGuard {
         StatementGuard::new(self.session.registration().signals(), self.session.settings().limits().statement_timeout)
     }

@@ -184,7 +184,7 @@ async fn portals_give_their_rows_in_turns() -> Result {
     assert_eq!(from_one, from_other);
     transaction.commit().await?;
 
-    // More rows than anybody could keep: only those that are fetched are made.
+    // More rows than fit in memory: only those that are fetched are made.
     let product = "SELECT a.rowkey FROM types a, types b, types c, types d, types e, types f, types g";
     let rows = client.query_raw(product, std::iter::empty::<&str>()).await?;
     pin_mut!(rows);

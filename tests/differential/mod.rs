@@ -187,7 +187,7 @@ impl Compared {
             .iter()
             .any(|word| statement.contains(word))
         {
-            // Which of two equal zeros stands for both is nobody's promise either.
+            // Which of two equal zeros represents both is unspecified, too.
             if let Ok(Ok(ours)) = &mut ours {
                 one_zero(ours);
             }
@@ -248,7 +248,7 @@ fn difference(ours: Answer, theirs: Answer, ordered: bool, strict: bool) -> Opti
     let (mut ours, mut theirs) = match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (Err(ours), Err(theirs)) if ours.sqlstate != theirs.sqlstate => {
-            // Which value of many fails first is nobody's promise.
+            // Which value of many fails first is unspecified.
             let of_value = |failure: &Failure| ["22", "54000"].iter().any(|code| failure.sqlstate.starts_with(code));
             if !strict && of_value(&ours) && of_value(&theirs) {
                 return None;

@@ -83,9 +83,9 @@ fn text(dice: &mut Dice) -> String {
 }
 
 /// Tag and rows, or SQLSTATE and message; and what was said beside them.
-type Told = (Result<(String, Vec<String>), String>, Aside);
+type Reply = (Result<(String, Vec<String>), String>, Aside);
 
-fn answer(client: &mut Client, text: &str, form: Form) -> Outcome<Told> {
+fn answer(client: &mut Client, text: &str, form: Form) -> Outcome<Reply> {
     let answer = client.ask(text, &[], form)?;
     let answer = answer.map(|found| (found.tag, found.rows));
     Ok((answer.map_err(|failure| format!("{} {}", failure.sqlstate, failure.message)), client.aside().clone()))

@@ -1,4 +1,4 @@
-//! Templates of sub-queries: where they stand, what they refer to, and what PostgreSQL makes of
+//! Templates of subqueries: where they stand, what they refer to, and what PostgreSQL makes of
 //! NULLs and missing rows in them. Placeholders and orders as in `query`.
 
 /// Expressions are of the table that stands alone.
@@ -94,7 +94,7 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
 
 /// Expressions are of the tables a and b.
 pub(crate) const TWO_TABLES: &[(bool, &str)] = &[
-    // What orders a sub-query is not among its columns.
+    // What orders a subquery is not among its columns.
     (
         false,
         "SELECT a.\"RowKey\", (SELECT b.txt FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" ORDER BY b.\"RowKey\" DESC LIMIT 1) FROM items a",
@@ -111,7 +111,7 @@ pub(crate) const TWO_TABLES: &[(bool, &str)] = &[
         false,
         "SELECT a.\"RowKey\", l.t FROM items a LEFT JOIN LATERAL (SELECT b.txt AS t FROM parts b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" AND {b} ORDER BY b.small DESC NULLS LAST, b.\"RowKey\" LIMIT 2) l ON true",
     ),
-    // Windows, DISTINCT and set operations stay within a row that asks.
+    // Windows, DISTINCT and set operations stay within one outer row.
     (
         false,
         "SELECT a.\"RowKey\", l.* FROM parts a, LATERAL (SELECT b.\"RowKey\" AS k, row_number() OVER (ORDER BY b.\"RowKey\") AS r, sum(b.small) OVER () AS s FROM items b WHERE b.\"PartitionKey\" = a.\"PartitionKey\" AND {b}) l",

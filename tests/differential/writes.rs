@@ -194,7 +194,7 @@ async fn rowkey_and_postgres_write_alike() -> Outcome<()> {
             let (ours, theirs) = (ours.ask(asked, &[], form)?, theirs.ask(asked, &[], form)?);
             // The rows of VALUES are returned in their order.
             let ordered = asked.starts_with("INSERT") && asked.contains(" VALUES ");
-            let (ours, theirs) = (told(ours, ordered), told(theirs, ordered));
+            let (ours, theirs) = (comparable(ours, ordered), comparable(theirs, ordered));
             assert_eq!(ours, theirs, "seed {seed}, statement {number}: {statement}\nasked: {asked}\n(Rowkey is left)");
         }
     }
@@ -202,7 +202,7 @@ async fn rowkey_and_postgres_write_alike() -> Outcome<()> {
 }
 
 /// What is compared: SQLSTATE, or tag, types and rows, sorted where they come in any order.
-fn told(answer: Answer, ordered: bool) -> Result<(String, Vec<u32>, Vec<String>), String> {
+fn comparable(answer: Answer, ordered: bool) -> Result<(String, Vec<u32>, Vec<String>), String> {
     let mut answer = answer.map_err(|failure| failure.sqlstate)?;
     if !ordered {
         answer.rows.sort();

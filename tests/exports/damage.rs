@@ -318,7 +318,7 @@ fn a_file_that_nobody_may_read_is_no_damage() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("permissions");
     let is_refused = fs::File::open(&file).is_err();
     if !is_refused {
-        // Whoever may read everything still reads no link that leads to itself.
+        // Not even root reads a link that leads to itself.
         fs::rename(&file, &aside).expect("renames");
         symlink(&file, &file).expect("a link");
     }

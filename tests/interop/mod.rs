@@ -54,8 +54,7 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Imports the small tables into a folder, opens it again and reads all entities. (Afterwards
-/// nobody has the folder open.)
+/// Imports the small tables into a folder, opens it again and reads all entities, and closes it.
 async fn stored(data: &Path) -> Outcome<BTreeMap<String, Vec<Entity>>> {
     let location = data.display().to_string();
     let mut files = vec![repository().join("tests/interop/EightTypes.ndjson")];

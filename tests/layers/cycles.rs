@@ -7,8 +7,7 @@ use crate::tree::{Module, Sources, modules};
 /// How many modules of a folder lie on cycles; every other folder has none. The numbers may only
 /// fall: a smaller one found fails too, until it is written here.
 pub(crate) const PERMITTED: &[(&str, usize)] = &[
-    ("postgres::desugar", 6),
-    ("postgres::desugar::subqueries", 3),
+    ("postgres::desugar::decorrelation", 3),
     ("postgres::functions", 8),
     ("postgres::functions::system", 2),
     ("sql::engine", 2),

@@ -150,7 +150,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left is in the system's folder for temporary files and in nobody's way.
+        // What is left lies in the system's folder for temporary files.
         drop(fs::remove_dir_all(&self.0));
     }
 }

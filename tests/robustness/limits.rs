@@ -23,7 +23,7 @@ fn sessions_beyond_the_limit_are_refused() {
     for client in clients.iter_mut().step_by(50) {
         assert_eq!(client.value("select 1"), "1");
     }
-    // One place is free again, soon after somebody left.
+    // One place is free again, soon after a client left.
     clients.pop().into_iter().for_each(Client::leave);
     wait_for("a place is free", SOON, || Client::try_connect(server.port, &[]).is_ok());
     drop(clients);
@@ -37,7 +37,7 @@ fn port_scans_leave_nothing() {
     let mut client = server.connect();
     let (descriptors, threads) = (server.descriptors(), server.threads());
     for round in 0..2_000 {
-        drop(TcpStream::connect(("127.0.0.1", server.port)).expect("somebody listens"));
+        drop(TcpStream::connect(("127.0.0.1", server.port)).expect("the server listens"));
         if round % 200 == 0 {
             assert_eq!(client.value("select 1"), "1");
         }

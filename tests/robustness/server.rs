@@ -12,7 +12,7 @@ use crate::robustness::wire::Client;
 
 /// How long a start may take on a busy machine.
 const START: Duration = Duration::from_secs(60);
-/// How soon anybody is answered, however busy others are.
+/// How soon a client is answered, however busy others are.
 const PROMPT: Duration = Duration::from_secs(30);
 /// Bound for what is not about memory.
 const MIBIBYTES_MAX: u64 = 1024;
@@ -75,7 +75,7 @@ impl Server {
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(port) = port_in(&line) {
-                    // Nobody waits any more where the start took too long.
+                    // The receiver is gone where the start took too long.
                     let _ = ports.send(port);
                 }
             }
@@ -155,7 +155,7 @@ impl Server {
         assert_eq!(client.value("select 1 + 1"), "2");
         client.leave();
         let took = began.elapsed();
-        assert!(took < PROMPT, "somebody else waited {took:?}");
+        assert!(took < PROMPT, "another client waited {took:?}");
         let resident = self.resident_mibibytes();
         assert!(resident < mibibytes_max, "{resident} MiB are more than {mibibytes_max}");
         let said = self.said.lock().expect("not poisoned").clone();

@@ -76,7 +76,7 @@ impl Client {
     /// A socket on which nothing was said.
     #[track_caller]
     pub(crate) fn dial(port: u16) -> Self {
-        let socket = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
+        let socket = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
         socket.set_nodelay(true).expect("a socket");
         socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
         socket.set_write_timeout(Some(PATIENCE)).expect("a socket");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// `name` is for whoever finds the folder after a crash.
+    /// `name` identifies the folder where a crash has left it.
     pub(crate) fn new(name: &str) -> std::io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -23,7 +23,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left is in the build's folder and in nobody's way.
+        // What is left lies in the build's folder.
         drop(std::fs::remove_dir_all(&self.0));
     }
 }

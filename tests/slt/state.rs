@@ -34,7 +34,7 @@ impl States {
 }
 
 /// Relations with their columns, and the rows of tables in the order of their keys. Timestamps are
-/// left out: they tell when somebody wrote.
+/// left out: they depend on the time of writes.
 pub(crate) async fn state(ask: &mut Ask) -> Result<Vec<String>, String> {
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
     let mut state = Vec::new();

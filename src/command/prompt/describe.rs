@@ -48,7 +48,7 @@ pub(super) fn list(
     Ok(writeln!(out)?)
 }
 
-/// Tells the database and the user.
+/// Prints the database and the user.
 pub(super) fn connection(runner: &mut Runner, out: &mut dyn Write) -> Result<(), DescribeError> {
     for row in texts(&ask(runner, "SELECT current_database()::text, current_user::text")?)? {
         if let [Some(database), Some(user)] = &row[..] {

@@ -120,7 +120,7 @@ impl Lines {
     }
 }
 
-/// The prompt, like psql's: the place tells what is open, a mark the state of the transaction.
+/// The prompt, like psql's: what is open, and a mark for the state of the transaction.
 pub(super) fn prompt(open: Open, status: TransactionStatus) -> String {
     let place = match open {
         Open::Nothing => '=',

@@ -2,7 +2,7 @@
 //!
 //! It is one JSON document, mostly on one line, with a collection for each table of each account,
 //! which is named `account$Table` and holds a document for each entity. [`tables`] reads the file
-//! once, in bounded memory, and tells where in it each table's documents lie; each is then decoded
+//! once, in bounded memory, and finds where each table's documents lie; each is then decoded
 //! as an input of its own. Entities are in the order in which they were inserted.
 //!
 //! Properties are annotated behind their values. Whole Doubles are written as integers with an

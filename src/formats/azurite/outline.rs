@@ -24,7 +24,7 @@ pub(super) struct Collection {
     pub(super) bytes: Range<u64>,
 }
 
-/// Reads a whole database and tells where its tables are.
+/// Reads a whole database and finds where its tables are.
 pub(super) fn outline<R: Read>(input: Arc<str>, reader: R) -> Result<Vec<Collection>, Error> {
     let mut json = JsonStream::new(input, reader);
     let mut outline = Outline::default();

@@ -10,7 +10,7 @@ use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
 /// Written by Azurite 3.35.0 after the official SDK filled it.
-const DATABASE: &[u8] = include_bytes!("../../../tests/azurite/__azurite_db_table__.json");
+const DATABASE: &[u8] = include_bytes!("__azurite_db_table__.json");
 
 /// Hands out at most `piece` bytes at a time.
 struct Pieces<'a> {
@@ -62,7 +62,7 @@ fn value(edm_type: EdmType, text: &str) -> Value {
 
 #[test]
 fn a_database_of_azurite_comes_back_with_every_type() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/azurite/__azurite_db_table__.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("azurite/__azurite_db_table__.json");
     let mut source = Source::file(&path).unwrap();
     assert_eq!(source.detect().unwrap(), Format::AzuriteDatabase);
     let tables = source.tables().unwrap();

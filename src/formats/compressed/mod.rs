@@ -1,6 +1,6 @@
 //! What lies around an export: gzip, zstd, and text in UTF-16.
 //!
-//! All are told by the first bytes, whatever the name says, and are read as streams in bounded
+//! All are detected by the first bytes, whatever the name says, and are read as streams in bounded
 //! memory.
 
 mod gzip;

@@ -11,7 +11,7 @@ pub(crate) enum ByteOrder {
     Big,
 }
 
-/// Tells UTF-16 from the first bytes: by its byte order mark, or by the zeros beside two letters.
+/// Detects UTF-16 by the first bytes: by its byte order mark, or by the zeros beside two letters.
 pub(crate) fn utf16_order(first: &[u8]) -> Option<ByteOrder> {
     match first {
         // UTF-32.

@@ -9,7 +9,7 @@ use rowkey_model::Rejected;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntityJsonError {
     /// A key, a name, a value or the entity breaks a rule of the data model, or a text cannot be
-    /// read as its type. [`Rejected::rule`] tells which (`PropertyValueTooLarge`,
+    /// read as its type. [`Rejected::rule`] says which (`PropertyValueTooLarge`,
     /// `OutOfRangeInput`, `TooManyProperties` and so on).
     #[error("{0}")]
     Rejected(Box<Rejected>),

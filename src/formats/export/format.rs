@@ -20,6 +20,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
+    /// All formats.
     pub const ALL: [ExportFormat; 5] = [
         ExportFormat::Parquet,
         ExportFormat::TypedCsv,
@@ -39,6 +40,7 @@ impl ExportFormat {
         }
     }
 
+    /// The format of a [`name`](Self::name).
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }

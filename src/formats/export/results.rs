@@ -39,6 +39,7 @@ impl TableWriter {
         Ok(Self(BatchWriter::new(sink, SchemaRef::clone(schema), target.compression)?))
     }
 
+    /// Writes the rows of a batch, which has the columns of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.0.write(batch)
     }

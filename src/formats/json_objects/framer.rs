@@ -63,7 +63,7 @@ enum State {
     Entity { start: usize, scan: ObjectScan, page: Option<HeadScan>, skipping: bool },
 }
 
-/// Least text that the shape is told from.
+/// Least text that the shape is detected from.
 const SHAPE_BYTES: usize = 64 << 10;
 
 /// What an array goes on with.

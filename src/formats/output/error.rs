@@ -52,10 +52,10 @@ impl From<WriteError> for rowkey_base::Error {
             WriteError::File { .. } | WriteError::Stream { .. } => (SqlState::IO_ERROR, None),
             WriteError::NoColumn { .. } => (SqlState::INTERNAL_ERROR, None),
         };
-        let told = Self::new(sqlstate, error.to_string()).with_source(error);
+        let public = Self::new(sqlstate, error.to_string()).with_source(error);
         match hint {
-            Some(hint) => told.with_hint(hint),
-            None => told,
+            Some(hint) => public.with_hint(hint),
+            None => public,
         }
     }
 }

@@ -25,6 +25,7 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// All compressions.
     pub const ALL: [Compression; 2] = [Compression::Gzip, Compression::Zstd];
 
     /// What the user calls it.
@@ -43,6 +44,7 @@ impl Compression {
         }
     }
 
+    /// The compression of a [`name`](Self::name).
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|compression| compression.name() == name)
     }

@@ -3,7 +3,7 @@
 //! Entities are objects in an array, one a line, or one after another, framed as the service's are.
 //! Each is read into a tree ([`tree`]), its values are taken out of whatever the tool wrapped them
 //! in ([`value`]), and its keys and time are found under the tool's names for them ([`entity`]).
-//! Which tool it was is told from the beginning of the text ([`detect`]).
+//! Which tool it was is detected from the beginning of the text ([`detect`]).
 
 mod detect;
 mod entity;
@@ -63,6 +63,7 @@ impl JsonTool {
         JsonTool::StorageExplorer,
     ];
 
+    /// The name by which a user asks for it.
     pub fn name(self) -> &'static str {
         match self {
             JsonTool::AzureCli => "az",

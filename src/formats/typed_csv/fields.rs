@@ -34,7 +34,7 @@ impl RecordScan {
     }
 
     /// Scans on and returns where the record ends, behind the end of its line; `None` if it goes
-    /// on. `filled` is told of each column that has a value.
+    /// on. `filled` is called with each column that has a value.
     pub(super) fn advance(&mut self, bytes: &[u8], mut filled: impl FnMut(usize)) -> Option<usize> {
         let mut i = 0;
         while let Some(&byte) = bytes.get(i) {

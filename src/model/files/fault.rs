@@ -1,4 +1,4 @@
-//! A store in memory that fails on purpose, and tells what a crash would have left.
+//! A fault-injecting store in memory, which knows what a crash would leave.
 //!
 //! It models a strict file system. The content of a file is durable up to its last sync; a name is
 //! durable up to the last sync of its folder, whatever was synced in the file. What is not durable
@@ -41,6 +41,7 @@ pub enum Fault {
 pub struct FaultPlan(BTreeMap<u64, Fault>);
 
 impl FaultPlan {
+    /// No faults.
     pub fn none() -> Self {
         Self::default()
     }

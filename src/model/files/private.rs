@@ -35,7 +35,7 @@ pub(super) fn make_data_folder_private(root: &Path) -> io::Result<()> {
             return Ok(());
         }
     }
-    // A new file tells the effective user of this process.
+    // A new file belongs to the effective user of this process.
     let probe = root.join(paths::temporary(paths::LOCK));
     let made = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&probe)?;
     let user = made.metadata().map(|made| made.uid());

@@ -53,6 +53,7 @@ impl SpillFolder {
         Err(Error::from_io(text(folder), Operation::CreateSpillFolder, error))
     }
 
+    /// The folder; it exists as long as `self`.
     pub fn path(&self) -> &Path {
         &self.path
     }

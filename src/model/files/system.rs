@@ -1,4 +1,4 @@
-//! What the operating system tells in small text files.
+//! Small text files of the operating system (`/proc`, `/sys`).
 
 use std::path::Path;
 

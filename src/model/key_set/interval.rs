@@ -112,14 +112,17 @@ impl Interval {
         Self { lower: Cut::Before(prefix.to_owned()).normal(), upper }
     }
 
+    /// The lower end.
     pub fn lower(&self) -> &Cut {
         &self.lower
     }
 
+    /// The upper end.
     pub fn upper(&self) -> &Cut {
         &self.upper
     }
 
+    /// Whether the interval holds a string.
     pub fn contains(&self, text: &str) -> bool {
         self.lower.is_below(text) && !self.upper.is_below(text)
     }
@@ -181,43 +184,53 @@ pub struct IntervalSet {
 }
 
 impl IntervalSet {
+    /// Every string.
     pub fn all() -> Self {
         Interval::all().into()
     }
 
+    /// No string.
     pub fn empty() -> Self {
         Self::default()
     }
 
+    /// The union of `intervals`, in any order, overlapping or not.
     pub fn from_intervals(intervals: impl IntoIterator<Item = Interval>) -> Self {
         Self { intervals: spans::normalise(intervals.into_iter().collect()) }
     }
 
+    /// The intervals in ascending order: disjoint, and none adjacent to the next.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
+    /// Whether it holds no string.
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
 
+    /// Whether it holds every string.
     pub fn is_all(&self) -> bool {
         matches!(self.intervals.as_slice(), [Interval { lower: Cut::Start, upper: Cut::End }])
     }
 
+    /// Whether the set holds a string.
     pub fn contains(&self, text: &str) -> bool {
         let at = self.intervals.partition_point(|interval| interval.upper.is_below(text));
         self.intervals.get(at).is_some_and(|interval| interval.lower.is_below(text))
     }
 
+    /// The strings in either set.
     pub fn union(&self, other: &Self) -> Self {
         Self { intervals: spans::union(&self.intervals, &other.intervals) }
     }
 
+    /// The strings in both sets.
     pub fn intersect(&self, other: &Self) -> Self {
         Self { intervals: spans::intersect(&self.intervals, &other.intervals) }
     }
 
+    /// The strings that are not in the set.
     pub fn complement(&self) -> Self {
         Self { intervals: spans::complement(&self.intervals) }
     }

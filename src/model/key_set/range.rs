@@ -179,14 +179,17 @@ impl KeyRange {
         Self { lower: lower.normal(), upper: upper.normal() }
     }
 
+    /// The lower end.
     pub fn lower(&self) -> &KeyCut {
         &self.lower
     }
 
+    /// The upper end.
     pub fn upper(&self) -> &KeyCut {
         &self.upper
     }
 
+    /// Whether the range holds a key.
     pub fn contains(&self, key: KeyRef<'_>) -> bool {
         self.lower.is_below(key) && !self.upper.is_below(key)
     }

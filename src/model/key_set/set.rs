@@ -11,10 +11,12 @@ pub struct KeySet {
 }
 
 impl KeySet {
+    /// Every key.
     pub fn all() -> Self {
         KeyRange::all().into()
     }
 
+    /// No key.
     pub fn empty() -> Self {
         Self::default()
     }
@@ -29,6 +31,7 @@ impl KeySet {
         &self.ranges
     }
 
+    /// Whether it holds every key.
     pub fn is_all(&self) -> bool {
         match self.ranges.as_slice() {
             [only] => *only.lower() == KeyCut::Start && *only.upper() == KeyCut::End,
@@ -36,10 +39,12 @@ impl KeySet {
         }
     }
 
+    /// Whether it holds no key.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
+    /// Whether the set holds a key.
     pub fn contains(&self, key: KeyRef<'_>) -> bool {
         self.covers(key, key)
     }
@@ -66,14 +71,17 @@ impl KeySet {
         matches!(self.overlapping(first, last), [only] if only.contains(first) && only.contains(last))
     }
 
+    /// The keys in both sets.
     pub fn intersect(&self, other: &Self) -> Self {
         Self { ranges: spans::intersect(&self.ranges, &other.ranges) }
     }
 
+    /// The keys in either set.
     pub fn union(&self, other: &Self) -> Self {
         Self { ranges: spans::union(&self.ranges, &other.ranges) }
     }
 
+    /// The keys that are not in the set.
     pub fn complement(&self) -> Self {
         Self { ranges: spans::complement(&self.ranges) }
     }

@@ -29,10 +29,12 @@ enum Order {
 }
 
 impl Rows {
+    /// No rows, and no memory.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// No rows, and memory for so many rows and bytes of their encoding.
     pub fn with_capacity(rows: usize, arena_bytes: usize) -> Self {
         Self { arena: Vec::with_capacity(arena_bytes), index: Vec::with_capacity(rows), ..Self::default() }
     }
@@ -49,6 +51,7 @@ impl Rows {
         self.index.len()
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
@@ -73,14 +76,17 @@ impl Rows {
         RowRef::at(&self.arena, self.index[i])
     }
 
+    /// The first row.
     pub fn first(&self) -> Option<RowRef<'_>> {
         self.index.first().map(|&at| RowRef::at(&self.arena, at))
     }
 
+    /// The last row.
     pub fn last(&self) -> Option<RowRef<'_>> {
         self.index.last().map(|&at| RowRef::at(&self.arena, at))
     }
 
+    /// The rows in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = RowRef<'_>> + Clone {
         self.index.iter().map(|&at| RowRef::at(&self.arena, at))
     }

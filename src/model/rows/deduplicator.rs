@@ -1,8 +1,8 @@
 //! One row of each key, out of rows in key order.
 //!
 //! Of rows with one key the one with the newest Timestamp stays, without such (or among equal ones)
-//! the one that came last ([`RowRef::replaces`]). What became of the others is told apart: a row
-//! that was there again, one that a later Timestamp supersedes, and one that is lost although
+//! the one that came last ([`RowRef::replaces`]). The others are counted by what became of them: a
+//! row that was there again, one that a later Timestamp supersedes, and one that is lost although
 //! nothing says which is newer, a [`Conflict`]. That is decided by all rows of a key together, so
 //! that it does not depend on how the input was cut and sorted.
 
@@ -50,6 +50,7 @@ pub struct Deduplicator {
 }
 
 impl Deduplicator {
+    /// A deduplicator that has seen no rows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,6 +83,7 @@ impl Deduplicator {
         (!last.is_empty()).then_some(last)
     }
 
+    /// The rows dropped so far, but for conflicts.
     pub fn duplicates(&self) -> Duplicates {
         self.duplicates
     }

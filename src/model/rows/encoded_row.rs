@@ -13,6 +13,7 @@ pub struct EncodedRow {
 }
 
 impl EncodedRow {
+    /// The row, borrowed.
     pub fn as_ref(&self) -> RowRef<'_> {
         RowRef::at(&self.arena, self.header_at)
     }

@@ -11,22 +11,27 @@ use crate::{DateTime, EdmType, Entity, Key, Value};
 pub struct Random(Dice);
 
 impl Random {
+    /// Starts at a seed.
     pub fn new(seed: u64) -> Self {
         Self(Dice(seed))
     }
 
+    /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
+    /// A number less than `bound`, which must not be zero.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0.below(bound)
     }
 
+    /// True once in so many times.
     pub fn chance(&mut self, one_in: usize) -> bool {
         self.0.chance(one_in)
     }
 
+    /// One of the choices, of which there must be some.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
@@ -46,6 +51,7 @@ impl Random {
         (0..chars).map(|_| *self.pick(&alphabet)).collect()
     }
 
+    /// A value of any type, often at the limits of the type.
     pub fn value(&mut self) -> Value {
         match *self.pick(&EdmType::ALL) {
             EdmType::Binary => {
@@ -86,7 +92,7 @@ impl Random {
     }
 }
 
-/// Appends an entity of one property `N`, which tells entities of one key apart.
+/// Appends an entity of one property `N`, by which entities of one key differ.
 pub fn push(rows: &mut Rows, names: &PropertyNames, key: (&str, &str), timestamp: Option<DateTime>, n: i64) {
     let id: PropertyId = names.intern("N");
     let mut builder = rows.builder(names);

@@ -34,6 +34,7 @@ struct Inner {
 }
 
 impl PropertyNames {
+    /// An interner without names.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,8 +56,10 @@ impl PropertyNames {
         id
     }
 
-    /// The number of a name from input: names that break the service's rules are refused, and new
-    /// ones if there are too many.
+    /// The number of a name from input.
+    ///
+    /// # Errors
+    /// A name that breaks the service's rules; [`Rule::PropertyCount`] for a new one beyond 2^20.
     pub fn accept(&self, name: &str) -> Result<PropertyId, Rejected> {
         if let Some(id) = self.find(name) {
             return Ok(id);
@@ -85,10 +88,12 @@ impl PropertyNames {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).names.clone()
     }
 
+    /// How many names are numbered.
     pub fn len(&self) -> usize {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).names.len()
     }
 
+    /// Whether no name is numbered yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -116,11 +121,15 @@ struct CacheEntry {
 }
 
 impl NameCache {
+    /// An empty cache of an interner.
     pub fn new(shared: &Arc<PropertyNames>) -> Self {
         Self { shared: Arc::clone(shared), slots: HashMap::new(), entries: Vec::new(), last: 0 }
     }
 
-    /// The number of a property name; names that break the service's rules are refused.
+    /// The number of a property name.
+    ///
+    /// # Errors
+    /// As for [`PropertyNames::accept`].
     pub fn intern(&mut self, name: &str) -> Result<PropertyId, Rejected> {
         let next = self.entries.get(self.last).map_or(0, |last| last.next);
         if let Some(entry) = self.entries.get(next)

@@ -51,6 +51,7 @@ impl<'a> RowRef<'a> {
         }
     }
 
+    /// The key.
     pub fn key(&self) -> KeyRef<'a> {
         let key = self.key_bytes();
         KeyRef { partition: text(&key[..self.partition_bytes]), row: text(&key[self.partition_bytes + 1..]) }

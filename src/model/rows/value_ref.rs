@@ -16,6 +16,7 @@ pub enum ValueRef<'a> {
 }
 
 impl ValueRef<'_> {
+    /// The type of the value.
     pub fn edm_type(&self) -> EdmType {
         match self {
             ValueRef::Binary(_) => EdmType::Binary,
@@ -29,6 +30,7 @@ impl ValueRef<'_> {
         }
     }
 
+    /// A copy of the value.
     pub fn to_value(self) -> Value {
         match self {
             ValueRef::Binary(bytes) => Value::Binary(bytes.to_vec()),

@@ -20,10 +20,12 @@ pub(super) const GUID: &str = "$rowkey::Guid";
 pub mod guid {
     use super::{Deserialize, Deserializer, Field, Guid, Serialize, Serializer, Uuid, de};
 
+    /// Writes a Guid property.
     pub fn serialize<S: Serializer>(field: &impl Field<Uuid>, serializer: S) -> Result<S::Ok, S::Error> {
         field.get().copied().map(Guid).serialize(serializer)
     }
 
+    /// Reads a Guid property.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Field<Uuid>>(deserializer: D) -> Result<T, D::Error> {
         let guid = Option::<Guid>::deserialize(deserializer)?.map(|guid| guid.0);
         T::from_option(guid).ok_or_else(|| de::Error::custom("a Guid is missing"))
@@ -35,10 +37,12 @@ pub mod guid {
 pub mod binary {
     use super::{BorrowedBytes, Bytes, Deserialize, Deserializer, Field, Serialize, Serializer, de};
 
+    /// Writes a Binary property.
     pub fn serialize<S: Serializer>(field: &impl Field<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
         field.get().map(|bytes| BorrowedBytes(bytes)).serialize(serializer)
     }
 
+    /// Reads a Binary property.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Field<Vec<u8>>>(deserializer: D) -> Result<T, D::Error> {
         let bytes = Option::<Bytes>::deserialize(deserializer)?.map(|bytes| bytes.0);
         T::from_option(bytes).ok_or_else(|| de::Error::custom("a Binary is missing"))

@@ -1,4 +1,4 @@
-//! An expression that asks whether to go on before it computes.
+//! An expression that checks for cancellation before it is evaluated.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,42 +10,42 @@ use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::statement::StatementWatch;
+use super::token::CancellationToken;
 
-/// As its inner expression, as long as the statement runs.
+/// Evaluates as its inner expression; an error once the statement is cancelled.
 #[derive(Debug)]
-pub(super) struct WatchedExpr {
+pub(super) struct CancellableExpr {
     inner: Arc<dyn PhysicalExpr>,
-    watch: Arc<StatementWatch>,
+    token: Arc<CancellationToken>,
 }
 
-impl WatchedExpr {
-    pub(super) fn wrap(inner: &Arc<dyn PhysicalExpr>, watch: &Arc<StatementWatch>) -> Arc<dyn PhysicalExpr> {
-        Arc::new(Self { inner: Arc::clone(inner), watch: Arc::clone(watch) })
+impl CancellableExpr {
+    pub(super) fn wrap(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
+        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token) })
     }
 }
 
-impl PartialEq for WatchedExpr {
+impl PartialEq for CancellableExpr {
     fn eq(&self, other: &Self) -> bool {
         self.inner.eq(&other.inner)
     }
 }
 
-impl Eq for WatchedExpr {}
+impl Eq for CancellableExpr {}
 
-impl Hash for WatchedExpr {
+impl Hash for CancellableExpr {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.hash(state);
     }
 }
 
-impl fmt::Display for WatchedExpr {
+impl fmt::Display for CancellableExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl PhysicalExpr for WatchedExpr {
+impl PhysicalExpr for CancellableExpr {
     fn data_type(&self, input: &Schema) -> Result<DataType> {
         self.inner.data_type(input)
     }
@@ -59,7 +59,7 @@ impl PhysicalExpr for WatchedExpr {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.watch.check()?;
+        self.token.check()?;
         self.inner.evaluate(batch)
     }
 
@@ -69,8 +69,8 @@ impl PhysicalExpr for WatchedExpr {
 
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match (children.pop(), children.is_empty()) {
-            (Some(inner), true) => Ok(Self::wrap(&inner, &self.watch)),
-            _ => internal_err!("a watched expression has one child"),
+            (Some(inner), true) => Ok(Self::wrap(&inner, &self.token)),
+            _ => internal_err!("a cancellable expression has one child"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What stops a statement: a cancel request, or its timeout.
+//! Stops a statement on a cancel request, shutdown or timeout.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::signals::{Interrupt, Signals, interrupted, timed_out};
 use rowkey_base::Result;
 use rowkey_base::clock::timer_now;
 
-/// Watches over one statement, from its planning to its last row.
+/// The guard of one statement, from its planning to its last row.
 #[derive(Debug)]
 pub struct StatementGuard {
     signals: Arc<Signals>,
@@ -20,10 +20,10 @@ pub struct StatementGuard {
 }
 
 impl StatementGuard {
-    /// A statement of the session that has these signals begins.
+    /// Starts a statement of the session that the signals belong to.
     pub fn new(signals: &Arc<Signals>, timeout: Option<Duration>) -> Self {
         let signals = Arc::clone(signals);
-        // A timeout beyond what a clock can show is none.
+        // A timeout beyond the clock's range is none.
         let deadline = timeout.and_then(|timeout| timer_now().checked_add(timeout));
         signals.clear_cancel();
         signals.clear_commit();
@@ -31,9 +31,12 @@ impl StatementGuard {
         Self { interrupts: signals.interrupts(), signals, deadline }
     }
 
-    /// Runs a step of the statement; a large one should come pinned, since it is moved otherwise.
-    /// Dropped steps stop their work: streams end their tasks with them. A commit under way is not
-    /// stopped, and what was committed is told.
+    /// Runs a step of the statement; a large future should come pinned, since it is moved
+    /// otherwise. A step that is stopped is dropped, and its streams abort their tasks. A commit
+    /// under way is not stopped, and its outcome is returned.
+    ///
+    /// # Errors
+    /// The step's own; `57014` after a cancel request or timeout, `57P01` at shutdown.
     pub async fn run<T>(&mut self, step: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::pin!(step);
         loop {
@@ -45,9 +48,9 @@ impl StatementGuard {
             };
             let stopped = tokio::select! {
                 biased;
-                told = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
-                    // Without a sender the session is no more.
-                    interrupted(told.map_or(Interrupt::Terminate, |told| *told))
+                interrupt = self.interrupts.wait_for(|interrupt| *interrupt != Interrupt::None) => {
+                    // Without a sender the session has ended.
+                    interrupted(interrupt.map_or(Interrupt::Terminate, |interrupt| *interrupt))
                 }
                 () = timeout => timed_out(),
                 done = &mut step => return done,
@@ -66,7 +69,7 @@ impl StatementGuard {
 
 impl Drop for StatementGuard {
     fn drop(&mut self) {
-        // Between statements there is none.
+        // There is no deadline between statements.
         self.signals.set_deadline(None);
     }
 }

@@ -1,10 +1,10 @@
-//! Cooperative cancellation: stopping work that computes, from inside.
+//! Cooperative cancellation of statements.
 //!
-//! Dropping a stream ends its work only where it waits. Operators of DataFusion compute for minutes
-//! without doing so: a nested loop join that finds nothing, a hash join whose keys are all the
-//! same, a build side of millions of rows. So a plan is [`watched`] before it runs: its streams
-//! ask between batches whether they are to go on, and give their thread away when they have had it
-//! long enough; the expressions of joins ask within a batch.
+//! Dropping a stream ends its work only where it awaits. DataFusion's operators compute for minutes
+//! without doing so: a nested loop join without matches, a hash join of equal keys, a build side of
+//! millions of rows. So a plan is made [`cancellable`] before it runs: its streams check the token
+//! between batches, and yield their thread after a time slice; the expressions of joins check it
+//! within a batch.
 
 mod expression;
 mod guard;
@@ -12,9 +12,9 @@ mod operator;
 mod plan;
 mod projection;
 mod signals;
-mod statement;
+mod token;
 
 pub use guard::StatementGuard;
-pub use plan::watched;
+pub use plan::cancellable;
 pub use signals::{Interrupt, Signals, interrupted, timed_out};
-pub use statement::{StatementWatch, WatchedRows};
+pub use token::{CancellableRows, CancellationToken};

@@ -1,4 +1,4 @@
-//! An operator that asks whether to go on, and shares its thread.
+//! An operator that checks for cancellation between batches, and yields its thread.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,34 +19,34 @@ use datafusion::physical_plan::{
 use futures::Stream;
 use tokio::time::Instant;
 
-use super::statement::StatementWatch;
+use super::token::CancellationToken;
 use rowkey_base::clock::timer_now;
 
-/// How long a stream gives batches before others get their turn.
-const TURN: Duration = Duration::from_millis(5);
+/// After this time a stream yields.
+const TIME_SLICE: Duration = Duration::from_millis(5);
 
-/// As its input, batch by batch.
+/// Returns the batches of its input; an error once the statement is cancelled.
 #[derive(Debug)]
-pub(super) struct WatchedExec {
+pub(super) struct CancellableExec {
     input: Arc<dyn ExecutionPlan>,
-    watch: Arc<StatementWatch>,
+    token: Arc<CancellationToken>,
 }
 
-impl WatchedExec {
-    pub(super) fn wrap(input: Arc<dyn ExecutionPlan>, watch: &Arc<StatementWatch>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, watch: Arc::clone(watch) })
+impl CancellableExec {
+    pub(super) fn wrap(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self { input, token: Arc::clone(token) })
     }
 }
 
-impl DisplayAs for WatchedExec {
+impl DisplayAs for CancellableExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WatchedExec")
+        f.write_str("CancellableExec")
     }
 }
 
-impl ExecutionPlan for WatchedExec {
+impl ExecutionPlan for CancellableExec {
     fn name(&self) -> &str {
-        "WatchedExec"
+        "CancellableExec"
     }
 
     fn schema(&self) -> SchemaRef {
@@ -78,8 +78,8 @@ impl ExecutionPlan for WatchedExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Self::wrap(input, &self.watch)),
-            _ => internal_err!("a watched operator has one input"),
+            (Some(input), true) => Ok(Self::wrap(input, &self.token)),
+            _ => internal_err!("a cancellable operator has one input"),
         }
     }
 
@@ -89,7 +89,7 @@ impl ExecutionPlan for WatchedExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let rows = self.input.execute(partition, context)?;
-        Ok(Box::pin(WatchedStream { rows, watch: Arc::clone(&self.watch), turn_ends: None }))
+        Ok(Box::pin(CancellableStream { rows, token: Arc::clone(&self.token), slice_ends: None }))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
@@ -99,38 +99,38 @@ impl ExecutionPlan for WatchedExec {
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
         match inputs {
             [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("a watched operator has one input"),
+            _ => internal_err!("a cancellable operator has one input"),
         }
     }
 }
 
-struct WatchedStream {
+struct CancellableStream {
     rows: SendableRecordBatchStream,
-    watch: Arc<StatementWatch>,
-    /// None before the first batch of a turn.
-    turn_ends: Option<Instant>,
+    token: Arc<CancellationToken>,
+    /// None before the first batch of a time slice.
+    slice_ends: Option<Instant>,
 }
 
-impl Stream for WatchedStream {
+impl Stream for CancellableStream {
     type Item = Result<RecordBatch, DataFusionError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.watch.check()?;
+        self.token.check()?;
         let now = timer_now();
-        match self.turn_ends {
+        match self.slice_ends {
             Some(end) if now >= end => {
-                self.turn_ends = None;
+                self.slice_ends = None;
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
             Some(_) => {}
-            None => self.turn_ends = Some(now + TURN),
+            None => self.slice_ends = Some(now + TIME_SLICE),
         }
         let batch = match self.rows.as_mut().poll_next(context) {
             Poll::Ready(batch) => batch,
-            // Whoever waits has given its turn away.
+            // A pending stream has yielded.
             Poll::Pending => {
-                self.turn_ends = None;
+                self.slice_ends = None;
                 return Poll::Pending;
             }
         };
@@ -138,7 +138,7 @@ impl Stream for WatchedStream {
     }
 }
 
-impl RecordBatchStream for WatchedStream {
+impl RecordBatchStream for CancellableStream {
     fn schema(&self) -> SchemaRef {
         self.rows.schema()
     }

@@ -1,4 +1,4 @@
-//! Where in a plan it is asked.
+//! Where a plan checks for cancellation.
 
 use std::sync::Arc;
 
@@ -15,28 +15,28 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
-use super::expression::WatchedExpr;
-use super::operator::WatchedExec;
+use super::expression::CancellableExpr;
+use super::operator::CancellableExec;
 use super::projection::LargeProjectionExec;
-use super::statement::StatementWatch;
+use super::token::CancellationToken;
 
-/// The same plan, watched: to be run, not to be shown.
-pub fn watched(plan: Arc<dyn ExecutionPlan>, watch: &Arc<StatementWatch>) -> Result<Arc<dyn ExecutionPlan>> {
+/// The same plan with checks for cancellation: to be executed, not to be displayed.
+pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
-        let plan = match with_watched_expressions(&plan, watch)? {
+        let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
-            None => LargeProjectionExec::of(&plan, watch)?.unwrap_or(plan),
+            None => LargeProjectionExec::of(&plan, token)?.unwrap_or(plan),
         };
-        Ok(match is_watched(&plan) {
-            true => Transformed::yes(WatchedExec::wrap(plan, watch)),
+        Ok(match needs_checks(&plan) {
+            true => Transformed::yes(CancellableExec::wrap(plan, token)),
             false => Transformed::no(plan),
         })
     })
     .data()
 }
 
-/// What reads, and what makes many rows of few, or gathers many.
-fn is_watched(plan: &Arc<dyn ExecutionPlan>) -> bool {
+/// Leaves, operators that make many rows of few, and operators that gather rows.
+fn needs_checks(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.children().is_empty()
         || plan.is::<CrossJoinExec>()
         || plan.is::<HashJoinExec>()
@@ -50,39 +50,40 @@ fn is_watched(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<BoundedWindowAggExec>()
 }
 
-/// A join whose expressions ask as well: pairs that its filter refuses never leave it, and it
-/// builds for long.
-fn with_watched_expressions(
+/// A join whose expressions check as well: pairs that its filter rejects never reach its output,
+/// and its build side may be large.
+fn with_cancellable_expressions(
     plan: &Arc<dyn ExecutionPlan>,
-    watch: &Arc<StatementWatch>,
+    token: &Arc<CancellationToken>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let watch_filter = |filter: &JoinFilter| {
-        let expression = WatchedExpr::wrap(filter.expression(), watch);
+    let cancellable_filter = |filter: &JoinFilter| {
+        let expression = CancellableExpr::wrap(filter.expression(), token);
         JoinFilter::new(expression, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
     };
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
         let Some(filter) = join.filter() else { return Ok(None) };
-        let builder = NestedLoopJoinExecBuilder::from(join).with_filter(Some(watch_filter(filter)));
+        let builder = NestedLoopJoinExecBuilder::from(join).with_filter(Some(cancellable_filter(filter)));
         return Ok(Some(Arc::new(builder.build()?)));
     }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        // The other side's keys are left as they are: scans prune by them.
-        let on = join.on().iter().map(|(build, probe)| (WatchedExpr::wrap(build, watch), Arc::clone(probe))).collect();
-        let builder = join.builder().with_on(on).with_filter(join.filter().map(watch_filter));
+        // The probe side's keys stay as they are: dynamic filters of scans are made of them.
+        let on =
+            join.on().iter().map(|(build, probe)| (CancellableExpr::wrap(build, token), Arc::clone(probe))).collect();
+        let builder = join.builder().with_on(on).with_filter(join.filter().map(cancellable_filter));
         return Ok(Some(builder.build_exec()?));
     }
     if let Some(join) = plan.downcast_ref::<SortMergeJoinExec>() {
         let Some(filter) = join.filter() else { return Ok(None) };
-        let watched = SortMergeJoinExec::try_new(
+        let join = SortMergeJoinExec::try_new(
             Arc::clone(join.left()),
             Arc::clone(join.right()),
             join.on().to_vec(),
-            Some(watch_filter(filter)),
+            Some(cancellable_filter(filter)),
             join.join_type(),
             join.sort_options().to_vec(),
             join.null_equality(),
         )?;
-        return Ok(Some(Arc::new(watched)));
+        return Ok(Some(Arc::new(join)));
     }
     Ok(None)
 }

@@ -1,4 +1,4 @@
-//! A projection whose values may be large: it takes as few rows at a time as its values need.
+//! A projection whose values may be large: it evaluates small batches, as bounded by their size.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,30 +19,30 @@ use datafusion::physical_plan::{
 };
 use futures::{Stream, StreamExt};
 
-use super::statement::StatementWatch;
+use super::token::CancellationToken;
 use crate::functions;
 
-/// Bytes of constants that are repeated for the rows of a batch.
+/// Most bytes of constants, repeated for each row, in a batch.
 const CONSTANTS_BYTES_MAX: usize = 16 << 20;
-/// Constants of less are repeated without ado.
+/// Smaller constants are not counted.
 const CONSTANT_BYTES_MIN: usize = 1 << 10;
-/// Functions that make much of little.
+/// Functions whose values may be much larger than their arguments.
 const ENLARGING: [&str; 3] = ["repeat", "lpad", "rpad"];
 
-/// As the projection that it stands for, in smaller batches where their values are large.
+/// Evaluates as the projection that it replaces, in smaller batches where values are large.
 #[derive(Debug)]
 pub(super) struct LargeProjectionExec {
     projection: ProjectionExec,
-    watch: Arc<StatementWatch>,
+    token: Arc<CancellationToken>,
     /// Rows that are taken at a time at most.
     rows_max: usize,
 }
 
 impl LargeProjectionExec {
-    /// None: its values are as large as those that come in, or little more.
+    /// None if its values are about as large as those of its input.
     pub(super) fn of(
         plan: &Arc<dyn ExecutionPlan>,
-        watch: &Arc<StatementWatch>,
+        token: &Arc<CancellationToken>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
         let (mut constants, mut enlarging) = (0_usize, false);
@@ -65,7 +65,7 @@ impl LargeProjectionExec {
             0 => usize::MAX,
             bytes => (CONSTANTS_BYTES_MAX / bytes).max(1),
         };
-        Ok(Some(Arc::new(Self { projection: projection.clone(), watch: Arc::clone(watch), rows_max })))
+        Ok(Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max })))
     }
 }
 
@@ -123,7 +123,7 @@ impl ExecutionPlan for LargeProjectionExec {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => {
                 let projection = ProjectionExec::try_new(self.projection.expr().to_vec(), input)?;
-                Ok(Arc::new(Self { projection, watch: Arc::clone(&self.watch), rows_max: self.rows_max }))
+                Ok(Arc::new(Self { projection, token: Arc::clone(&self.token), rows_max: self.rows_max }))
             }
             _ => internal_err!("a projection has one input"),
         }
@@ -139,7 +139,7 @@ impl ExecutionPlan for LargeProjectionExec {
             rows: self.projection.input().execute(partition, context)?,
             schema: self.schema(),
             exprs,
-            watch: Arc::clone(&self.watch),
+            token: Arc::clone(&self.token),
             pending: None,
             rows_max: self.rows_max,
         }))
@@ -158,7 +158,7 @@ struct LargeRows {
     rows: SendableRecordBatchStream,
     schema: SchemaRef,
     exprs: Vec<Arc<dyn PhysicalExpr>>,
-    watch: Arc<StatementWatch>,
+    token: Arc<CancellationToken>,
     /// What is left of the last batch.
     pending: Option<RecordBatch>,
     rows_max: usize,
@@ -168,7 +168,7 @@ impl LargeRows {
     /// The values of the first rows of a batch; the rest is pending.
     fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         loop {
-            self.watch.check()?;
+            self.token.check()?;
             let taken = batch.num_rows().min(self.rows_max);
             match self.values(&batch.slice(0, taken)) {
                 Err(error) if taken > 1 && is_too_large(&error) => self.rows_max = taken / 2,

@@ -1,4 +1,4 @@
-//! What a session is told from outside, and how long its statement may take.
+//! Cancel requests and shutdown of a session, and the deadline of its statement.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
 
-/// What a running statement is told.
+/// A request to interrupt a running statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Interrupt {
     #[default]
@@ -19,17 +19,18 @@ pub enum Interrupt {
     Terminate,
 }
 
-/// Of one session; seen by the statement that runs, wherever it computes.
+/// The interruptions of one session, shared by all tasks of its running statement.
 #[derive(Debug)]
 pub struct Signals {
     interrupt: watch::Sender<Interrupt>,
-    /// When the statement that runs has to be over.
+    /// From `statement_timeout`.
     deadline: Mutex<Option<Instant>>,
-    /// Whether it is too late to stop the statement: what it has written is being committed, or is.
+    /// Whether the statement commits or has committed, and cannot be stopped any more.
     committing: watch::Sender<bool>,
 }
 
-/// While this is there, a commit is under way. Nothing stops a statement whose commit went well.
+/// A commit under way. Dropped without [`Self::done`], it has failed, and the statement can be
+/// stopped again.
 #[derive(Debug)]
 pub struct Committing<'a> {
     signals: &'a Signals,
@@ -37,7 +38,7 @@ pub struct Committing<'a> {
 }
 
 impl Committing<'_> {
-    /// The commit went well.
+    /// The commit has succeeded.
     pub fn done(mut self) {
         self.done = true;
     }
@@ -51,7 +52,14 @@ impl Drop for Committing<'_> {
     }
 }
 
+impl Default for Signals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Signals {
+    /// Signals of a session without interruptions.
     pub fn new() -> Self {
         Self {
             interrupt: watch::channel(Interrupt::None).0,
@@ -60,23 +68,23 @@ impl Signals {
         }
     }
 
-    /// Tells of interruptions from now on.
+    /// Subscribes to interruptions.
     pub fn interrupts(&self) -> watch::Receiver<Interrupt> {
         self.interrupt.subscribe()
     }
 
-    /// Whoever is told to end is not told anything less afterwards.
+    /// Interrupts the running statement. [`Interrupt::Terminate`] is final.
     pub fn interrupt(&self, interrupt: Interrupt) {
-        self.interrupt.send_if_modified(|told| {
-            let more = *told != Interrupt::Terminate && *told != interrupt;
-            if more {
-                *told = interrupt;
+        self.interrupt.send_if_modified(|current| {
+            let changes = *current != Interrupt::Terminate && *current != interrupt;
+            if changes {
+                *current = interrupt;
             }
-            more
+            changes
         });
     }
 
-    /// A statement begins: what was asked before does not concern it, except the end.
+    /// At the start of a statement: forgets a cancel request for an earlier one.
     pub fn clear_cancel(&self) {
         self.interrupt.send_if_modified(|interrupt| {
             let cancel = *interrupt == Interrupt::Cancel;
@@ -87,22 +95,23 @@ impl Signals {
         });
     }
 
+    /// Sets when the running statement times out; `None` is never.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
-    /// A commit begins.
+    /// Marks the start of a commit.
     pub fn committing(&self) -> Committing<'_> {
         self.set_committing(true);
         Committing { signals: self, done: false }
     }
 
-    /// Whether a commit is under way or went well.
+    /// Whether a commit is under way or has succeeded.
     pub fn commits(&self) -> bool {
         *self.committing.borrow()
     }
 
-    /// A statement begins, which has not committed anything.
+    /// At the start of a statement: forgets the commit of an earlier one.
     pub fn clear_commit(&self) {
         self.set_committing(false);
     }
@@ -110,22 +119,22 @@ impl Signals {
     /// Returns when a commit has failed.
     pub async fn commit_fails(&self) {
         let mut committing = self.committing.subscribe();
-        // The sender is there as long as this is.
-        let _told = committing.wait_for(|committing| !committing).await;
+        // The sender lives as long as `self`.
+        let _failed = committing.wait_for(|committing| !committing).await;
     }
 
     fn set_committing(&self, committing: bool) {
         self.committing.send_if_modified(|now| std::mem::replace(now, committing) != committing);
     }
 
-    /// An error if the statement that runs is to stop.
+    /// An error (`57014`, `57P01`) if the running statement is to stop.
     pub fn check(&self) -> Result<()> {
         if self.commits() {
             return Ok(());
         }
         match *self.interrupt.borrow() {
             Interrupt::None => {}
-            told => return Err(interrupted(told)),
+            interrupt => return Err(interrupted(interrupt)),
         }
         match *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(deadline) if timer_now() >= deadline => Err(timed_out()),
@@ -134,7 +143,7 @@ impl Signals {
     }
 }
 
-/// What the client is told of an interruption.
+/// The error that the client gets for an interruption.
 pub fn interrupted(interrupt: Interrupt) -> Error {
     match interrupt {
         Interrupt::Cancel => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
@@ -142,6 +151,7 @@ pub fn interrupted(interrupt: Interrupt) -> Error {
     }
 }
 
+/// The error of a statement beyond `statement_timeout` (`57014`).
 pub fn timed_out() -> Error {
     Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
 }

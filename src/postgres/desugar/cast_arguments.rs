@@ -1,6 +1,6 @@
 //! Calls that differ in a cast of their arguments only: `sum(a), sum(a::numeric)`.
 //!
-//! The query engine names a result by its expression without casts, and refuses two of one name.
+//! DataFusion names a result by its expression without casts, and refuses two of one name.
 //! The cast argument of such calls goes through `coalesce` of itself alone, once or more often,
 //! which is part of the name and changes nothing.
 
@@ -12,10 +12,10 @@ use datafusion::sql::sqlparser::ast::{
     visit_expressions_mut,
 };
 
-use super::syntax::{call, last_word};
+use super::ast::{call, last_word};
 
-/// Tells such calls apart.
-pub(super) fn tell_apart(statement: &mut Statement) {
+/// Makes the names of such calls unique.
+pub(super) fn make_names_unique(statement: &mut Statement) {
     let mut cast = false;
     // The arguments of each name, in the order in which they come.
     let mut calls: HashMap<String, Vec<String>> = HashMap::new();
@@ -57,7 +57,7 @@ pub(super) fn tell_apart(statement: &mut Statement) {
     });
 }
 
-/// The call as the query engine names it, and whether an argument is a cast. `None` where there are
+/// The call as DataFusion names it, and whether an argument is a cast. `None` where there are
 /// no plain arguments.
 fn name_without_casts(function: &Function) -> Option<(String, bool)> {
     let FunctionArguments::List(list) = &function.args else { return None };

@@ -222,7 +222,7 @@ impl AnalyzerRule for CatalogCasts {
         let plan = plan
             .transform_up_with_subqueries(|plan| {
                 let schema = input_schema(&plan);
-                // Whoever reads a column knows it by the name that it had.
+                // Nodes above refer to a column by the name that it had.
                 let names = NamePreserver::new(&plan);
                 let rewritten = plan.map_expressions(|expr| {
                     if !expr.exists(|expr| Ok(may_change(expr)))? {
@@ -308,7 +308,7 @@ fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
     } else {
         read_array_text(text)?
     };
-    // What the engine cannot read, or reads otherwise, is cast as a whole, where the zone is known.
+    // What DataFusion cannot read, or reads otherwise, is cast as a whole, where the zone is known.
     let in_words = item.data_type().is_temporal()
         || item.data_type().is_binary()
         || matches!(item.data_type(), DataType::FixedSizeBinary(_));

@@ -1,16 +1,17 @@
-//! PostgreSQL's constructs that the query engine does not take: casts to the types of the catalog,
-//! `ARRAY(SELECT ...)`, functions that return rows, sub-queries that refer to their surroundings.
+//! PostgreSQL's constructs that DataFusion does not take, as ones that it does: casts to the types
+//! of the catalog, `ARRAY(SELECT ...)`, set-returning functions, correlated subqueries.
 //!
 //! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are
 //! hooks of the planner and rules of the analyzer, which [`install`] adds to a session's state.
 
+mod array_subquery;
+mod ast;
 mod cast_arguments;
 mod casts;
-mod collected;
-mod frames;
+mod decorrelation;
+mod range_frames;
 mod row_membership;
-mod set_functions;
-mod subqueries;
+mod set_returning;
 mod subquery_order;
 mod syntax;
 mod ties;
@@ -18,7 +19,7 @@ mod types;
 mod windows;
 
 use casts::CatalogCasts;
-pub use set_functions::function_columns;
+pub use set_returning::function_columns;
 pub use syntax::rewrite_syntax;
 use types::CatalogTypes;
 
@@ -32,12 +33,12 @@ use datafusion::logical_expr::AggregateUDF;
 
 use crate::functions::POSTGRES_TYPES;
 use crate::rules::Rules;
-use frames::WideRangeFrames;
-use subqueries::{ApplySubqueries, PrepareSubqueries, SettleOuterTypes};
-use subquery_order::SubqueryOrder;
+use decorrelation::{DecorrelateSubqueries, NormalizeSubqueries, SettleOuterTypes};
+use range_frames::WideRangeFrames;
+use subquery_order::PropagateSubqueryOrder;
 
 /// Adds the planner's hooks and the analyzer's rules to a state that has those of
-/// [`crate::functions`]; the type planner that it has is asked for what these types are not.
+/// [`crate::functions`]; the type planner that it has takes what is none of these types.
 pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     let casts = Arc::new(CatalogCasts::new());
     let aggregate = |name: &str, otherwise: fn() -> Arc<AggregateUDF>| {
@@ -47,10 +48,10 @@ pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     let mut rules = Rules::of(&state);
     rules.analyzer.wrap(POSTGRES_TYPES, |types| Arc::new(SettleOuterTypes { types }))?;
     rules.analyzer.before("type_coercion", Arc::new(WideRangeFrames))?;
-    rules.analyzer.after("type_coercion", Arc::new(ApplySubqueries::new(min, max)))?;
-    rules.analyzer.after("type_coercion", Arc::new(SubqueryOrder))?;
+    rules.analyzer.after("type_coercion", Arc::new(DecorrelateSubqueries::new(min, max)))?;
+    rules.analyzer.after("type_coercion", Arc::new(PropagateSubqueryOrder))?;
     rules.analyzer.first(Arc::clone(&casts) as _);
-    rules.analyzer.first(Arc::new(PrepareSubqueries));
+    rules.analyzer.first(Arc::new(NormalizeSubqueries));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);
     let mut builder = SessionStateBuilder::new_from_existing(rules.put_into(state));

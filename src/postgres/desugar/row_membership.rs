@@ -1,8 +1,8 @@
-//! `(a, b) IN (SELECT x, y ...)`: the engine looks for single values only.
+//! `(a, b) IN (SELECT x, y ...)`: DataFusion takes single values only.
 //!
 //! As a condition of WHERE it is `EXISTS (SELECT ... WHERE x = a AND y = b)`, a join. As a value it
-//! tells false from unknown: of the rows of the subquery one is equal; or none, and for one that is
-//! not known; or none for sure.
+//! is true if a row of the subquery is equal, else unknown if for one of them that is unknown, else
+//! false.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -10,15 +10,14 @@ use datafusion::sql::sqlparser::ast::{
     SelectItem, SetExpr, UnaryOperator, Value,
 };
 
-use super::collected::{derived, quoted, select};
-use super::syntax::{bare_query, call, last_word, null};
+use super::ast::{bare_query, binary, call, derived, last_word, null, number, quoted, select};
 
 const MEMBERS: &str = "__members";
 
-/// Rewrites those of a SELECT's conditions that only have to be known when they are true.
+/// Rewrites those in WHERE and HAVING, where unknown is as good as false.
 ///
 /// # Errors
-/// In PostgreSQL's words where the rows have other numbers of values.
+/// PostgreSQL's message where the numbers of columns differ.
 pub(super) fn in_conditions(select: &mut Select) -> Result<(), String> {
     [&mut select.selection, &mut select.having].into_iter().flatten().try_for_each(condition)
 }
@@ -136,10 +135,6 @@ fn one() -> Expr {
     number("1")
 }
 
-fn number(digits: &str) -> Expr {
-    Expr::value(Value::Number(digits.to_owned(), false))
-}
-
 fn truth(value: bool) -> Expr {
     Expr::value(Value::Boolean(value))
 }
@@ -152,8 +147,4 @@ fn unknown_truth() -> Expr {
         array: false,
         format: None,
     }
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }

@@ -1,19 +1,20 @@
-//! What can only be done before planning: names of system schemas dropped, operators and constructs
-//! that the planner does not take rewritten into ones that it does.
+//! Rewrites of the syntax tree: system schemas are dropped from names, and operators and constructs
+//! that DataFusion's planner does not take become ones that it does.
 
 use std::ops::ControlFlow;
 
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart,
-    Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArguments, LimitClause, ObjectName,
+    ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut,
+    VisitorMut,
 };
 
-use super::cast_arguments::tell_apart;
-use super::collected::array_of_query;
+use super::array_subquery::array_of_query;
+use super::ast::{call, last_word, name_of, null, text};
+use super::cast_arguments::make_names_unique;
 use super::row_membership;
-use super::set_functions::{relation_of_function, rows_of};
+use super::set_returning::{relation_of_function, rows_of};
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
@@ -21,7 +22,7 @@ use crate::functions::system::JSON_OF_ARRAY;
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
 pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
-    tell_apart(statement);
+    make_names_unique(statement);
     match statement.visit(&mut Rewriter::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),
@@ -38,8 +39,8 @@ impl VisitorMut for Rewriter {
     type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        // The query engine would answer as if ALL were not there, or as if there were no duplicates
-        // on the right.
+        // DataFusion would answer as if ALL were not there, or as if there were no duplicates on
+        // the right.
         let mut operations = vec![query.body.as_ref()];
         while let Some(operation) = operations.pop() {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
@@ -126,7 +127,7 @@ impl VisitorMut for Rewriter {
             Expr::Cast { data_type, .. } => plain_type(data_type),
             Expr::TypedString(typed) => plain_type(&mut typed.data_type),
             Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
-                // The engine's own escape character is the backslash, as without ESCAPE.
+                // DataFusion's escape character is the backslash, as it is without ESCAPE.
                 if let Some(escape) = escape_char.take() {
                     let plain = std::mem::replace(pattern.as_mut(), null());
                     **pattern = call("like_escape", vec![plain, Expr::Value(escape)]);
@@ -135,7 +136,7 @@ impl VisitorMut for Rewriter {
             Expr::CompoundFieldAccess { root, access_chain } if !matches!(root.as_ref(), Expr::Identifier(_)) => {
                 name_fields(access_chain);
             }
-            Expr::Function(function) => rewrite_function(expr_of(function), expr),
+            Expr::Function(function) => rewrite_function(taken(function), expr),
             Expr::Identifier(name) if name.quote_style.is_none() && is_value_function(&name.value) => {
                 *expr = call(&name.value.to_lowercase(), Vec::new());
             }
@@ -156,7 +157,7 @@ fn is_relation_name(expr: &Expr) -> bool {
 }
 
 /// Takes a function out of the tree, to be put back.
-fn expr_of(function: &mut Function) -> Function {
+fn taken(function: &mut Function) -> Function {
     let empty = Function {
         name: ObjectName(Vec::new()),
         uses_odbc_syntax: false,
@@ -206,15 +207,6 @@ fn is_word(part: &ObjectNamePart, word: &str) -> bool {
         None => ident.value.eq_ignore_ascii_case(word),
         Some(_) => ident.value == word,
     })
-}
-
-/// The last part of a name, in lower case unless it is quoted.
-pub(super) fn last_word(name: &ObjectName) -> String {
-    match name.0.last().and_then(|part| part.as_ident()) {
-        Some(ident) if ident.quote_style.is_none() => ident.value.to_lowercase(),
-        Some(ident) => ident.value.clone(),
-        None => String::new(),
-    }
 }
 
 /// `OPERATOR(pg_catalog.~)` is `~`.
@@ -304,52 +296,5 @@ fn name_fields(chain: &mut [AccessExpr]) {
             let name = if ident.quote_style.is_none() { ident.value.to_lowercase() } else { ident.value.clone() };
             *field = text(&name);
         }
-    }
-}
-
-pub(super) fn null() -> Expr {
-    Expr::Value(Value::Null.into())
-}
-
-pub(super) fn text(value: &str) -> Expr {
-    Expr::Value(Value::SingleQuotedString(value.to_owned()).into())
-}
-
-pub(super) fn name_of(name: &str) -> ObjectName {
-    ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))])
-}
-
-/// A call of a function by its bare name.
-pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    call_with(name, arguments, Vec::new())
-}
-
-pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionArgumentClause>) -> Expr {
-    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
-    Expr::Function(Function {
-        name: name_of(name),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
-}
-
-/// A query around a body, with nothing else.
-pub(super) fn bare_query(body: datafusion::sql::sqlparser::ast::SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
     }
 }

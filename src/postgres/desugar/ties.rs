@@ -1,13 +1,12 @@
-//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those behind them that the order does not
-//! tell from the last.
+//! `FETCH FIRST n ROWS WITH TIES`: the first n rows, and those after them that are peers of the
+//! last one in the order.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Distinct, Expr, Function, LimitClause, OrderBy, OrderByExpr, OrderByKind,
     Query, SelectItem, SetExpr, Value, ValueWithSpan, Values, WindowSpec, WindowType,
 };
 
-use super::collected::{derived, quoted, select};
-use super::syntax::{bare_query, call};
+use super::ast::{bare_query, binary, call, derived, number, quoted, select};
 
 const ROWS: &str = "__ordered";
 const RANK: &str = "__rank";
@@ -106,15 +105,7 @@ fn column(name: &str) -> Expr {
     Expr::CompoundIdentifier(vec![quoted(ROWS), quoted(name)])
 }
 
-fn number(digits: &str) -> Expr {
-    Expr::value(Value::Number(digits.to_owned(), false))
-}
-
 fn bigint(expr: Expr) -> Expr {
     let data_type = DataType::BigInt(None);
     Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }

@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType as SqlType};
 
-use super::syntax::last_word;
+use super::ast::last_word;
 use crate::functions::system::REGISTERED_TYPES;
 use crate::types::POSTGRES_TYPE;
 

@@ -1,9 +1,9 @@
-//! What DataFusion reports, as the public error.
+//! Errors of DataFusion as the public error.
 //!
 //! Errors of DataFusion, Arrow, Parquet and the SQL parser enter here and nowhere else: the orphan
 //! rule allows no `From` for them. Our own travel through DataFusion as external ones.
 
-mod messages;
+mod postgres_messages;
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
@@ -12,12 +12,12 @@ use datafusion::parquet::errors::ParquetError;
 use crate::functions::system::FunctionError;
 use crate::suggestion::suggestion;
 use crate::{functions, types};
-pub use messages::at_function;
-use messages::{reworded, with_usual_hint};
+pub use postgres_messages::at_function;
+use postgres_messages::{reworded, with_usual_hint};
 use rowkey_base::{Error, SqlState};
 
-/// What comes back from the query engine. Our own errors travel through it as external ones and are
-/// unwrapped here, once.
+/// The public error of one of DataFusion. Our own errors, which travel through it as external ones,
+/// are unwrapped; known messages become PostgreSQL's.
 pub fn from_datafusion(error: DataFusionError) -> Error {
     if let Some(error) = of_filter(&error.to_string()) {
         return error;
@@ -64,7 +64,7 @@ fn exhausted(message: &str) -> Error {
         .with_hint("ask for fewer rows or columns, or allow more memory")
 }
 
-/// One of our errors inside another one.
+/// The first error of ours in a chain of sources.
 fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -86,7 +86,7 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
             ));
         }
         if let Some(own) = error.downcast_ref::<Error>() {
-            return Some(own.told_again());
+            return Some(own.copied());
         }
         next = error.source();
     }
@@ -107,19 +107,19 @@ fn sqlstate_of(error: &DataFusionError) -> SqlState {
 fn of_filter(message: &str) -> Option<Error> {
     let (_, debug) = message.split_once("Error evaluating filter predicate: ")?;
     if let Some(text) = debug.strip_prefix("Execution(\"") {
-        // One of the query engine's own.
+        // An error of DataFusion itself.
         let text = text.rsplit_once("\")").map_or(text, |(text, _)| text).replace("\\\"", "\"");
         return Some(Error::new(SqlState::INVALID_STATEMENT, text));
     }
     let (_, debug) = debug.split_once("SqlState(")?;
     let (code, debug) = debug.split_once("), message: \"")?;
     let text = debug.rsplit_once("\" }").map_or(debug, |(text, _)| text);
-    // What an error has behind its message is written without a value there.
+    // The fields after the message are empty in such errors.
     let text = text.split_once("\", detail: ").map_or(text, |(text, _)| text).replace("\\\"", "\"");
     Some(Error::new(SqlState::from_code(code).unwrap_or(SqlState::INTERNAL_ERROR), text))
 }
 
-/// The message without the query engine's own prefixes.
+/// The message without DataFusion's own prefixes.
 fn message_of(error: &DataFusionError) -> String {
     let message = error.message();
     let line = message.lines().next().unwrap_or_default().trim();
@@ -149,7 +149,7 @@ fn from_schema(error: SchemaError) -> Error {
     }
 }
 
-/// An unknown table, with the nearest name there is.
+/// `42P01`, with the most similar of the candidates as a hint.
 pub fn no_such_table(name: &str, candidates: &[&str]) -> Error {
     let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
     match suggestion(name, candidates) {

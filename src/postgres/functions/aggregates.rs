@@ -11,7 +11,7 @@ use super::resolution::Resolver;
 
 /// Digits behind the point of averages.
 const AVERAGE_SCALE: i8 = 16;
-/// Digits behind the point that the engine adds to an average.
+/// Digits behind the point that DataFusion adds to an average.
 const AVERAGE_SCALE_ADDED: i8 = 4;
 /// Digits of the numbers averaged, from which on sums need more than 128 bits.
 const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
@@ -24,7 +24,7 @@ const OF_VALUES: [&str; 10] =
 /// Window functions of a value, which keeps its type; their other arguments are offsets.
 const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
 
-/// Arguments as the engine's aggregate `name` has to get them.
+/// Arguments as DataFusion's aggregate `name` has to get them.
 pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
     if !OF_VALUES.contains(&name) {
         let values = usize::from(OF_A_VALUE_AND_OFFSETS.contains(&name));
@@ -38,7 +38,7 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
     let wanted = match name {
-        // The engine's sum wraps around.
+        // DataFusion's sum wraps around.
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),
         "avg" if kind.is_integer() || kind == Kind::Numeric => averaged(&data_type),
         _ => return Ok(args),
@@ -69,7 +69,7 @@ fn widened(expr: Expr) -> Expr {
     }
 }
 
-/// The type that PostgreSQL gives the result, where the engine's is another.
+/// The type that PostgreSQL gives the result, where DataFusion's is another.
 pub(super) fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>> {
     let (name, args) = match expr {
         Expr::Alias(alias) => return output(&alias.expr, inputs),

@@ -1,4 +1,4 @@
-//! The rule that gives plans PostgreSQL's types, before the query engine coerces what is left.
+//! The rule that gives plans PostgreSQL's types, before DataFusion coerces what is left.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     }
 }
 
-/// What the query engine counts in unsigned numbers is an integer to PostgreSQL.
+/// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.
 fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
     let Ok(DataType::UInt64) = expr.get_type(resolver.schema) else { return Ok(expr) };
@@ -168,7 +168,7 @@ fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     expr.cast_to(&wanted, resolver.schema)
 }
 
-/// Aggregates and window functions keep the engine's types inside their node; a projection above it
+/// Aggregates and window functions keep DataFusion's types inside their node; a projection above it
 /// brings them to PostgreSQL's.
 fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> Result<LogicalPlan> {
     let (first, exprs) = match &plan {
@@ -308,7 +308,7 @@ fn cast_all(
         .collect()
 }
 
-/// The engine has brought the rows of VALUES to types of its own when it planned them: moments to
+/// DataFusion has brought the rows of VALUES to types of its own when it planned them: moments to
 /// nanoseconds, doubles beside numerics to numerics, NULLs to whatever. Those casts are taken off
 /// again.
 fn without_coercion(mut values: Values) -> Result<Values> {

@@ -5,7 +5,7 @@ use std::fmt;
 use datafusion::common::DataFusionError;
 pub use rowkey_base::SqlState;
 
-/// An error in PostgreSQL's words. It travels through the query engine as an external one.
+/// An error in PostgreSQL's words. It travels through DataFusion as an external one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub sqlstate: SqlState,
@@ -13,6 +13,7 @@ pub struct Error {
 }
 
 impl Error {
+    /// An error with PostgreSQL's code and message.
     pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into() }
     }

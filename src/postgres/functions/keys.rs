@@ -1,5 +1,5 @@
 //! Doubles and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a
-//! month is as long as 30 days; the query engine groups, joins, sorts and compares by bits and by
+//! month is as long as 30 days; DataFusion groups, joins, sorts and compares by bits and by
 //! fields. Expressions that it does so with are brought to one zero and one NaN, and intervals to
 //! their length.
 
@@ -171,7 +171,7 @@ pub(super) fn sorted(order: Vec<SortExpr>, schema: &DFSchema) -> Vec<SortExpr> {
     order.into_iter().map(|by| SortExpr { expr: key(by.expr, schema), ..by }).collect()
 }
 
-/// What the node groups, sorts or tells apart by.
+/// The expressions that the node groups, sorts or deduplicates by.
 pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
         LogicalPlan::Sort(Sort { expr, input, fetch }) => {

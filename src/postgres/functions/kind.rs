@@ -24,7 +24,7 @@ pub(super) enum Kind {
     TimestampTz,
     Interval,
     Array,
-    /// What PostgreSQL does not have; the query engine's own rules hold.
+    /// What PostgreSQL does not have; DataFusion's own rules hold.
     Other,
 }
 

@@ -1,9 +1,9 @@
-//! PostgreSQL's functions, aggregates and operators where the query engine lacks them or answers
+//! PostgreSQL's functions, aggregates and operators where DataFusion lacks them or answers
 //! otherwise.
 //!
 //! [`register`] puts all of it into a session. Types are settled in two steps: `planner` makes
 //! operands go together while a statement is planned, and the rule in `analyzer` resolves the whole
-//! plan again, now with the types of literals, before the query engine coerces what is left.
+//! plan again, now with the types of literals, before DataFusion coerces what is left.
 //! Functions look at the types of their arguments themselves (`scalar`).
 
 mod aggregates;
@@ -12,7 +12,6 @@ mod angles;
 mod arithmetic;
 mod calendar;
 mod cast;
-mod choice;
 mod concatenation;
 mod date_pattern;
 mod datetime_fields;
@@ -21,7 +20,7 @@ mod datetime_trunc;
 mod decimal;
 mod encodings;
 mod error;
-mod extremes;
+mod greatest_least;
 mod hashes;
 mod integers;
 mod interval_math;
@@ -30,6 +29,7 @@ mod keys;
 mod kind;
 mod letter_case;
 mod math;
+mod min_max;
 mod now;
 mod number_pattern;
 mod ordered_set;

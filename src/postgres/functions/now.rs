@@ -16,7 +16,7 @@ use super::kind::{Kind, timestamp, timestamptz};
 use super::zone::Zone;
 use rowkey_base::clock::Clock;
 
-/// What of the time a function tells.
+/// The part of the time that a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
     Moment,

@@ -1,4 +1,4 @@
-//! Regular expressions, as far as PostgreSQL's and those of the engine agree.
+//! Regular expressions, as far as PostgreSQL's and those of DataFusion agree.
 
 use regex::{Regex, RegexBuilder};
 

@@ -13,7 +13,7 @@ use super::{datetime_fields, text};
 
 /// The types of literals are not settled while a statement is planned, nor is the zone asked for:
 /// what is planned here is resolved again by [`super::PostgresTypes`]. It makes sure that operands
-/// go together, which the query engine checks at once.
+/// go together, which DataFusion checks at once.
 #[derive(Debug)]
 pub(super) struct PostgresOperators;
 
@@ -42,12 +42,12 @@ impl ExprPlanner for PostgresOperators {
             }
             _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
         };
-        // The engine infers the types of parameters from the operator they stand beside.
+        // DataFusion infers the types of parameters from the operator they stand beside.
         if has_parameter(&left) || has_parameter(&right) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
         let resolver = Resolver { schema, zone: None };
-        // Arrays are joined by functions of the engine, which it puts there itself.
+        // Arrays are joined by functions of DataFusion, which it puts there itself.
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         if operator == Operator::StringConcat && (array(&left) || array(&right)) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));

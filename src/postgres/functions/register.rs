@@ -10,14 +10,14 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
-use super::extremes::Extreme;
+use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
-    angles, arithmetic, choice, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, hashes,
-    integers, justify, letter_case, math, now, overlaps, series, strings, text,
+    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, greatest_least,
+    hashes, integers, justify, letter_case, math, now, overlaps, series, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -71,7 +71,7 @@ pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames)
     }
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
-        state.register_udaf(Arc::new(Extreme::over(inner)))?;
+        state.register_udaf(Arc::new(MinMax::over(inner)))?;
     }
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
@@ -84,7 +84,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let tables = [
         angles::FUNCTIONS.as_slice(),
         arithmetic::FUNCTIONS.as_slice(),
-        choice::FUNCTIONS.as_slice(),
+        greatest_least::FUNCTIONS.as_slice(),
         concatenation::FUNCTIONS.as_slice(),
         datetime_fields::FUNCTIONS.as_slice(),
         datetime_make::FUNCTIONS.as_slice(),

@@ -158,7 +158,7 @@ impl Resolver<'_> {
             }
             None if left_kind == Kind::Other || right_kind == Kind::Other => Ok((left, right)),
             None => {
-                // A number in a comparison with a text column is better told how to be written.
+                // For a number compared with a text column the error has a hint how to write it.
                 if let (Expr::Column(column), Expr::Literal(value, _)) | (Expr::Literal(value, _), Expr::Column(column)) =
                     (&left, &right)
                     && value.data_type().is_numeric()
@@ -180,7 +180,7 @@ impl Resolver<'_> {
     /// The types of Arrow in which values of both are compared as `kind`.
     fn common_types(&self, kind: Kind, left: &DataType, right: &DataType) -> (DataType, DataType) {
         match kind.arrow() {
-            // Int32 with UInt32, and whatever the engine counts in.
+            // Int32 with UInt32, and whatever DataFusion counts in.
             Some(common) => (common.clone(), common),
             // Numerics are compared with integers in their own digits.
             None => {
@@ -218,7 +218,7 @@ impl Resolver<'_> {
         let mut shared: Option<Expr> = None;
         let mut holds_null = false;
         for item in list {
-            // The engine joins lists with each other as if they held no NULL.
+            // DataFusion joins lists with each other as if they held no NULL.
             if matches!(&item, Expr::Literal(value, _) if value.is_null()) {
                 holds_null = true;
                 continue;
@@ -290,7 +290,7 @@ impl Resolver<'_> {
             conditions.push(when);
             results.push(*then);
         }
-        // The engine would compare by bits and by fields.
+        // DataFusion would compare by bits and by fields.
         let keyed = |kind: Kind| kind.is_float() || kind == Kind::Interval;
         if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(keyed)) {
             let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
@@ -332,7 +332,7 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// `||`: of arrays and texts as the engine has it; beside a text anything becomes text.
+    /// `||`: of arrays and texts as DataFusion has it; beside a text anything becomes text.
     fn concatenation(&self, left: Expr, right: Expr) -> Result<Expr> {
         let as_text = |expr: Expr, other: Option<Kind>| -> Result<Expr> {
             match self.kind(&expr) {
@@ -430,7 +430,7 @@ impl Resolver<'_> {
             }
             return Ok(Expr::Literal(cast, metadata.clone()));
         }
-        // What the engine casts just so stays visible to it.
+        // What DataFusion casts just so stays visible to it.
         let lossless = match (Kind::of(from), Kind::of(wanted)) {
             (Kind::Null, _) => true,
             (from, wanted) if from.is_integer() && (wanted.is_integer() || wanted.is_float()) => {
@@ -478,7 +478,7 @@ pub(super) fn is_comparison(op: Operator) -> bool {
 }
 
 /// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already,
-/// or the engine's rules hold.
+/// or DataFusion's rules hold.
 pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>, (Kind, Kind)> {
     let mut common = Kind::Null;
     for (data_type, unknown) in types.iter().zip(unknown) {

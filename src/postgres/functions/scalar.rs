@@ -18,7 +18,7 @@ use super::kind::Kind;
 use super::zone::Zone;
 
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
-/// functions look at their types and bring them into the one they want, since the query engine
+/// functions look at their types and bring them into the one they want, since DataFusion
 /// would bring times to nanoseconds.
 pub(super) struct Function {
     pub name: &'static str,
@@ -77,7 +77,7 @@ pub(super) struct Call<'a> {
     pub args: Vec<ArrayRef>,
     pub rows: usize,
     pub zone: Zone,
-    /// The moment of the statement, if the engine knows it.
+    /// The moment of the statement, if DataFusion knows it.
     pub returns: &'a DataType,
 }
 
@@ -129,7 +129,7 @@ impl Call<'_> {
     }
 }
 
-/// A [`Function`] as the query engine wants it.
+/// A [`Function`] as DataFusion wants it.
 pub(super) struct Scalar {
     function: &'static Function,
     signature: Signature,

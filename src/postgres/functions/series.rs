@@ -21,6 +21,7 @@ use super::kind::{Kind, interval, timestamp, timestamptz, unknown_text};
 use super::resolution::Resolver;
 use super::zone::Zone;
 
+/// Name of the table function.
 pub const NAME: &str = "generate_series";
 
 /// Rows of a batch.

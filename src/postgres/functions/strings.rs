@@ -1,4 +1,4 @@
-//! Functions of texts and bytes that the query engine has with other limits, errors or results.
+//! Functions of texts and bytes that DataFusion has with other limits, errors or results.
 
 use std::sync::Arc;
 

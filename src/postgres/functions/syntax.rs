@@ -1,4 +1,4 @@
-//! Forms of SQL that the query engine plans in nanoseconds or not at all, as calls and casts that
+//! Forms of SQL that DataFusion plans in nanoseconds or not at all, as calls and casts that
 //! it leaves to us.
 
 use std::ops::ControlFlow;
@@ -177,7 +177,7 @@ fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
 }
 
-/// Functions by the names that the engine has for them; `nullif` compares as `=` does.
+/// Functions by the names that DataFusion has for them; `nullif` compares as `=` does.
 fn renamed(mut function: Function) -> Expr {
     let name = match function.name.0.as_slice() {
         [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),

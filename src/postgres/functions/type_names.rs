@@ -21,7 +21,7 @@ pub(super) const TYPE_LENGTH: &str = "postgres_length";
 /// Value of [`POSTGRES_TYPE`] in the target of a cast to `numeric` without a scale: the one of what
 /// is cast.
 pub(super) const ANY_NUMERIC: &str = "numeric";
-/// Digits behind the point where neither type nor literal tells.
+/// The scale where neither type nor literal has one.
 pub(super) const NUMERIC_SCALE_DEFAULT: i8 = 16;
 
 /// Types held as unsigned numbers.

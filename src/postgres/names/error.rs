@@ -9,7 +9,7 @@ use crate::syntax::Source;
 use rowkey_base::Error;
 pub(super) use rowkey_base::SqlState;
 
-/// A name that means nothing, or too much.
+/// An unknown or ambiguous name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameError {
     pub sqlstate: SqlState,

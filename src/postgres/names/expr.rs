@@ -7,12 +7,12 @@ use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::scope::Resolver;
 
-/// Deepest nesting of queries in expressions of queries: the query engine plans the inner ones
+/// Deepest nesting of queries in expressions of queries: DataFusion plans the inner ones
 /// twice at each level.
 const SUBQUERIES_MAX: usize = 10;
 
 impl Resolver<'_> {
-    /// Names everything in an expression. A chain of operators is a deep tree, so the walk keeps
+    /// Resolves all names of an expression. A chain of operators is a deep tree, so the walk keeps
     /// its own stack; only queries nest on the machine's.
     pub(super) fn expr(&mut self, root: &mut Expr) -> Result<()> {
         let mut stack = vec![root];
@@ -33,7 +33,7 @@ impl Resolver<'_> {
         exprs.into_iter().try_for_each(|expr| self.expr(expr))
     }
 
-    /// A query inside an expression, whose output names nobody sees.
+    /// A query inside an expression, whose output names are not visible.
     pub(super) fn subquery(&mut self, query: &mut Query) -> Result<()> {
         if self.subqueries == SUBQUERIES_MAX {
             let message = format!("subqueries in expressions are nested more than {SUBQUERIES_MAX} deep");

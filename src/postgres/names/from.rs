@@ -19,7 +19,7 @@ use super::{Lookup, Relation};
 use crate::functions::system::is_reserved;
 
 impl Resolver<'_> {
-    /// Names everything in a FROM clause; returns what it offers to the rest of the query.
+    /// Resolves the names of a FROM clause; returns what it offers to the rest of the query.
     pub(super) fn from(&mut self, from: &mut [TableWithJoins]) -> Result<Frame> {
         let mut frame = Frame::default();
         let mut taken = Vec::new();

@@ -1,6 +1,6 @@
 //! Names in a statement: which relation, column and alias each identifier means.
 //!
-//! Names are PascalCase and nobody wants to quote them, so an unquoted identifier is the column of
+//! Columns are PascalCase and should not need quotes, so an unquoted identifier is the column of
 //! exactly that name if there is one, else the only one that differs in case alone; a quoted one is
 //! exact. The planner knows no such rule: it folds or it does not. [`resolve`] walks the parsed
 //! statement once, with scopes, and writes into it what every identifier means: tables as
@@ -9,7 +9,7 @@
 //! scope are PostgreSQL's.
 //!
 //! PostgreSQL allows several output columns of one name, the planner does not: the second gets an
-//! alias of its own, and [`Resolved::output`] tells what the client is to see.
+//! alias of its own, and [`Resolved::output`] has the labels for the client.
 
 mod aliases;
 mod column;
@@ -74,7 +74,7 @@ pub struct Relation {
     pub system_columns: usize,
 }
 
-/// What a statement means beyond the names now in it.
+/// What [`resolve`] found in a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
     /// Output columns of the query or of RETURNING; empty for other statements.

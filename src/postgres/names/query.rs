@@ -14,7 +14,7 @@ use super::order::is_long;
 use super::scope::{Frame, Level, Resolver};
 
 impl Resolver<'_> {
-    /// Names everything in a query; returns its output columns.
+    /// Resolves the names of a query; returns its output columns.
     pub(super) fn query(&mut self, query: &mut Query) -> Result<Vec<Output>> {
         self.nested(|resolver| {
             let known = resolver.ctes.len();

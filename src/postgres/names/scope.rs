@@ -310,7 +310,7 @@ fn with_nearest(error: NameError, source: &str, column: &str) -> NameError {
     error.with_hint(format!("Perhaps you meant to reference the column \"{source}.{column}\"."))
 }
 
-/// Several columns fit a name. When their names differ, quoting tells them apart.
+/// Several columns match a name. Where they differ in case, quoting picks one.
 pub(super) fn ambiguous(ident: &Ident, names: &[String]) -> NameError {
     let message = format!("column reference \"{}\" is ambiguous", fold(ident));
     let error = NameError::new(SqlState::AMBIGUOUS_COLUMN, message);

@@ -15,7 +15,7 @@ use super::order::{As, Item};
 use super::scope::{Level, Resolver, parts, unwrapped};
 
 impl Resolver<'_> {
-    /// Names everything in a SELECT and in the ORDER BY behind it; returns its output columns.
+    /// Resolves the names of a SELECT and in the ORDER BY behind it; returns its output columns.
     pub(super) fn select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
         refuse_foreign(select)?;
         let frame = self.from(&mut select.from)?;

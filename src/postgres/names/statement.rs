@@ -7,7 +7,7 @@ use super::error::{NameError, Result, SqlState};
 use super::scope::Resolver;
 
 impl Resolver<'_> {
-    /// Names everything in a statement; returns the output columns if it is a query or has
+    /// Resolves the names of a statement; returns the output columns if it is a query or has
     /// RETURNING.
     pub(super) fn statement(&mut self, statement: &mut Statement) -> Result<Vec<Output>> {
         let mut inner = statement;

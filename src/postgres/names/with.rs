@@ -14,7 +14,7 @@ use super::query::{plain_query, plain_select, same_width, start_of};
 use super::scope::{Cte, Resolver};
 
 impl Resolver<'_> {
-    /// Names everything in the queries of a WITH clause and brings them into scope.
+    /// Resolves the names of the queries of a WITH clause and brings them into scope.
     pub(super) fn with(&mut self, with: &mut With) -> Result<()> {
         let names: Vec<String> = with.cte_tables.iter().map(|cte| fold(&cte.alias.name)).collect();
         for (index, cte) in with.cte_tables.iter().enumerate() {

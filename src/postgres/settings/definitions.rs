@@ -28,7 +28,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Anyone,
-    /// It tells a fact.
+    /// Read-only: it reports a fact.
     Fixed,
 }
 
@@ -40,7 +40,7 @@ pub struct Definition {
     pub kind: Kind,
     pub default: &'static str,
     pub access: Access,
-    /// Told to the client at the start and at every change.
+    /// Reported to the client (ParameterStatus) at the start and at every change.
     pub reported: bool,
     pub description: &'static str,
 }
@@ -57,7 +57,7 @@ const fn fixed(name: &'static str, kind: Kind, default: &'static str, descriptio
     Definition { name, kind, default, access: Access::Fixed, reported: false, description }
 }
 
-const fn told(definition: Definition) -> Definition {
+const fn reported(definition: Definition) -> Definition {
     Definition { reported: true, ..definition }
 }
 
@@ -71,17 +71,17 @@ const KIBIBYTES: Kind = Kind::Integer { min: 64, max: i32::MAX as i64, unit: "kB
 
 /// All settings, by name.
 pub static DEFINITIONS: &[Definition] = &[
-    told(own("application_name", Kind::Text, "", "Name of the application, as it tells it.")),
+    reported(own("application_name", Kind::Text, "", "Name of the application, as it tells it.")),
     own("bytea_output", Kind::Enum(&["hex", "escape"]), "hex", "How bytea values are written."),
     own("check_function_bodies", Kind::Bool, "on", "Accepted for restore scripts; there are no function bodies."),
-    told(own("client_encoding", Kind::Encoding, "UTF8", "Encoding of the client; only UTF8 is spoken.")),
+    reported(own("client_encoding", Kind::Encoding, "UTF8", "Encoding of the client; only UTF8 is spoken.")),
     own("client_min_messages", LEVELS, "notice", "Least level of the notices that are sent."),
-    told(own("DateStyle", Kind::DateStyle, "ISO, MDY", "How dates are written, and in which order they are read.")),
+    reported(own("DateStyle", Kind::DateStyle, "ISO, MDY", "How dates are written, and in which order they are read.")),
     fixed("default_table_access_method", Kind::Text, "heap", "There is one way to store tables."),
     own("default_tablespace", Kind::Text, "", "There are no tablespaces."),
     own("default_transaction_deferrable", Kind::Bool, "off", "Default of transaction_deferrable."),
     own("default_transaction_isolation", ISOLATION, "read committed", "Default of transaction_isolation."),
-    told(own("default_transaction_read_only", Kind::Bool, "off", "Default of transaction_read_only.")),
+    reported(own("default_transaction_read_only", Kind::Bool, "off", "Default of transaction_read_only.")),
     own(
         "extra_float_digits",
         Kind::Integer { min: -15, max: 3, unit: "" },
@@ -96,15 +96,15 @@ pub static DEFINITIONS: &[Definition] = &[
         "Ends sessions that idle in a transaction; 0 is never.",
     ),
     own("idle_session_timeout", MILLISECONDS, "0", "Ends sessions that idle; 0 is never."),
-    told(fixed("in_hot_standby", Kind::Bool, "off", "Whether the server only follows another one.")),
-    told(fixed("integer_datetimes", Kind::Bool, "on", "Times are whole microseconds.")),
-    told(own(
+    reported(fixed("in_hot_standby", Kind::Bool, "off", "Whether the server only follows another one.")),
+    reported(fixed("integer_datetimes", Kind::Bool, "on", "Times are whole microseconds.")),
+    reported(own(
         "IntervalStyle",
         Kind::Enum(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
         "postgres",
         "How intervals are written.",
     )),
-    told(fixed("is_superuser", Kind::Bool, "on", "Whether the role may do everything.")),
+    reported(fixed("is_superuser", Kind::Bool, "on", "Whether the role may do everything.")),
     own("jit", Kind::Bool, "off", "Accepted; queries are vectorized instead."),
     fixed("lc_collate", Kind::Text, "C", "Texts are ordered by code point."),
     fixed("lc_ctype", Kind::Text, "C", "Kinds of characters."),
@@ -118,13 +118,18 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed("max_index_keys", COUNT, "32", "Most columns of a key."),
     fixed("port", COUNT, "5433", "Port of the server."),
     own("row_security", Kind::Bool, "on", "There are no row policies."),
-    told(fixed("server_encoding", Kind::Text, "UTF8", "Encoding of what is stored.")),
-    told(fixed("server_version", Kind::Text, SERVER_VERSION, "The PostgreSQL release that this server behaves like.")),
+    reported(fixed("server_encoding", Kind::Text, "UTF8", "Encoding of what is stored.")),
+    reported(fixed(
+        "server_version",
+        Kind::Text,
+        SERVER_VERSION,
+        "The PostgreSQL release that this server behaves like.",
+    )),
     fixed("server_version_num", COUNT, "150008", "The same as a number."),
     own("search_path", Kind::Schemas, "\"$user\", public", "Schemas in which unqualified names are looked for."),
-    told(fixed("session_authorization", Kind::Text, "", "The role of the session.")),
+    reported(fixed("session_authorization", Kind::Text, "", "The role of the session.")),
     fixed("ssl", Kind::Bool, "off", "Whether connections are encrypted."),
-    told(own(
+    reported(own(
         "standard_conforming_strings",
         Kind::Enum(&["on"]),
         "on",
@@ -144,7 +149,7 @@ pub static DEFINITIONS: &[Definition] = &[
         "0",
         "Accepted; the system decides.",
     ),
-    told(own("TimeZone", Kind::TimeZone, "UTC", "Zone in which times are written, and read where they name none.")),
+    reported(own("TimeZone", Kind::TimeZone, "UTC", "Zone in which times are written, and read where they name none.")),
     own("transaction_deferrable", Kind::Bool, "off", "Whether the transaction may wait for a safe snapshot."),
     own("transaction_isolation", ISOLATION, "read committed", "Level of the transaction; each reads one snapshot."),
     own("transaction_read_only", Kind::Bool, "off", "Whether the transaction refuses writes."),

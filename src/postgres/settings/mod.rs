@@ -41,7 +41,7 @@ pub struct Settings {
     limits: Limits,
 }
 
-/// What is asked of every statement and between two of them, read once when it is set.
+/// Settings that every statement reads, parsed once when they are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     pub statement_timeout: Option<Duration>,
@@ -151,6 +151,7 @@ impl Settings {
         Ok(())
     }
 
+    /// RESET ALL: every setting but the transaction's modes has its value from the start again.
     pub fn reset_all(&mut self) {
         let mut local = BTreeMap::clone(&self.current.local);
         local.retain(|name, _| is_transaction_mode(name));
@@ -190,7 +191,7 @@ impl Settings {
 
     /// Forgets saves from `depth` on and keeps what was set since.
     pub fn forget(&mut self, depth: usize) {
-        // What was made read-only within a savepoint is so no longer.
+        // A transaction that was made read-only within the savepoint is so no longer.
         let read_only = self.saved.get(depth).and_then(|level| level.local.get(READ_ONLY)).cloned();
         self.saved.truncate(depth);
         if depth == 0 {
@@ -214,6 +215,7 @@ impl Settings {
         &self.style
     }
 
+    /// The settings that every statement reads.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -224,6 +226,7 @@ impl Settings {
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
     }
 
+    /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.get(name) == Some("on")
     }
@@ -242,7 +245,7 @@ impl Settings {
         DEFINITIONS.iter().map(|definition| definition.name)
     }
 
-    /// What the client is told: names and values.
+    /// Names and values of the settings that are reported to the client.
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
         DEFINITIONS
             .iter()

@@ -1,6 +1,5 @@
-//! Where in a statement's text an error lies that the query engine tells without a place: the
-//! literal that it quotes, the operator or the column that it names. Where several could be meant,
-//! none is.
+//! Positions of DataFusion's errors, which have none: of the literal that the message quotes, or
+//! the operator or column that it names, if the statement has only one such.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -34,7 +33,7 @@ const AGGREGATES: &[&str] = &[
     "variance",
 ];
 
-/// The error of a statement that was being planned, with its place if that can be told.
+/// An error from planning a statement, with its position if that can be found.
 pub fn located(error: Error, statement: &Statement) -> Error {
     if error.position().is_some() {
         return error;
@@ -62,7 +61,7 @@ pub fn located(error: Error, statement: &Statement) -> Error {
     else {
         return error;
     };
-    // Places are told in all of the text, of which the statement may be a part.
+    // Positions count in the whole text, of which the statement may be a part.
     let before = statement.source.slice(0, statement.from).chars().count();
     let own = super::source::Source::new(statement.text());
     match find(&wanted, &tokens) {

@@ -15,6 +15,7 @@ pub struct Source {
 }
 
 impl Source {
+    /// A text, with its lines indexed.
     pub fn new(text: &str) -> Self {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Self { text: text.into(), lines }
@@ -32,6 +33,7 @@ impl Source {
         self.text[..self.offset(at)].chars().count() + 1
     }
 
+    /// The text between two byte offsets; empty if they are not within it.
     pub fn slice(&self, from: usize, to: usize) -> &str {
         self.text.get(from..to).unwrap_or_default()
     }

@@ -49,12 +49,12 @@ pub enum ExplainFormat {
     Json,
 }
 
-/// What a request changes that a transaction could take back.
+/// What a request changes that ROLLBACK undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     None,
     Some,
-    /// The same, of what comes in after it.
+    /// Rows, which the client sends after it (COPY FROM).
     Rows,
 }
 
@@ -64,6 +64,7 @@ impl Request {
         matches!(self, Request::Define(definition) if matches!(**definition, ast::Statement::CreateTable(_)))
     }
 
+    /// What it changes that ROLLBACK undoes.
     pub fn effect(&self) -> Effect {
         match self {
             Request::Write(_) | Request::Define(_) => Effect::Some,
@@ -104,6 +105,7 @@ impl Statement {
         }
     }
 
+    /// Whether it is a query and no EXPLAIN.
     pub fn is_query(&self) -> bool {
         matches!(self.request, Request::Query(_))
     }

@@ -10,7 +10,7 @@ use super::{POSTGRES_TYPE, PostgresType, type_by_name, type_by_oid};
 #[cfg(test)]
 mod tests;
 
-/// Digits after the point of a numeric whose scale nobody tells.
+/// The scale of a numeric without a type modifier.
 pub(super) const NUMERIC_SCALE: i8 = 10;
 
 /// The PostgreSQL type of a field: the one that its metadata names, if its Arrow type can hold that

@@ -100,7 +100,7 @@ impl<'a> ColumnEncoder<'a> {
     ) -> Result<Self, Error> {
         let nested = |ty, array: &ArrayRef| Self::with_type(ty, array, format, style).map(Box::new);
         let array = &canonical(ty, array)?;
-        // A client reads the bytes as the type that it was told.
+        // A client reads the bytes by the type in RowDescription.
         if !array.data_type().is_null() && !holds(array.data_type(), ty) {
             let message = format!("a column of type {} holds Arrow values of type {}", ty.sql_name, array.data_type());
             return Err(Error::new(SqlState::INTERNAL_ERROR, message));
@@ -163,6 +163,7 @@ impl<'a> ColumnEncoder<'a> {
         Ok(Self { ty, values, nulls: array.nulls().cloned(), format, style })
     }
 
+    /// Whether the value of a row is NULL; panics if there is no such row.
     pub fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Null => true,

@@ -35,6 +35,7 @@ pub struct DateStyle {
     pub order: DateOrder,
 }
 
+/// How dates are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateFormat {
     Iso,
@@ -43,6 +44,7 @@ pub enum DateFormat {
     German,
 }
 
+/// In which order ambiguous dates are read, and in some formats printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateOrder {
     Mdy,

@@ -29,6 +29,7 @@ const LAST_TABLED_YEAR: i64 = 2096;
 const MAX_HOURS: i32 = 167;
 
 impl Zone {
+    /// UTC, the zone of a new session.
     pub fn utc() -> Self {
         Self { name: "UTC".into(), rule: Rule::Fixed { seconds_east: 0, abbreviation: "UTC".into() } }
     }

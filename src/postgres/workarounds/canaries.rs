@@ -1,5 +1,5 @@
-//! Each fault is still there where its workaround is not. A test here that fails tells that
-//! DataFusion has mended it: then the workaround goes.
+//! Each fault still occurs without its workaround. Where a test here fails, DataFusion has mended
+//! the fault, and the workaround can go.
 
 use datafusion::common::Result;
 use datafusion::prelude::SessionContext;
@@ -43,7 +43,7 @@ const CANARIES: [Canary; 4] = [
         rows: 0,
     },
     Canary {
-        workaround: "schemas above sub-queries that became joins",
+        workaround: "schemas above subqueries that became joins",
         statement: "select (select count(*) from t where t.x = u.x) from u union select 100",
         wrong: Outcome::Fails("Physical input schema should be the same"),
         rows: 4,
@@ -73,7 +73,7 @@ fn rows(statement: &str, wanted: impl Fn(&str) -> bool) -> Result<usize> {
 #[test]
 fn every_workaround_has_a_canary() {
     let names: Vec<&str> = WORKAROUNDS.iter().map(|workaround| workaround.name).collect();
-    // The first is seen in no statement over tables in memory: its canary is a plan, in its file.
+    // The first fault needs more than tables in memory: its canary is a plan, in its own file.
     assert_eq!(names[1..], CANARIES.map(|canary| canary.workaround));
 }
 

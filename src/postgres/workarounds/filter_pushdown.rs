@@ -1,10 +1,9 @@
-//! Conditions that stay above what makes other rows of its input.
+//! Filters that must not be pushed below an aggregate, a window, DISTINCT or UNNEST.
 //!
-//! The rule that hands filters down asks of a condition whether all its columns may go below an
-//! aggregate, a window, DISTINCT or UNNEST. One without columns always may: `count(*)` without
-//! GROUP BY then still has its row, which the condition was to take away
-//! (<https://github.com/apache/datafusion/issues/11748>). A volatile one is asked of other rows, or
-//! once more (<https://github.com/apache/datafusion/issues/25415>).
+//! `PushDownFilter` checks whether all columns of a condition may go below such a node. A condition
+//! without columns always may: `count(*)` without GROUP BY then still has its row, which the
+//! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). A volatile one is
+//! evaluated for other rows, or again (<https://github.com/apache/datafusion/issues/25415>).
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::rules::Rules;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// Keeps the rule from such conditions.
+/// Guards the rule.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     rules.optimizer.wrap("push_down_filter", |rule| Arc::new(Guarded(rule)))
 }
@@ -38,13 +37,13 @@ impl OptimizerRule for Guarded {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = &plan else { return self.0.rewrite(plan, config) };
-        // The rule makes one of filters that stand one above the other.
+        // The rule merges adjacent filters.
         let (mut conditions, mut input) = (vec![&filter.predicate], &filter.input);
         while let LogicalPlan::Filter(below) = input.as_ref() {
             conditions.push(&below.predicate);
             input = &below.input;
         }
-        // The lowest is asked first.
+        // The lowest is evaluated first.
         let conjuncts = conditions.into_iter().rev().cloned().flat_map(split_conjunction_owned);
         let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| stays_above(condition, input));
         let Some(stay) = conjunction(stay) else { return self.0.rewrite(plan, config) };
@@ -73,7 +72,7 @@ fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Below the aggregate, a column that it groups by is computed once more.
+/// Below the aggregate, a grouping expression is evaluated again.
 fn is_grouped_by_volatile(aggregate: &Aggregate) -> bool {
     aggregate.group_expr.iter().any(Expr::is_volatile)
 }

@@ -1,7 +1,7 @@
-//! DataFusion's faults, kept from plans.
+//! Workarounds of faults in DataFusion.
 
 mod filter_pushdown;
-mod forget_keys;
+mod functional_dependencies;
 mod null_equal_joins;
 mod schemas_above_joins;
 mod unambiguous_filters;
@@ -15,18 +15,18 @@ use datafusion::execution::context::SessionState;
 use crate::rules::Rules;
 pub(crate) use schemas_above_joins::recomputed;
 
-/// Rules that keep one fault from plans.
+/// The workaround of one fault.
 #[derive(Debug)]
 #[cfg_attr(not(test), expect(dead_code, reason = "names and places are for canaries, and for readers"))]
 struct Workaround {
     name: &'static str,
-    /// Where the fault is reported upstream; of one that is not, the canary's statement tells.
+    /// The upstream issue; of a fault without one, the statement of its canary describes it.
     upstream: Option<&'static str>,
     install: fn(&mut Rules) -> Result<()>,
 }
 
-/// In the order in which they are installed: what wraps a rule that another one wraps comes later.
-/// `canaries` has for each of them the smallest statement that shows the fault.
+/// In the order in which they are installed: of two that wrap one rule, the outer comes later.
+/// `canaries` has for each the smallest statement that shows the fault.
 const WORKAROUNDS: [Workaround; 5] = [
     Workaround {
         name: "filters over columns of one name",
@@ -40,21 +40,21 @@ const WORKAROUNDS: [Workaround; 5] = [
         install: filter_pushdown::install,
     },
     Workaround {
-        name: "schemas above sub-queries that became joins",
+        name: "schemas above subqueries that became joins",
         upstream: Some("https://github.com/apache/datafusion/issues/13190"),
         install: schemas_above_joins::install,
     },
     Workaround {
         name: "keys that a join repeats",
         upstream: Some("https://github.com/apache/datafusion/issues/23626"),
-        install: forget_keys::install,
+        install: functional_dependencies::install,
     },
 ];
 
-/// Adds the rules that go round the faults to those of a state.
+/// Adds the workarounds to the rules of a state.
 ///
 /// # Errors
-/// DataFusion has no rule of a name that one of them goes round.
+/// DataFusion has no rule of a name that a workaround wraps.
 pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     install_some(state, |_| true)
 }

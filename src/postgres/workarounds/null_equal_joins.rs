@@ -1,4 +1,4 @@
-//! Joins for which NULL equals NULL (`IS NOT DISTINCT FROM`, INTERSECT, answers of sub-queries).
+//! Joins with `NullEqualsNull` (`IS NOT DISTINCT FROM`, INTERSECT, decorrelated subqueries).
 //!
 //! Two rules of the optimizer move conditions with `=` among the keys of such a join, where NULLs
 //! would match.
@@ -15,11 +15,11 @@ use crate::rules::Rules;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// Keeps the two rules from such joins.
+/// Guards the two rules.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    // Takes one join at a time.
+    // Rewrites one join at a time.
     rules.optimizer.wrap("extract_equijoin_predicate", |rule| Arc::new(Guarded { rule, whole: false }))?;
-    // Takes all joins of a plan apart and puts them together again.
+    // Flattens all joins of a plan and rebuilds them.
     rules.optimizer.wrap("eliminate_cross_join", |rule| Arc::new(Guarded { rule, whole: true }))
 }
 
@@ -41,7 +41,7 @@ impl OptimizerRule for Guarded {
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let kept = match self.whole {
             true => plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))?,
-            // Without keys of its own it gets them all from conditions that say so.
+            // The rule would add keys from `=`, by which NULLs must not match.
             false => matches!(&plan, LogicalPlan::Join(join) if nulls_are_equal(join.null_equality)),
         };
         if kept { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }

@@ -1,8 +1,8 @@
-//! Schemas above a sub-query that has become a join.
+//! Nullability above a subquery that DataFusion has turned into a join.
 //!
-//! `count(*)` of a sub-query is never NULL; joined to the rows that ask it may be, as far as the
-//! plan knows. The rules that make such joins leave the schema of a UNION above as it was, and
-//! those of other nodes while the plan has a sub-query left. The planner then refuses an aggregate
+//! `count(*)` of a subquery is never NULL; behind the outer join its column is nullable. The rules
+//! that make such joins keep the old schema of a UNION above, and of other nodes while the plan
+//! still has a subquery. The planner then refuses an aggregate
 //! above, which UNION without ALL is.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::rules::Rules;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// Has the rules that make joins of sub-queries recompute the schemas behind them.
+/// Recomputes schemas after the rules that turn subqueries into joins.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["scalar_subquery_to_join", "decorrelate_lateral_join"] {
         rules.optimizer.wrap(name, |rule| Arc::new(Guarded(rule)))?;

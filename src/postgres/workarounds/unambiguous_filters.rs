@@ -1,6 +1,6 @@
-//! Filters are handed down by the names of columns, and where two columns of one plan node have the
-//! same name DataFusion takes the first of them for both: `a.x = b.x` above an outer join
-//! becomes `x = x` and is gone. Plans in which that could happen keep their filters.
+//! Filters are pushed down by column names. Where two columns of a node have the same name,
+//! DataFusion takes the first for both: `a.x = b.x` above an outer join becomes `x = x` and is
+//! dropped. Plans in which that could happen keep their filters.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use datafusion::physical_plan::filter::FilterExec;
 
 use crate::rules::Rules;
 
-/// Keeps the rules from plans whose filters do not name their columns.
+/// Guards the rules: plans with ambiguous filters stay as they are.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["FilterPushdown", "FilterPushdown(Post)"] {
         rules.physical.wrap(name, |rule| Arc::new(UnambiguousFilters(rule)))?;
@@ -21,7 +21,7 @@ pub(super) fn install(rules: &mut Rules) -> Result<()> {
     Ok(())
 }
 
-/// DataFusion's rule, for plans whose filters name their columns.
+/// DataFusion's rule, for plans with unambiguous filters.
 #[derive(Debug)]
 struct UnambiguousFilters(Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 

@@ -16,7 +16,7 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
 use crate::provider::EntityTable;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::{StatementWatch, WatchedRows, watched};
+use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::located;
@@ -65,10 +65,10 @@ impl Executor {
             return Ok(Answer::of(rows));
         }
         let (plan, task) = Box::pin(self.physical(context, prepared, query, values)).await?;
-        let watch = StatementWatch::new(Arc::clone(&context.signals));
-        let rows = Box::pin(WatchedRows::new(
-            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, task).map_err(from_datafusion)?,
-            watch,
+        let token = CancellationToken::new(Arc::clone(&context.signals));
+        let rows = Box::pin(CancellableRows::new(
+            execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task).map_err(from_datafusion)?,
+            token,
         ));
         let fields: Vec<_> = prepared
             .columns

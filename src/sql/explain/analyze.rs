@@ -7,7 +7,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
 use rowkey_base::Result;
-use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
 use rowkey_postgres::error::from_datafusion;
 
 /// What running the whole plan gave.
@@ -22,11 +22,11 @@ pub(super) async fn run(
     context: Arc<TaskContext>,
     signals: &Arc<Signals>,
 ) -> Result<Ran> {
-    let watch = StatementWatch::new(Arc::clone(signals));
+    let token = CancellationToken::new(Arc::clone(signals));
     // Its counters are those of the leaves, which both plans share.
-    let rows = execute_stream(watched(Arc::clone(plan), &watch).map_err(from_datafusion)?, context)
+    let rows = execute_stream(cancellable(Arc::clone(plan), &token).map_err(from_datafusion)?, context)
         .map_err(from_datafusion)?;
-    let mut batches = WatchedRows::new(rows, watch);
+    let mut batches = CancellableRows::new(rows, token);
     let mut rows = 0;
     while let Some(batch) = batches.next().await {
         rows += batch.map_err(rowkey_postgres::error::from_datafusion)?.num_rows() as u64;

@@ -24,7 +24,7 @@ use super::statement_state::{LentState, StatementSettings};
 use crate::answer::Answer;
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::{Signals, StatementWatch, WatchedRows, watched};
+use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
 use rowkey_postgres::desugar;
 use rowkey_postgres::error::at_function;
 use rowkey_postgres::error::from_datafusion;
@@ -166,13 +166,13 @@ impl StatementPlanner {
     }
 
     /// Runs a plan.
-    pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<WatchedRows> {
+    pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<CancellableRows> {
         let plan = self.state.create_physical_plan(plan).await.map_err(from_datafusion)?;
-        let watch = StatementWatch::new(Arc::clone(signals));
-        Ok(WatchedRows::new(
-            execute_stream(watched(plan, &watch).map_err(from_datafusion)?, self.settings.task_context())
+        let token = CancellationToken::new(Arc::clone(signals));
+        Ok(CancellableRows::new(
+            execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, self.settings.task_context())
                 .map_err(from_datafusion)?,
-            watch,
+            token,
         ))
     }
 

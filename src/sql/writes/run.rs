@@ -86,7 +86,7 @@ impl Running<'_> {
         write: &Write,
         planner: &StatementPlanner,
         query: ast::Statement,
-    ) -> Result<rowkey_postgres::cancellation::WatchedRows> {
+    ) -> Result<rowkey_postgres::cancellation::CancellableRows> {
         let declared: Vec<_> = self.types.iter().map(|ty| Some(*ty)).collect();
         let planned = planner.resolved_query(self.statement, query, &write.functions, Vec::new(), &declared).await?;
         let plan = rowkey_postgres::parameters::with_values(planned.plan, self.types, self.values)?;

@@ -50,6 +50,7 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
 }
 
 impl Catalog {
+    /// The views of all accounts, by ascending id.
     pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
         self.views.values()
     }
@@ -59,6 +60,7 @@ impl Catalog {
         self.views.values().find(|view| view.account == account.as_str() && same_name(&view.name, name))
     }
 
+    /// The view of an id.
     pub fn view_by_id(&self, id: u64) -> Option<&Arc<View>> {
         self.views.get(&id)
     }

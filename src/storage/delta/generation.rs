@@ -119,6 +119,7 @@ impl Generation {
         }
     }
 
+    /// Whether it holds no version.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -128,6 +129,7 @@ impl Generation {
         self.entries.len()
     }
 
+    /// Bytes of memory that its versions hold.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes.load(Relaxed)
     }

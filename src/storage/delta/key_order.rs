@@ -9,7 +9,7 @@ use rowkey_model::rows::{common_beginning, key_prefix};
 const PREFIX_BYTES: usize = 8;
 
 struct Sorted<'a> {
-    /// What tells the keys of a stretch apart, as far as it goes.
+    /// The next bytes of the key behind the common prefix.
     prefix: u64,
     /// How many versions came before: of one key the newest has the least.
     age: u32,

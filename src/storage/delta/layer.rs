@@ -67,6 +67,7 @@ pub struct LayerBatch {
 }
 
 impl Layer {
+    /// A layer of versions in ascending order of their keys, one for each key.
     pub fn new(versions: Vec<Arc<Version>>) -> Self {
         Self { versions, ..Self::default() }
     }
@@ -76,10 +77,12 @@ impl Layer {
         Self { versions, keys: Some(keys), ..Self::default() }
     }
 
+    /// The versions in ascending order of their keys.
     pub fn versions(&self) -> &[Arc<Version>] {
         &self.versions
     }
 
+    /// Whether there are no versions.
     pub fn is_empty(&self) -> bool {
         self.versions.is_empty()
     }

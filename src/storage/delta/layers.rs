@@ -38,6 +38,7 @@ struct FileMask {
 }
 
 impl Layers {
+    /// Of layers from the newest to the oldest, whose property numbers are those of `names`.
     pub fn new(layers: Vec<Arc<Layer>>, names: Arc<PropertyNames>) -> Self {
         let layers: Vec<Arc<Layer>> = layers.into_iter().filter(|layer| !layer.is_empty()).collect();
         let hidden = (0..layers.len()).map(|place| Arc::new(hidden(&layers[..place], &layers[place]))).collect();
@@ -73,10 +74,12 @@ impl Layers {
         Ok((stored, shown))
     }
 
+    /// The names of the property numbers in the versions.
     pub fn names(&self) -> &Arc<PropertyNames> {
         &self.names
     }
 
+    /// Whether there are no versions.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }

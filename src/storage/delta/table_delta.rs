@@ -25,6 +25,7 @@ pub struct TableDelta {
 }
 
 impl TableDelta {
+    /// A delta without versions.
     pub fn new() -> Self {
         Self::of(Vec::new(), Arc::default(), Arc::default())
     }
@@ -66,6 +67,7 @@ impl TableDelta {
         &self.active
     }
 
+    /// The generations that take no more writes, the oldest first.
     pub fn sealed_generations(&self) -> &[Arc<Generation>] {
         &self.sealed
     }
@@ -75,6 +77,7 @@ impl TableDelta {
         self.sealed.iter().chain(std::iter::once(&self.active))
     }
 
+    /// The names of the property numbers in the versions.
     pub fn names(&self) -> &Arc<PropertyNames> {
         &self.names
     }
@@ -92,6 +95,7 @@ impl TableDelta {
         (at > sequence).then_some(version)
     }
 
+    /// Whether it holds no version.
     pub fn is_empty(&self) -> bool {
         self.generations().all(|generation| generation.is_empty())
     }
@@ -101,6 +105,7 @@ impl TableDelta {
         self.generations().map(|generation| generation.len()).sum()
     }
 
+    /// Bytes of memory that its versions hold.
     pub fn memory_bytes(&self) -> u64 {
         self.generations().map(|generation| generation.memory_bytes()).sum()
     }

@@ -17,6 +17,7 @@ pub struct Version {
 }
 
 impl Version {
+    /// The entity has this content.
     pub fn written(row: EncodedRow, locations: Locations) -> Arc<Self> {
         Arc::new(Self { row, deleted: false, locations: Mutex::new(locations) })
     }
@@ -26,6 +27,7 @@ impl Version {
         Arc::new(Self { row, deleted: true, locations: Mutex::new(locations) })
     }
 
+    /// Whether the entity is deleted.
     pub fn is_deleted(&self) -> bool {
         self.deleted
     }
@@ -35,6 +37,7 @@ impl Version {
         (!self.deleted).then(|| self.row.as_ref())
     }
 
+    /// The key of the entity.
     pub fn key(&self) -> KeyRef<'_> {
         self.row.as_ref().key()
     }

@@ -1,4 +1,4 @@
-//! Telling entities that this ingest brought from those that the table had before it.
+//! Distinguishes entities that this ingest brought from those that the table had before it.
 
 use std::sync::Arc;
 

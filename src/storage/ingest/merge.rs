@@ -66,7 +66,7 @@ pub struct Ingest {
     rewritten: Vec<usize>,
     report: IngestReport,
     pending: IngestReport,
-    /// Tells what a first part of the incoming entities brought, if there was one.
+    /// Recognises what a first part of the incoming entities brought, if there was one.
     earlier: Option<Earlier>,
     conflicts: Vec<Conflict>,
 }

@@ -74,7 +74,7 @@ fn segments(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     files.keys().filter(|path| paths::parse_log_segment(path).is_some()).cloned().collect()
 }
 
-/// An answer that somebody waits for already, or nobody yet.
+/// An answer that is awaited already, or not yet.
 enum Answer {
     Awaited(thread::JoinHandle<Result<u64>>),
     Open(Appended),
@@ -99,7 +99,7 @@ fn append_as_group(log: &Log, payloads: &[Bytes]) -> Vec<Answer> {
         let _ = reached.send(());
         let _ = held.recv();
     });
-    // It may be written by whoever waits for it.
+    // It may be written by its caller.
     let mut answers = vec![Answer::Awaited(thread::spawn(move || first.wait()))];
     // Not reached if the append fails.
     let _ = reaching.recv();

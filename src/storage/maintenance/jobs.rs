@@ -17,6 +17,7 @@ pub enum Work {
 }
 
 impl Work {
+    /// The name in `rowkey.maintenance` and in messages.
     pub fn name(self) -> &'static str {
         match self {
             Work::Import => "import",

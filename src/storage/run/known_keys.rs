@@ -47,6 +47,7 @@ impl KnownKeys {
         Self(Some(Arc::new(Known { filter, partitions: spans(keys, partitions_max) })))
     }
 
+    /// Whether the keys of the file are known: those of files that this process wrote.
     pub fn are_known(&self) -> bool {
         self.0.is_some()
     }

@@ -111,6 +111,7 @@ impl OpenRun {
         }
     }
 
+    /// The footer of the file, with its page index.
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
         self.metadata.metadata()
     }
@@ -315,6 +316,7 @@ impl Gap {
         Self { block, at }
     }
 
+    /// Whether a key lies in the gap.
     pub fn holds(&self, key: KeyRef<'_>) -> bool {
         self.block.is_before(self.at, key)
     }
@@ -352,6 +354,7 @@ impl RunFiles {
         }
     }
 
+    /// The store that holds the files.
     pub fn store(&self) -> &Arc<dyn FileStore> {
         &self.store
     }

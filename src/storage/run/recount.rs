@@ -20,6 +20,7 @@ pub struct Recount {
 }
 
 impl Recount {
+    /// Starts a count of the columns of a file.
     pub fn of(run: &RunFile) -> Self {
         let statistics = run.columns.iter().map(|_| ColumnStatistics::new()).collect();
         Self { hasher: ValueHasher::default(), statistics, partitions: 0, first: None, last: None }

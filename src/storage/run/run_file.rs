@@ -98,6 +98,7 @@ pub struct ColumnSummary {
 }
 
 impl RunFile {
+    /// The columns of the file.
     pub fn layout(&self) -> RunLayout {
         RunLayout { columns: self.columns.iter().map(|summary| summary.column.clone()).collect(), other: self.other }
     }
@@ -107,6 +108,7 @@ impl RunFile {
         self.rows - self.masked_rows()
     }
 
+    /// Rows that are masked.
     pub fn masked_rows(&self) -> u64 {
         self.mask.as_ref().map_or(0, |mask| mask.len())
     }

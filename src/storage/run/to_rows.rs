@@ -66,14 +66,17 @@ impl<'a> EntityColumns<'a> {
         })
     }
 
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
+    /// The key of row `i`; panics if there is none.
     pub fn key(&self, i: usize) -> KeyRef<'a> {
         self.keys.get(i)
     }
 
+    /// The last write of row `i`; panics if there is none.
     pub fn timestamp(&self, i: usize) -> DateTime {
         DateTime::from_micros(self.timestamps.value(i), self.ticks.value(i))
     }

@@ -17,7 +17,10 @@ impl Store {
         self.begin_work(account, table, Work::Fold)
     }
 
-    /// Claims a table, existing or not, for a job; refused while another one is under way.
+    /// Claims a table, existing or not, for a job.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error::Busy) while another job is under way on it.
     pub fn begin_work(&self, account: &str, table: &str, work: Work) -> Result<TableJob> {
         self.maintenance.claim(account, table, work, false)
     }
@@ -41,7 +44,7 @@ impl Store {
     }
 
     /// Takes the next step of a compaction, if one is due: files are cut at `file_bytes` encoded
-    /// bytes. Blocks; the caller holds the table's job.
+    /// bytes. Blocks; the caller holds the table's job. `None` if none is due.
     pub fn compact_step(&self, table: u64, file_bytes: usize, compaction: Compaction) -> Result<Option<CompactReport>> {
         self.maintenance.compact_step(table, file_bytes, compaction)
     }
@@ -52,6 +55,7 @@ impl Store {
         self.maintenance.vacuum(table, full, file_bytes)
     }
 
+    /// What maintenance does now, and what it has done.
     pub fn maintenance_status(&self) -> MaintenanceStatus {
         self.maintenance.status()
     }
@@ -63,6 +67,7 @@ impl Store {
 }
 
 impl Maintainer {
+    /// The background maintenance of a store.
     pub fn new(store: Arc<Store>) -> Self {
         Self::of(store.maintenance.clone())
     }

@@ -12,11 +12,22 @@ impl Store {
     /// Applies operations, all or none, as one log record; when this returns they are durable and
     /// visible. A key occurs once among them. They may be of several tables and partitions: what
     /// the service asks of an entity group is for the caller to check.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](crate::Error::Refused) where the state of an entity is not as its
+    /// operation demands, [`Error::RejectedAt`](crate::Error::RejectedAt) where an entity would
+    /// break a rule of the data model; both have the index of the operation.
+    /// [`Error::FoldFails`](crate::Error::FoldFails) if the delta is full and cannot be folded,
+    /// [`Error::Log`](crate::Error::Log) if the record could not be written.
     pub async fn write(&self, operations: &[Operation<'_>]) -> Result<Written> {
         self.write_under(operations, Terms::default()).await
     }
 
-    /// The same under terms.
+    /// [`Store::write`] with the lock that the statement holds.
+    ///
+    /// # Errors
+    /// Those of [`Store::write`]; [`Error::Conflict`](crate::Error::Conflict) if the columns of a
+    /// table are not those that the statement was planned for.
     pub async fn write_under(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
         self.writer.write(operations, terms).await
     }
@@ -32,13 +43,17 @@ impl Store {
         self.writer.write_definitions(definitions, operations, hold).await
     }
 
-    /// Lets go of the files of dropped tables. Blocks for its reads and writes.
+    /// Removes the files of dropped tables, once no snapshot reads them. Blocks for its reads and
+    /// writes.
     pub fn clean_up(&self, gone: Vec<Arc<RunFile>>) {
         self.state.retire(gone);
     }
 
     /// Returns when no other statement holds the tables that some operations write to, and their
-    /// deltas have room. Waits for folds where they have not; when those fail, so does this.
+    /// deltas have room. Waits for folds where they have not.
+    ///
+    /// # Errors
+    /// [`Error::FoldFails`](crate::Error::FoldFails) if there is no room and folds fail.
     pub async fn wait_for_room(&self, operations: &[Operation<'_>], hold: Option<&TableHold>) -> Result<()> {
         self.writer.admit(operations, hold).await
     }

@@ -70,7 +70,7 @@ impl Named {
 /// Before a table or view.
 const BEFORE_RELATIONS: &[&str] = &["FROM", "JOIN", "TABLE", "DESCRIBE", "INTO", "UPDATE"];
 const BEFORE_SETTINGS: &[&str] = &["SET", "SHOW", "RESET", "SESSION", "LOCAL"];
-/// What begins a clause, as far as it tells lists of tables from other lists.
+/// Words that begin a clause, after which names are tables or are not.
 const CLAUSES: &[&str] =
     &["SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "WITH", "WINDOW", "VALUES"];
 /// Words after a table that are no alias of it.

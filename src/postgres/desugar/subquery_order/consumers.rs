@@ -1,5 +1,5 @@
-//! What is sensitive to the order of its input: aggregates, windows and DISTINCT ON without an
-//! ORDER BY of their own.
+//! Consumers that depend on the order of their input: aggregates, windows and DISTINCT ON without
+//! an ORDER BY of their own.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use super::rows::{Rows, Term, project_to};
 
 /// Aggregates whose result depends on the order of the rows.
 const AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
-/// Window functions that tell rows apart by their place; `rank` and its like tell them apart by
-/// their ORDER BY alone.
+/// Window functions of the position of a row. `rank` and its like depend on their ORDER BY alone.
 const WINDOWS: [&str; 4] = ["row_number", "ntile", "lag", "lead"];
 
 impl Propagation {
@@ -53,7 +52,7 @@ impl Propagation {
         }
     }
 
-    /// Of the rows that are alike the first one: without an ORDER BY the first that the input has.
+    /// Without an ORDER BY, the first row of each group in the order of the input.
     pub(super) fn distinct_on(&mut self, on: DistinctOn) -> Result<LogicalPlan> {
         let Rows { plan, order } = self.rows(Arc::unwrap_or_clone(on.input), on.sort_expr.is_none())?;
         let sort_expr = match on.sort_expr {
@@ -93,7 +92,7 @@ fn is_ranking(name: &str) -> bool {
     ["rank", "dense_rank", "percent_rank", "cume_dist"].contains(&name)
 }
 
-/// Whether a frame tells one row from another without an ORDER BY.
+/// Whether a frame depends on the order of the rows without an ORDER BY.
 fn is_partial(frame: &WindowFrame) -> bool {
     frame.units == WindowFrameUnits::Rows && !(frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded())
 }

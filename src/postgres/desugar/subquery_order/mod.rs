@@ -19,13 +19,13 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, Limit, LogicalPlan, Projection, Sort, SubqueryAlias};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::subqueries::{has_subqueries, in_subquery, sunk};
+use super::decorrelation::{has_subqueries, in_subquery, pushed_down};
 
 /// Runs after types are settled, and before subqueries become joins, which keep no order.
 #[derive(Debug)]
-pub(super) struct SubqueryOrder;
+pub(super) struct PropagateSubqueryOrder;
 
-impl AnalyzerRule for SubqueryOrder {
+impl AnalyzerRule for PropagateSubqueryOrder {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         match sorts(&plan)? {
             true => Propagation::default().observed(plan),
@@ -120,8 +120,8 @@ fn is_column(expr: &Expr) -> bool {
     }
 }
 
-/// A limit right on the sort that only projections part it from: they then compute what it lets
-/// through.
+/// The limit pushed down onto its sort, where only projections lie between: they then compute what
+/// is left. `None` for any other.
 fn on_sort(limit: &Limit) -> Result<Option<LogicalPlan>> {
     fn is_sorted(plan: &LogicalPlan) -> bool {
         match plan {
@@ -130,5 +130,5 @@ fn on_sort(limit: &Limit) -> Result<Option<LogicalPlan>> {
             plan => matches!(plan, LogicalPlan::Sort(_)),
         }
     }
-    if is_sorted(&limit.input) { sunk(limit, &limit.input) } else { Ok(None) }
+    if is_sorted(&limit.input) { pushed_down(limit, &limit.input) } else { Ok(None) }
 }

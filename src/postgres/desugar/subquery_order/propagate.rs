@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 
 use super::rows::{Rows, Term, with_columns};
 use super::{Propagation, on_sort, sorts};
-use crate::desugar::subqueries::holds_subquery;
+use crate::desugar::decorrelation::holds_subquery;
 
 impl Propagation {
     /// The rows of a plan. If their order is not `wanted` there is none, nor a column for it.
@@ -134,7 +134,7 @@ impl Propagation {
         Ok(Rows { plan: LogicalPlan::SubqueryAlias(alias), order })
     }
 
-    /// By the left side, and where that does not tell by the right one, as nested loops go.
+    /// By the left side, then by the right one, as in nested loops.
     fn join(&mut self, join: Join, wanted: bool) -> Result<Rows> {
         let (left, right) = match join.join_type {
             JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => (true, true),
@@ -174,17 +174,17 @@ impl Propagation {
 
     pub(super) fn lateral(&mut self, lateral: Subquery, wanted: bool) -> Result<(Subquery, Vec<Term>)> {
         let Rows { plan, order } = self.rows(Arc::unwrap_or_clone(lateral.subquery), wanted)?;
-        // What only a sort that was left out asked for is not asked for any more.
-        let asked = plan.all_out_ref_exprs();
-        let outer_ref_columns = match asked.is_empty() {
-            true => asked,
+        // Outer columns that only a removed sort referred to are not referred to any more.
+        let outer = plan.all_out_ref_exprs();
+        let outer_ref_columns = match outer.is_empty() {
+            true => outer,
             false => lateral.outer_ref_columns,
         };
         Ok((Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: lateral.spans }, order))
     }
 }
 
-/// The terms, each column once: the second time it tells nothing.
+/// The terms, each column once: a second time it orders nothing.
 fn distinct(terms: impl Iterator<Item = Term>) -> Vec<Term> {
     let mut distinct: Vec<Term> = Vec::new();
     for term in terms {

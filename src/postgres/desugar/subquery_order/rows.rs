@@ -1,4 +1,4 @@
-//! Rows and the columns that say their order.
+//! A plan with the columns that its rows are ordered by.
 
 use std::sync::Arc;
 

@@ -143,6 +143,10 @@ pub trait FunctionContext: Send + Sync + Debug {
 pub struct FunctionContextExtension(pub Arc<dyn FunctionContext>);
 
 impl FunctionContextExtension {
+    /// The context of the session that runs a statement.
+    ///
+    /// # Errors
+    /// The options have none.
     pub fn of(options: &ConfigOptions) -> Result<&dyn FunctionContext> {
         match options.extensions.get::<Self>() {
             Some(context) => Ok(context.0.as_ref()),

@@ -85,7 +85,7 @@ fn index_definition(call: &Call) -> Result<Datum> {
     .into())
 }
 
-/// By oid, or by name; the second argument only tells how to break lines.
+/// By oid, or by name; the second argument only says how to break lines.
 fn view_definition(call: &Call) -> Result<Datum> {
     let context = call.context()?;
     let oid = match call.get(0) {

@@ -12,6 +12,7 @@ pub struct FunctionError {
 }
 
 impl FunctionError {
+    /// An error with PostgreSQL's code and message.
     pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into() }
     }

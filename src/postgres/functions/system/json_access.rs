@@ -16,10 +16,13 @@ use super::function::{ANY, arity};
 use super::json_text::{Json, JsonKind};
 use crate::types::POSTGRES_TYPE;
 
-/// Internal names of the operators.
+/// Internal name of the operator `->`.
 pub const JSON_GET: &str = "json_get";
+/// Internal name of the operator `->>`.
 pub const JSON_GET_TEXT: &str = "json_get_text";
+/// Internal name of the operator `#>`.
 pub const JSON_GET_PATH: &str = "json_get_path";
+/// Internal name of the operator `#>>`.
 pub const JSON_GET_PATH_TEXT: &str = "json_get_path_text";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

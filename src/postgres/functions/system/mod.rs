@@ -80,7 +80,7 @@ pub fn table_functions() -> Vec<(&'static str, Arc<dyn TableFunctionImpl>)> {
     tables::table_functions()
 }
 
-/// Makes all of them known, in place of the query engine's own of the same name.
+/// Makes all of them known, in place of DataFusion's own of the same name.
 pub fn register(state: &mut SessionState) -> Result<()> {
     for function in system_functions() {
         state.register_udf(function)?;

@@ -1,4 +1,4 @@
-//! The value of a sub-query that may have one row at most.
+//! The value of a subquery that may have one row at most.
 
 use std::mem::size_of_val;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
     Cow::Owned(written)
 }
 
-/// Behind these TABLE tells the kind of what is named.
+/// After these words TABLE is the kind of an object.
 const BEFORE_NAMES_OF_TABLES: &[Keyword] = &[
     Keyword::CREATE,
     Keyword::DROP,

@@ -12,7 +12,7 @@ pub(super) const DEPTH_MAX: usize = 200;
 pub(super) const CHAIN_MAX: usize = 2000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
 const POSTFIX_MAX: usize = 100;
-/// Deepest nesting of calls in calls: the query engine types the arguments twice at each level.
+/// Deepest nesting of calls in calls: DataFusion types the arguments twice at each level.
 const CALLS_MAX: usize = 16;
 
 pub(super) fn too_deep() -> Error {

@@ -120,7 +120,7 @@ fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
     Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
-/// The parser tells the place at the end of its message.
+/// The parser has the place at the end of its message.
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),

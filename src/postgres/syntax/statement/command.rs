@@ -91,6 +91,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// The name, as SHOW prints it.
     pub fn name(self) -> &'static str {
         match self {
             Isolation::ReadUncommitted => "read uncommitted",
@@ -100,6 +101,7 @@ impl Isolation {
         }
     }
 
+    /// The level of a name, in any case of letters.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable]
             .into_iter()

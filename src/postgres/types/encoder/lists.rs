@@ -107,7 +107,7 @@ impl<'a> ColumnEncoder<'a> {
         Ok(())
     }
 
-    /// Tells whether there was a NULL.
+    /// Whether there was a NULL.
     fn write_elements(&self, row: usize, extent: &[usize], out: &mut BytesMut) -> Result<bool, Error> {
         let ragged = || Error::unsupported("multidimensional arrays must have sub-arrays with matching dimensions");
         let (Some((range, items)), Some((len, inner))) = (self.list(row), extent.split_first()) else {

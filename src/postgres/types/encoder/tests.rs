@@ -61,7 +61,7 @@ fn records() {
     assert_eq!(&out[..], b"\0\0\0\x02\0\0\0\x17\0\0\0\x04\0\0\0\x01\0\0\0\x19\0\0\0\x03abc");
 }
 
-/// A client that was told bigint reads eight bytes.
+/// A client reads eight bytes of a column that is bigint in RowDescription.
 #[test]
 fn values_of_another_type_than_the_one_described_are_refused() {
     let style = TextStyle::default();

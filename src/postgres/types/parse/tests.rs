@@ -109,7 +109,7 @@ impl Random {
     }
 }
 
-/// Offsets change twice a year in this zone, so an hour of each autumn cannot be told by its local
+/// Offsets change twice a year in this zone, so an hour of each autumn is ambiguous as a local
 /// time; its text has the offset.
 #[test]
 fn text_and_binary_read_back() {

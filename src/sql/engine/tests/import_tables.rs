@@ -12,7 +12,7 @@ use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
 
 fn database() -> Source {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/azurite/__azurite_db_table__.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/azurite/__azurite_db_table__.json");
     Source::file(&path).expect("the database of the tests")
 }
 

@@ -183,7 +183,7 @@ fn writers_wait_for_room_and_go_on_when_there_is_some() {
     });
     assert!(store.maintenance_status().tables[&ID].folds > 3);
     expect(&store, &model, "all written");
-    // Without anybody to fold there is an end.
+    // Without folds the delta fills up.
     let error = (0..600).find_map(|row| block_on(store.write(&[put(key("q", row), &content(0))])).err());
     assert!(matches!(error, Some(crate::Error::FoldFails { .. })), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! Functions that return rows, in the select list and in FROM.
+//! Set-returning functions, in the select list and in FROM.
 //!
 //! The planner knows one of them, `unnest`; the others become `unnest` of a function that returns
 //! an array.
@@ -10,19 +10,18 @@ use datafusion::sql::sqlparser::ast::{
     TableAliasColumnDef, TableFactor, visit_expressions,
 };
 
-use super::collected::{derived, quoted, select};
-use super::syntax::{bare_query, call, last_word, text};
+use super::ast::{bare_query, call, derived, last_word, name_of, quoted, select, text};
 use crate::functions::system::ARRAY_ORDINALS;
 
-/// A function that returns rows, the one that returns them as an array, and the columns if it has
+/// A set-returning function, the one that returns its rows as an array, and its columns if it has
 /// several.
-struct SetFunction {
+struct SetReturningFunction {
     name: &'static str,
     array: &'static str,
     columns: &'static [&'static str],
 }
 
-impl SetFunction {
+impl SetReturningFunction {
     /// A row in its type, which it loses on the way out of the array.
     fn typed(&self, row: Expr) -> Expr {
         let data_type = match self.name {
@@ -34,20 +33,20 @@ impl SetFunction {
     }
 }
 
-const SET_FUNCTIONS: &[SetFunction] = &[
-    SetFunction { name: "generate_series", array: "generate_series", columns: &[] },
-    SetFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
-    SetFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
-    SetFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
-    SetFunction { name: "json_array_elements", array: "json_array_elements", columns: &[] },
-    SetFunction { name: "json_array_elements_text", array: "json_array_elements_text", columns: &[] },
-    SetFunction { name: "jsonb_array_elements", array: "jsonb_array_elements", columns: &[] },
-    SetFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
-    SetFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
-    SetFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
-    SetFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
-    SetFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
-    SetFunction {
+const SET_RETURNING: &[SetReturningFunction] = &[
+    SetReturningFunction { name: "generate_series", array: "generate_series", columns: &[] },
+    SetReturningFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
+    SetReturningFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
+    SetReturningFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
+    SetReturningFunction { name: "json_array_elements", array: "json_array_elements", columns: &[] },
+    SetReturningFunction { name: "json_array_elements_text", array: "json_array_elements_text", columns: &[] },
+    SetReturningFunction { name: "jsonb_array_elements", array: "jsonb_array_elements", columns: &[] },
+    SetReturningFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
+    SetReturningFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
+    SetReturningFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
+    SetReturningFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
+    SetReturningFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
+    SetReturningFunction {
         name: "aclexplode",
         array: "aclexplode",
         columns: &["grantor", "grantee", "privilege_type", "is_grantable"],
@@ -56,23 +55,23 @@ const SET_FUNCTIONS: &[SetFunction] = &[
 
 const UNNEST: &str = "unnest";
 
-fn set_function(name: &str) -> Option<&'static SetFunction> {
-    SET_FUNCTIONS.iter().find(|function| function.name == name)
+fn set_returning(name: &str) -> Option<&'static SetReturningFunction> {
+    SET_RETURNING.iter().find(|function| function.name == name)
 }
 
-/// A call in an expression: of a function that returns rows it is `unnest` of the one that returns
-/// an array.
+/// A call in an expression: of a set-returning function it becomes `unnest` of the function that
+/// returns an array.
 pub(super) fn rows_of(mut function: Function) -> Expr {
-    match set_function(&last_word(&function.name)) {
+    match set_returning(&last_word(&function.name)) {
         Some(known) if function.over.is_none() => {
-            function.name = super::syntax::name_of(known.array);
+            function.name = name_of(known.array);
             known.typed(call(UNNEST, vec![Expr::Function(function)]))
         }
         _ => Expr::Function(function),
     }
 }
 
-/// A call in FROM becomes a sub-query with the call in its select list, which may refer to what
+/// A call in FROM becomes a subquery with the call in its select list, which may refer to what
 /// stands to its left.
 ///
 /// Calls of functions that are tables stay, and so does `generate_series` between constants, which
@@ -85,7 +84,7 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
         TableFactor::Table { name, args: Some(args), with_ordinality, alias, .. } => {
             let name = last_word(name);
             let Some(arguments) = plain_arguments(&args.args) else { return };
-            match (name.as_str(), set_function(&name)) {
+            match (name.as_str(), set_returning(&name)) {
                 (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
                 ("generate_series", _) if !*with_ordinality && arguments.iter().all(is_constant) => {
                     name_series(alias);
@@ -101,7 +100,7 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
         TableFactor::Function { name, args, with_ordinality, alias, .. } => {
             let name = last_word(name);
             let Some(arguments) = plain_arguments(args) else { return };
-            match (name.as_str(), set_function(&name)) {
+            match (name.as_str(), set_returning(&name)) {
                 (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
                 (_, Some(known)) => {
                     let array = call(known.array, arguments);
@@ -189,7 +188,7 @@ fn is_constant(expr: &Expr) -> bool {
 
 /// The columns of a function in FROM that has several; of any other there is one, named after it.
 pub fn function_columns(name: &str) -> Option<Vec<String>> {
-    let columns = match set_function(name) {
+    let columns = match set_returning(name) {
         Some(known) if !known.columns.is_empty() => known.columns.iter().map(|column| (*column).to_owned()).collect(),
         Some(known) if known.name.contains("_array_elements") => vec!["value".to_owned()],
         Some(_) => return None,

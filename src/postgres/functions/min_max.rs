@@ -1,6 +1,6 @@
-//! `min` and `max` of doubles by group, and of intervals. The engine's begin with the largest
-//! finite doubles, so they never find an infinity, and forget what came before a NaN; their
-//! accumulators of a single group do neither. Intervals it compares by months first.
+//! `min` and `max` of doubles by group, and of intervals. DataFusion's accumulators for many groups
+//! start from the largest finite double, so they never find an infinity, and forget what came
+//! before a NaN; those for a single group do neither. Intervals it compares by months first.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use datafusion::logical_expr::{
 
 use super::keys::length;
 
-/// One of the engine's two, with an accumulator for each group of doubles.
+/// One of DataFusion's two, with an accumulator for each group of doubles.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Extreme {
+pub(super) struct MinMax {
     inner: Arc<AggregateUDF>,
 }
 
-impl Extreme {
+impl MinMax {
     pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
         AggregateUDF::new_from_impl(Self { inner })
     }
 }
 
-impl AggregateUDFImpl for Extreme {
+impl AggregateUDFImpl for MinMax {
     fn name(&self) -> &str {
         self.inner.name()
     }

@@ -1,4 +1,4 @@
-//! What is left to the optimizer: shapes of sub-queries that it makes the right joins of.
+//! The allow list: shapes of subqueries that DataFusion's own rules decorrelate correctly.
 
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
@@ -7,41 +7,41 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
 use super::outer_references::{holds_subquery, refers_outside};
 
-/// A condition that must hold as a whole, not as a part of another one: there unknown is as good as
-/// false.
+/// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown
+/// is as good as false.
 pub(super) fn condition(expr: &Expr) -> Result<bool> {
     match expr {
-        Expr::Exists(Exists { subquery, .. }) => pulled_up(&subquery.subquery, Over::Rows),
-        Expr::InSubquery(InSubquery { subquery, negated: false, .. }) => pulled_up(&subquery.subquery, Over::Rows),
-        // The join that minds NULLs has one key.
+        Expr::Exists(Exists { subquery, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
+        Expr::InSubquery(InSubquery { subquery, negated: false, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
+        // The null-aware anti join has one key.
         Expr::InSubquery(InSubquery { subquery, negated: true, .. }) => Ok(!refers_outside(&subquery.subquery)?),
         _ => Ok(false),
     }
 }
 
-/// A sub-query that stands for a value.
+/// Whether a scalar subquery may stay.
 pub(super) fn scalar(plan: &LogicalPlan) -> Result<bool> {
-    Ok(is_aggregated(plan) && pulled_up(plan, Over::Values)?)
+    Ok(is_aggregated(plan) && can_pull_up(plan, Above::Values)?)
 }
 
-/// A LATERAL item of FROM.
+/// Whether a LATERAL item of FROM may stay.
 pub(super) fn lateral(plan: &LogicalPlan) -> Result<bool> {
-    pulled_up(plan, Over::Values)
+    can_pull_up(plan, Above::Values)
 }
 
-/// What lies over the conditions that refer outside.
+/// What lies above the correlated conditions.
 #[derive(Clone, Copy, PartialEq)]
-enum Over {
-    /// Nothing that makes other rows of them.
+enum Above {
+    /// Nothing that changes the rows.
     Rows,
-    /// An aggregate may come.
+    /// At most an aggregate.
     Values,
     Aggregate,
 }
 
-/// Whether the optimizer can pull what refers outside up into a join: conditions of filters, and
-/// under an aggregate only those that equate a column with something outside.
-fn pulled_up(plan: &LogicalPlan, over: Over) -> Result<bool> {
+/// Whether DataFusion can pull the correlated conditions up into a join: those of filters, and
+/// under an aggregate only those that equate a column with an outer one.
+fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
     if !refers_outside(plan)? {
         return Ok(true);
     }
@@ -57,12 +57,14 @@ fn pulled_up(plan: &LogicalPlan, over: Over) -> Result<bool> {
         LogicalPlan::Filter(filter) => {
             let fits = split_conjunction(&filter.predicate)
                 .into_iter()
-                .all(|conjunct| !conjunct.contains_outer() || over != Over::Aggregate || equates(conjunct));
-            Ok(fits && pulled_up(&filter.input, over)?)
+                .all(|conjunct| !conjunct.contains_outer() || above != Above::Aggregate || equates(conjunct));
+            Ok(fits && can_pull_up(&filter.input, above)?)
         }
         node if node.contains_outer_reference() => Ok(false),
-        LogicalPlan::Projection(projection) => pulled_up(&projection.input, over),
-        LogicalPlan::Aggregate(aggregate) => Ok(over == Over::Values && pulled_up(&aggregate.input, Over::Aggregate)?),
+        LogicalPlan::Projection(projection) => can_pull_up(&projection.input, above),
+        LogicalPlan::Aggregate(aggregate) => {
+            Ok(above == Above::Values && can_pull_up(&aggregate.input, Above::Aggregate)?)
+        }
         _ => Ok(false),
     }
 }
@@ -75,7 +77,7 @@ fn equates(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a plan is an aggregate without groups under at most projections: one row, always.
+/// Whether a plan is an aggregate without GROUP BY under at most projections: always one row.
 pub(super) fn is_aggregated(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),

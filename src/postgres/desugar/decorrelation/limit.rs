@@ -1,4 +1,4 @@
-//! LIMIT and OFFSET of a sub-query, for each value of its domain by itself.
+//! LIMIT and OFFSET of a subquery: by row number within each value of the domain.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use datafusion::logical_expr::{
     lit,
 };
 
-use super::apply::Apply;
-use super::attach::{order, whole};
+use super::decorrelator::Decorrelator;
 use super::domain::Domain;
-use super::opaque::opaque;
+use super::optimization_barrier::optimization_barrier;
+use super::push_domain::{order, whole};
 
-impl Apply<'_> {
+impl Decorrelator<'_> {
     pub(super) fn limit(&mut self, limit: &Limit, domain: &Domain) -> Result<LogicalPlan> {
         let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
         else {
@@ -24,20 +24,20 @@ impl Apply<'_> {
                 "LIMIT of an expression in a subquery that refers to a query around it is not supported"
             );
         };
-        // The order may be by columns that a projection over it leaves out: the rows are counted
-        // below that.
-        if let Some(sunk) = sunk(limit, &limit.input)? {
-            return self.attach(&sunk, domain);
+        // The sort may be by columns that a projection above it leaves out: rows are numbered below
+        // that.
+        if let Some(pushed_down) = pushed_down(limit, &limit.input)? {
+            return self.push_domain(&pushed_down, domain);
         }
         let (order, input) = match limit.input.as_ref() {
             LogicalPlan::Sort(sort) => (order(&sort.expr, domain, sort.input.schema())?, &sort.input),
             _ => (Vec::new(), &limit.input),
         };
-        let attached = self.attach(input, domain)?;
+        let attached = self.push_domain(input, domain)?;
         let number = self.name("row");
         let row_number = WindowFunctionDefinition::WindowUDF(row_number_udwf());
         let row_number = Expr::from(WindowFunction::new(row_number, Vec::new()))
-            .partition_by(domain.exprs().map(opaque).collect())
+            .partition_by(domain.exprs().map(optimization_barrier).collect())
             .order_by(order)
             .build()?
             .alias(&number.name);
@@ -51,12 +51,12 @@ impl Apply<'_> {
     }
 }
 
-/// The limit below the projections and aliases that it stands on, which leave rows and their order
-/// alone.
-pub(crate) fn sunk(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+/// The input with the limit pushed down below its projections and aliases, which keep rows and
+/// their order. `None` if there are none.
+pub(crate) fn pushed_down(limit: &Limit, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let below = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
         let limited = || LogicalPlan::Limit(Limit { input: Arc::clone(input), ..limit.clone() });
-        Ok(Arc::new(sunk(limit, input)?.unwrap_or_else(limited)))
+        Ok(Arc::new(pushed_down(limit, input)?.unwrap_or_else(limited)))
     };
     Ok(match input {
         LogicalPlan::Projection(projection) => Some(LogicalPlan::Projection(Projection::try_new_with_schema(

@@ -1,4 +1,4 @@
-//! Messages of the query engine about a statement, said as PostgreSQL says them.
+//! Messages of DataFusion about a statement, as PostgreSQL's.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use regex::{Captures, Regex};
 use crate::syntax::Source;
 use rowkey_base::{Error, SqlState};
 
-/// A message of the engine, and what it is in PostgreSQL.
+/// A message of DataFusion, and PostgreSQL's error for it.
 struct Wording {
     pattern: Regex,
     error: fn(&Captures) -> Error,
 }
 
-/// Functions that nothing but windows have.
+/// Functions that need an OVER clause.
 const WINDOW_FUNCTIONS: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
@@ -111,7 +111,7 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
     wordings.into_iter().flatten().collect()
 });
 
-/// The error that a message of the engine stands for, if it is one of those that statements cause.
+/// PostgreSQL's error for a message of DataFusion, if it is one that statements cause.
 pub(super) fn reworded(message: &str) -> Option<Error> {
     WORDINGS.iter().find_map(|wording| Some((wording.error)(&wording.pattern.captures(message)?)))
 }
@@ -159,10 +159,10 @@ fn arguments(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// A type of the engine, as its messages spell it, in SQL's name.
-fn type_name(engine: &str) -> String {
-    let engine = engine.trim();
-    let word = engine.split(['(', '<']).next().unwrap_or(engine);
+/// The SQL name of an Arrow type, as messages of DataFusion spell it.
+fn type_name(arrow: &str) -> String {
+    let arrow = arrow.trim();
+    let word = arrow.split(['(', '<']).next().unwrap_or(arrow);
     match word {
         "Utf8" | "Utf8View" | "LargeUtf8" | "String" => "text",
         "Boolean" => "boolean",
@@ -179,17 +179,17 @@ fn type_name(engine: &str) -> String {
         "Time32" | "Time64" => "time without time zone",
         "Interval" => "interval",
         "Null" => "unknown",
-        "Timestamp" if ["Some", "UTC", "+00:00", "\""].iter().any(|zone| engine.contains(zone)) => {
+        "Timestamp" if ["Some", "UTC", "+00:00", "\""].iter().any(|zone| arrow.contains(zone)) => {
             "timestamp with time zone"
         }
         "Timestamp" => "timestamp without time zone",
         "List" | "LargeList" | "FixedSizeList" => "anyarray",
-        _ => engine,
+        _ => arrow,
     }
     .to_owned()
 }
 
-/// Says where the function is called that does not exist: at its first call in the text.
+/// An error about an unknown function, with the position of its first call in the text.
 pub fn at_function(error: Error, called: &[(String, Location)], source: &Source) -> Error {
     if error.sqlstate() != SqlState::UNDEFINED_FUNCTION || error.position().is_some() {
         return error;
@@ -202,7 +202,7 @@ pub fn at_function(error: Error, called: &[(String, Location)], source: &Source)
     }
 }
 
-/// What PostgreSQL says to those who call a function or an operator that there is not.
+/// An error about an unknown function or operator, with PostgreSQL's hint.
 pub(super) fn with_usual_hint(error: Error) -> Error {
     if error.sqlstate() != SqlState::UNDEFINED_FUNCTION || error.hint().is_some() {
         return error;
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_the_engine_become_those_of_postgresql() {
+    fn messages_of_datafusion_become_those_of_postgresql() {
         let said = |message: &str| reworded(message).map(|error| (error.sqlstate(), error.to_string()));
         let of = |kind: SqlState, message: &str| Some((kind, message.to_owned()));
         assert_eq!(

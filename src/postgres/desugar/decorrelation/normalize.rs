@@ -1,4 +1,4 @@
-//! Sub-queries in forms that the rules after it know, before anything else is looked at.
+//! Subqueries in the few normal forms that the rules after it know; runs before all of them.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::apply::has_subqueries;
+use super::decorrelator::has_subqueries;
 use super::outer_references::{outer_columns, subquery_of};
 
 /// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's
 /// columns are refused.
 #[derive(Debug)]
-pub(crate) struct PrepareSubqueries;
+pub(crate) struct NormalizeSubqueries;
 
-impl AnalyzerRule for PrepareSubqueries {
+impl AnalyzerRule for NormalizeSubqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_down_with_subqueries(|plan| {
             if let LogicalPlan::Aggregate(aggregate) = &plan {
@@ -39,19 +39,19 @@ impl AnalyzerRule for PrepareSubqueries {
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let prepared = expr.transform_up(prepared)?;
-                Ok(if sorts { prepared } else { prepared.update_data(|expr| name.restore(expr)) })
+                let normalized = expr.transform_up(normalized)?;
+                Ok(if sorts { normalized } else { normalized.update_data(|expr| name.restore(expr)) })
             })
         })
         .data()
     }
 
     fn name(&self) -> &str {
-        "prepare_subqueries"
+        "normalize_subqueries"
     }
 }
 
-fn prepared(expr: Expr) -> Result<Transformed<Expr>> {
+fn normalized(expr: Expr) -> Result<Transformed<Expr>> {
     Ok(match expr {
         Expr::SetComparison(SetComparison { expr, subquery, op: Operator::Eq, quantifier: SetQuantifier::Any }) => {
             Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery: projected(subquery)?, negated: false }))
@@ -75,8 +75,8 @@ fn prepared(expr: Expr) -> Result<Transformed<Expr>> {
     })
 }
 
-/// ORDER BY stands on the select list: columns that only its sub-queries ask for are handed
-/// through, and left out above.
+/// ORDER BY is planned above the select list: outer columns of its subqueries that the list does
+/// not have are added to it, and projected away above.
 fn with_outer_columns(sort: &Sort) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Projection(projection) = sort.input.as_ref() else { return Ok(None) };
     let mut missing: Vec<Column> = Vec::new();
@@ -102,7 +102,7 @@ fn with_outer_columns(sort: &Sort) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(sorted))?)))
 }
 
-/// The optimizer looks for the column of IN in a projection.
+/// DataFusion looks for the column of IN in a projection.
 fn projected(subquery: Subquery) -> Result<Subquery> {
     if matches!(subquery.subquery.as_ref(), LogicalPlan::Projection(_)) {
         return Ok(subquery);

@@ -1,4 +1,4 @@
-//! A value of which the optimizer knows nothing.
+//! An optimization barrier: an identity function that the optimizer does not see through.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,25 +9,25 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-static OPAQUE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::new_from_impl(Opaque { signature: Signature::any(1, Volatility::Immutable) }))
+static BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    Arc::new(ScalarUDF::new_from_impl(OptimizationBarrier { signature: Signature::any(1, Volatility::Immutable) }))
 });
 
-/// The same value. Windows parted by it keep their order: where a column that they are parted by is
-/// known to equal one that they are ordered by, the engine sorts by one of them and misses the
+/// The same value. It keeps the order of windows that are partitioned by it: where a column of
+/// PARTITION BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the
 /// other.
-pub(super) fn opaque(expr: Expr) -> Expr {
-    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&OPAQUE), vec![expr]))
+pub(super) fn optimization_barrier(expr: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Opaque {
+struct OptimizationBarrier {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Opaque {
+impl ScalarUDFImpl for OptimizationBarrier {
     fn name(&self) -> &str {
-        "opaque"
+        "optimization_barrier"
     }
 
     fn signature(&self) -> &Signature {
@@ -37,21 +37,21 @@ impl ScalarUDFImpl for Opaque {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [data_type] => Ok(data_type.clone()),
-            _ => internal_err!("opaque takes one argument"),
+            _ => internal_err!("optimization_barrier takes one argument"),
         }
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         match args.arg_fields {
             [field] => Ok(Arc::clone(field)),
-            _ => internal_err!("opaque takes one argument"),
+            _ => internal_err!("optimization_barrier takes one argument"),
         }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match <[ColumnarValue; 1]>::try_from(args.args) {
             Ok([value]) => Ok(value),
-            Err(_) => internal_err!("opaque takes one argument"),
+            Err(_) => internal_err!("optimization_barrier takes one argument"),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! `ARRAY(SELECT ...)` as an aggregate over the same query.
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use std::ops::ControlFlow;
+
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, FunctionArgumentClause, GroupByExpr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectFlavor,
-    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, ValueWithSpan,
+    Expr, FunctionArgumentClause, GroupByExpr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
+    TableFactor, TableWithJoins, Value, ValueWithSpan, visit_expressions,
 };
 
-use super::syntax::{bare_query, call, call_with};
+use super::ast::{bare_query, call, call_with, derived, last_word, quoted, select};
 use crate::functions::system::ARRAY_OR_EMPTY;
 
 /// The values of a query's one column, in its order, as an array; an empty one if there are none.
@@ -52,9 +53,6 @@ fn collect_in_place(query: &mut Query) -> bool {
 
 /// Whether an expression names a column of these items, which have their aliases by now.
 fn names_any(expr: &Expr, from: &[TableWithJoins]) -> bool {
-    use std::ops::ControlFlow;
-
-    use datafusion::sql::sqlparser::ast::visit_expressions;
     let factors = || {
         from.iter().flat_map(|item| std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation)))
     };
@@ -81,9 +79,6 @@ fn ungrouped(select: &Select) -> bool {
 /// Aggregates cannot be told from other functions here; every call but those known to be plain is
 /// taken for one.
 fn makes_rows_or_aggregates(expr: &Expr) -> bool {
-    use std::ops::ControlFlow;
-
-    use datafusion::sql::sqlparser::ast::visit_expressions;
     const PLAIN: &[&str] = &[
         "quote_ident",
         "quote_literal",
@@ -111,9 +106,7 @@ fn makes_rows_or_aggregates(expr: &Expr) -> bool {
         "split_part",
     ];
     visit_expressions(expr, |inner| match inner {
-        Expr::Function(function) if !PLAIN.contains(&super::syntax::last_word(&function.name).as_str()) => {
-            ControlFlow::Break(())
-        }
+        Expr::Function(function) if !PLAIN.contains(&last_word(&function.name).as_str()) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     })
     .is_break()
@@ -141,11 +134,6 @@ fn array_agg(expr: Expr, order: Vec<OrderByExpr>) -> Expr {
 
 const COLLECTED: &str = "__collected";
 const VALUE: &str = "__value";
-
-/// A name as the resolved statement writes it.
-pub(super) fn quoted(name: &str) -> Ident {
-    Ident::with_quote('"', name)
-}
 
 fn collect_result(mut query: Query) -> Query {
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
@@ -175,45 +163,4 @@ fn collect_result(mut query: Query) -> Query {
 
 fn is_position(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
-}
-
-/// `(query) AS name(columns)`
-pub(super) fn derived(query: Query, name: &str, columns: &[String], lateral: bool) -> TableFactor {
-    let columns = columns.iter().map(|name| TableAliasColumnDef { name: quoted(name), data_type: None }).collect();
-    TableFactor::Derived {
-        lateral,
-        subquery: Box::new(query),
-        alias: Some(TableAlias { explicit: true, name: quoted(name), columns, at: None }),
-        sample: None,
-    }
-}
-
-/// `SELECT items FROM relations`
-pub(super) fn select(projection: Vec<SelectItem>, relations: Vec<TableFactor>) -> Select {
-    Select {
-        select_token: AttachedToken::empty(),
-        optimizer_hints: Vec::new(),
-        distinct: None::<Distinct>,
-        select_modifiers: None,
-        top: None,
-        top_before_distinct: false,
-        projection,
-        exclude: None,
-        into: None,
-        from: relations.into_iter().map(|relation| TableWithJoins { relation, joins: Vec::new() }).collect(),
-        lateral_views: Vec::new(),
-        prewhere: None,
-        selection: None,
-        connect_by: Vec::new(),
-        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
-        cluster_by: Vec::new(),
-        distribute_by: Vec::new(),
-        sort_by: Vec::new(),
-        having: None,
-        named_window: Vec::new(),
-        qualify: None,
-        window_before_qualify: false,
-        value_table_mode: None,
-        flavor: SelectFlavor::Standard,
-    }
 }

@@ -1,4 +1,4 @@
-//! Which columns of the outer query a sub-query refers to, and what to put in their place.
+//! Which columns of the outer query a subquery refers to, and what to put in their place.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// The plan of the sub-query in an expression.
+/// The plan of the subquery in an expression.
 pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery) => Some(subquery),
@@ -24,7 +24,7 @@ pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
 
 /// Columns of `outer` that a plan refers to, however deep; each once.
 ///
-/// A sub-query inside the plan may have a column of the same name nearer to it, as the right side
+/// A subquery inside the plan may have a column of the same name nearer to it, as the right side
 /// of a join has on the left one: that one is meant then.
 pub(super) fn outer_columns(plan: &LogicalPlan, outer: &DFSchema) -> Result<Vec<Column>> {
     let mut found = Vec::new();
@@ -66,7 +66,7 @@ fn collect(plan: &LogicalPlan, wanted: &dyn Fn(&Column) -> bool, found: &mut Vec
 /// An outer column and the one that takes its place.
 pub(super) type Substitution = (Column, Column);
 
-/// Puts columns in the place of references to outer ones. In sub-queries of the expression they are
+/// Puts columns in the place of references to outer ones. In subqueries of the expression they are
 /// outer references still, to the new columns.
 pub(super) fn substitute(expr: Expr, substitutions: &[Substitution], inputs: &DFSchema) -> Result<Expr> {
     let new = |column: &Column| substitutions.iter().find(|(old, _)| old == column).map(|(_, new)| new.clone());
@@ -80,7 +80,7 @@ pub(super) fn substitute(expr: Expr, substitutions: &[Substitution], inputs: &DF
     .data()
 }
 
-/// The expression with its sub-query, if it is one, changed.
+/// The expression with its subquery, if it is one, changed.
 pub(crate) fn in_subquery(expr: Expr, change: impl FnOnce(Subquery) -> Result<Subquery>) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(match expr {
         Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(change(subquery)?),
@@ -95,9 +95,9 @@ pub(crate) fn in_subquery(expr: Expr, change: impl FnOnce(Subquery) -> Result<Su
     }))
 }
 
-/// Renames outer references of a sub-query, however deep.
+/// Renames outer references of a subquery, however deep.
 pub(super) fn substitute_in(subquery: Subquery, substitutions: &[Substitution], inputs: &DFSchema) -> Result<Subquery> {
-    // What its own surroundings have under that name is meant by it.
+    // A column of the same name in the inputs is nearer, and is what it means.
     let hidden = |column: &Column| inputs.has_column(column);
     map_outer_in(subquery, &hidden, &|field, column| {
         let new = substitutions.iter().find(|(old, _)| *old == column).map(|(_, new)| new.clone());
@@ -105,7 +105,7 @@ pub(super) fn substitute_in(subquery: Subquery, substitutions: &[Substitution], 
     })
 }
 
-/// Changes the outer references of a sub-query, however deep, but for those to `hidden` columns,
+/// Changes the outer references of a subquery, however deep, but for those to `hidden` columns,
 /// which something nearer has.
 pub(super) fn map_outer_in(
     subquery: Subquery,
@@ -171,14 +171,14 @@ fn map_expressions(
     })
 }
 
-/// Whether a plan refers to anything outside, however deep.
+/// Whether a plan is correlated: refers to outer columns, however deep.
 pub(super) fn refers_outside(plan: &LogicalPlan) -> Result<bool> {
     let mut found = Vec::new();
     collect(plan, &|_| true, &mut found)?;
     Ok(!found.is_empty())
 }
 
-/// Whether there is a sub-query in an expression.
+/// Whether there is a subquery in an expression.
 pub(crate) fn holds_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(subquery_of(expr).is_some())).unwrap_or(true)
 }

@@ -1,4 +1,4 @@
-//! A sub-query's plan with its domain among its columns.
+//! Pushes the domain down into the plan of a subquery, and its columns up through it.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use datafusion::logical_expr::{
     Operator, SortExpr, Values, Window, binary_expr, when,
 };
 
-use super::apply::Apply;
+use super::decorrelator::Decorrelator;
 use super::domain::Domain;
 use super::lateral::lateral_of;
-use super::opaque::opaque;
+use super::optimization_barrier::optimization_barrier;
 use super::outer_references::{outer_columns, substitute, substitute_in};
 
-impl Apply<'_> {
-    /// The plan with the domain's columns among its own: for each value of the domain the rows that
-    /// the plan has for it.
-    pub(super) fn attach(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<LogicalPlan> {
-        if !asks(plan, domain)? {
+impl Decorrelator<'_> {
+    /// The plan with the domain's columns before its own: for each value of the domain, the rows
+    /// that the plan has for it.
+    pub(super) fn push_domain(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<LogicalPlan> {
+        if !refers_to_domain(plan, domain)? {
             if matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. })) {
                 return Ok(domain.plan.clone());
             }
@@ -35,35 +35,35 @@ impl Apply<'_> {
         let put_named = |expr: &Expr| Ok(names.save(expr).restore(put(expr)?));
         match plan {
             LogicalPlan::Filter(filter) => {
-                let input = self.attach(&filter.input, domain)?;
+                let input = self.push_domain(&filter.input, domain)?;
                 Ok(LogicalPlan::Filter(Filter::try_new(put(&filter.predicate)?, Arc::new(input))?))
             }
             LogicalPlan::Projection(projection) => {
-                let input = self.attach(&projection.input, domain)?;
+                let input = self.push_domain(&projection.input, domain)?;
                 let exprs = projection.expr.iter().map(put_named).collect::<Result<Vec<_>>>()?;
                 LogicalPlanBuilder::from(input).project(domain.exprs().chain(exprs).collect::<Vec<_>>())?.build()
             }
             LogicalPlan::SubqueryAlias(alias) => {
-                let input = self.attach(&alias.input, domain)?;
+                let input = self.push_domain(&alias.input, domain)?;
                 let aliased = LogicalPlanBuilder::from(input).alias(alias.alias.clone())?;
                 // The domain's columns stay without a qualifier.
-                let bare = domain.columns.iter().map(|(_, column)| {
+                let unqualified = domain.columns.iter().map(|(_, column)| {
                     Expr::Column(Column::new(Some(alias.alias.clone()), &column.name)).alias(&column.name)
                 });
                 let own = alias.schema.columns().into_iter().map(Expr::Column);
-                aliased.project(bare.chain(own).collect::<Vec<_>>())?.build()
+                aliased.project(unqualified.chain(own).collect::<Vec<_>>())?.build()
             }
-            LogicalPlan::Subquery(lateral) => self.attach(&lateral.subquery, domain),
+            LogicalPlan::Subquery(lateral) => self.push_domain(&lateral.subquery, domain),
             LogicalPlan::Sort(sort) => {
-                let input = self.attach(&sort.input, domain)?;
+                let input = self.push_domain(&sort.input, domain)?;
                 LogicalPlanBuilder::from(input).sort(order(&sort.expr, domain, &inputs)?)?.build()
             }
             LogicalPlan::Distinct(Distinct::All(input)) => {
-                let attached = self.attach(input, domain)?;
-                LogicalPlanBuilder::from(attached).project(whole(domain, input.schema()))?.distinct()?.build()
+                let pushed = self.push_domain(input, domain)?;
+                LogicalPlanBuilder::from(pushed).project(whole(domain, input.schema()))?.distinct()?.build()
             }
             LogicalPlan::Distinct(Distinct::On(DistinctOn { on_expr, select_expr, sort_expr, input, .. })) => {
-                let attached = self.attach(input, domain)?;
+                let pushed = self.push_domain(input, domain)?;
                 let on = on_expr.iter().map(put).collect::<Result<Vec<_>>>()?;
                 let select = select_expr.iter().map(put_named).collect::<Result<Vec<_>>>()?;
                 let order = match sort_expr {
@@ -71,31 +71,31 @@ impl Apply<'_> {
                     None => None,
                 };
                 let (on, select) = (domain.exprs().chain(on).collect(), domain.exprs().chain(select).collect());
-                LogicalPlanBuilder::from(attached).distinct_on(on, select, order)?.build()
+                LogicalPlanBuilder::from(pushed).distinct_on(on, select, order)?.build()
             }
             LogicalPlan::Unnest(unnest) => {
-                let input = self.attach(&unnest.input, domain)?;
+                let input = self.push_domain(&unnest.input, domain)?;
                 LogicalPlanBuilder::from(input)
                     .unnest_columns_with_options(unnest.exec_columns.clone(), unnest.options.clone())?
                     .build()
             }
             LogicalPlan::Union(union) => {
-                let mut attached = Vec::with_capacity(union.inputs.len());
+                let mut pushed = Vec::with_capacity(union.inputs.len());
                 for input in &union.inputs {
-                    self.copies(&domain.plan)?;
-                    let plan = self.attach(input, domain)?;
-                    attached.push(LogicalPlanBuilder::from(plan).project(whole(domain, input.schema()))?.build()?);
+                    self.charge_plan(&domain.plan)?;
+                    let plan = self.push_domain(input, domain)?;
+                    pushed.push(LogicalPlanBuilder::from(plan).project(whole(domain, input.schema()))?.build()?);
                 }
-                united(attached)
+                united(pushed)
             }
             LogicalPlan::Values(values) => {
-                values.values.iter().try_for_each(|_| self.copies(&domain.plan))?;
+                values.values.iter().try_for_each(|_| self.charge_plan(&domain.plan))?;
                 of_values(values, domain)
             }
             LogicalPlan::Window(window) => self.window(window, domain, &inputs),
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, domain, &inputs),
             LogicalPlan::Limit(limit) => self.limit(limit, domain),
-            LogicalPlan::Join(join) => self.attach_join(join, domain, &inputs),
+            LogicalPlan::Join(join) => self.push_into_join(join, domain, &inputs),
             LogicalPlan::RecursiveQuery(_) => {
                 not_impl_err!("WITH RECURSIVE that refers to a query around it is not supported")
             }
@@ -108,32 +108,32 @@ impl Apply<'_> {
         }
     }
 
-    /// Each window lies within one value of the domain.
+    /// Partitions each window by the domain as well.
     fn window(&mut self, window: &Window, domain: &Domain, inputs: &DFSchema) -> Result<LogicalPlan> {
-        let input = self.attach(&window.input, domain)?;
+        let input = self.push_domain(&window.input, domain)?;
         let exprs = window.window_expr.iter().map(|expr| {
             let name = NamePreserver::new_for_projection().save(expr);
-            let parted = substitute(expr.clone(), &domain.columns, inputs)?.transform_down(|expr| match expr {
+            let partitioned = substitute(expr.clone(), &domain.columns, inputs)?.transform_down(|expr| match expr {
                 Expr::WindowFunction(mut function) => {
                     let own = std::mem::take(&mut function.params.partition_by);
-                    function.params.partition_by = domain.exprs().map(opaque).chain(own).collect();
+                    function.params.partition_by = domain.exprs().map(optimization_barrier).chain(own).collect();
                     Ok(Transformed::new(Expr::WindowFunction(function), true, TreeNodeRecursion::Jump))
                 }
                 expr => Ok(Transformed::no(expr)),
             });
-            Ok(name.restore(parted.data()?))
+            Ok(name.restore(partitioned.data()?))
         });
         let exprs = exprs.collect::<Result<Vec<_>>>()?;
         LogicalPlanBuilder::from(input).window(exprs)?.build()
     }
 
-    /// Groups by the domain as well. Without groups of its own an aggregate answers for every
-    /// value, seen or not.
+    /// Groups by the domain as well. An aggregate without GROUP BY has a row for every value of the
+    /// domain, also where no row was aggregated.
     fn aggregate(&mut self, aggregate: &Aggregate, domain: &Domain, inputs: &DFSchema) -> Result<LogicalPlan> {
         if aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_))) {
             return not_impl_err!("GROUPING SETS in a subquery that refers to a query around it are not supported");
         }
-        let input = self.attach(&aggregate.input, domain)?;
+        let input = self.push_domain(&aggregate.input, domain)?;
         let put = |expr: &Expr| {
             let name = NamePreserver::new_for_projection().save(expr);
             Ok(name.restore(substitute(expr.clone(), &domain.columns, inputs)?))
@@ -174,9 +174,9 @@ impl Apply<'_> {
             .build()
     }
 
-    fn attach_join(&mut self, join: &Join, domain: &Domain, inputs: &DFSchema) -> Result<LogicalPlan> {
+    fn push_into_join(&mut self, join: &Join, domain: &Domain, inputs: &DFSchema) -> Result<LogicalPlan> {
         if lateral_of(&join.right).is_some() {
-            return self.attach_lateral(join, domain);
+            return self.push_into_lateral(join, domain);
         }
         let put = |expr: &Expr| substitute(expr.clone(), &domain.columns, inputs);
         let mut on = Vec::with_capacity(join.on.len());
@@ -184,10 +184,11 @@ impl Apply<'_> {
             on.push((put(left)?, put(right)?));
         }
         let filter = join.filter.as_ref().map(put).transpose()?;
-        let (left_asks, right_asks) = (asks(&join.left, domain)?, asks(&join.right, domain)?);
-        // The rows of one side are kept: it has the domain.
+        let (left_refers, right_refers) =
+            (refers_to_domain(&join.left, domain)?, refers_to_domain(&join.right, domain)?);
+        // The side whose rows the join preserves gets the domain.
         let keeps_left = match join.join_type {
-            JoinType::Inner => left_asks || !right_asks,
+            JoinType::Inner => left_refers || !right_refers,
             JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => true,
             JoinType::Right => false,
             other => {
@@ -196,18 +197,18 @@ impl Apply<'_> {
                 );
             }
         };
-        let (kept, other, other_asks) = match keeps_left {
-            true => (&join.left, &join.right, right_asks),
-            false => (&join.right, &join.left, left_asks),
+        let (kept, other, other_refers) = match keeps_left {
+            true => (&join.left, &join.right, right_refers),
+            false => (&join.right, &join.left, left_refers),
         };
-        let kept = self.attach(kept, domain)?;
+        let kept = self.push_domain(kept, domain)?;
         let mut same = Vec::new();
-        let other = if other_asks {
+        let other = if other_refers {
             let renamed = self.renamed(domain)?;
             for ((_, kept), (_, other)) in domain.columns.iter().zip(&renamed.columns) {
                 same.push((Expr::Column(kept.clone()), Expr::Column(other.clone())));
             }
-            self.attach(other, &renamed)?
+            self.push_domain(other, &renamed)?
         } else {
             other.as_ref().clone()
         };
@@ -235,12 +236,12 @@ impl Apply<'_> {
         Ok(LogicalPlan::Join(joined))
     }
 
-    /// LATERAL inside the sub-query: it asks the left side, which has the domain from now on.
-    fn attach_lateral(&mut self, join: &Join, domain: &Domain) -> Result<LogicalPlan> {
+    /// LATERAL inside the subquery: it refers to the left side, which gets the domain.
+    fn push_into_lateral(&mut self, join: &Join, domain: &Domain) -> Result<LogicalPlan> {
         if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
             return not_impl_err!("LATERAL on this side of an outer join is not supported");
         }
-        let left = self.attach(&join.left, domain)?;
+        let left = self.push_domain(&join.left, domain)?;
         let right = within_lateral(&join.right, &mut |subquery| {
             let subquery = substitute_in(subquery.clone(), &domain.columns, join.left.schema())?;
             let outer_ref_columns = subquery.subquery.all_out_ref_exprs();
@@ -270,7 +271,7 @@ fn within_lateral(plan: &LogicalPlan, change: &mut dyn FnMut(&Subquery) -> Resul
     }
 }
 
-/// A row of VALUES for each value of the domain, and so on for each row.
+/// The rows of VALUES, each for every value of the domain.
 fn of_values(values: &Values, domain: &Domain) -> Result<LogicalPlan> {
     let none = DFSchema::empty();
     let mut rows = Vec::with_capacity(values.values.len());
@@ -302,8 +303,8 @@ fn domain_order(domain: &Domain) -> impl Iterator<Item = SortExpr> {
     domain.exprs().map(|expr| expr.sort(true, false))
 }
 
-/// Whether a plan asks for anything of a domain.
-pub(super) fn asks(plan: &LogicalPlan, domain: &Domain) -> Result<bool> {
+/// Whether a plan refers to outer columns of a domain.
+pub(super) fn refers_to_domain(plan: &LogicalPlan, domain: &Domain) -> Result<bool> {
     let fields = domain.plan.schema().iter().zip(&domain.columns);
     let fields = fields.map(|((_, field), (outer, _))| {
         let field = field.as_ref().clone().with_name(&outer.name);
@@ -318,7 +319,7 @@ pub(super) fn whole(domain: &Domain, schema: &DFSchema) -> Vec<Expr> {
     domain.exprs().chain(schema.columns().into_iter().map(Expr::Column)).collect()
 }
 
-/// What a statement calls it.
+/// The name of the node, for messages.
 fn node_name(plan: &LogicalPlan) -> String {
     let line = plan.display().to_string();
     line.split([':', ' ']).next().unwrap_or_default().to_owned()

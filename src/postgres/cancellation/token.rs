@@ -1,4 +1,4 @@
-//! One statement's view of the signals of its session.
+//! The cancellation token of one statement.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,20 +14,21 @@ use futures::Stream;
 use super::signals::Signals;
 use rowkey_base::{Error, SqlState};
 
-/// Asked by everything that computes for a statement.
+/// Checked by every operator of a statement.
 #[derive(Debug)]
-pub struct StatementWatch {
+pub struct CancellationToken {
     signals: Arc<Signals>,
-    /// Nobody wants its rows any more: the session's next statement has other signals.
+    /// Its rows were dropped. The session's signals are those of its next statement by then.
     abandoned: AtomicBool,
 }
 
-impl StatementWatch {
+impl CancellationToken {
+    /// The token of a statement that starts.
     pub fn new(signals: Arc<Signals>) -> Arc<Self> {
         Arc::new(Self { signals, abandoned: AtomicBool::new(false) })
     }
 
-    /// An error if the statement is to stop.
+    /// An error if the statement is to stop, or its rows were dropped.
     pub fn check(&self) -> Result<(), DataFusionError> {
         let stopped = if self.abandoned.load(Ordering::Relaxed) {
             Err(Error::new(SqlState::QUERY_CANCELED, "nobody waits for the rows of the statement"))
@@ -38,19 +39,20 @@ impl StatementWatch {
     }
 }
 
-/// Rows of a watched plan. Once they are dropped, whatever still computes for them stops.
-pub struct WatchedRows {
+/// Rows of a cancellable plan. Dropping them cancels the tasks that still compute.
+pub struct CancellableRows {
     rows: SendableRecordBatchStream,
-    watch: Arc<StatementWatch>,
+    token: Arc<CancellationToken>,
 }
 
-impl WatchedRows {
-    pub fn new(rows: SendableRecordBatchStream, watch: Arc<StatementWatch>) -> Self {
-        Self { rows, watch }
+impl CancellableRows {
+    /// Rows that cancel `token` when they are dropped.
+    pub fn new(rows: SendableRecordBatchStream, token: Arc<CancellationToken>) -> Self {
+        Self { rows, token }
     }
 }
 
-impl Stream for WatchedRows {
+impl Stream for CancellableRows {
     type Item = Result<RecordBatch, DataFusionError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -58,14 +60,14 @@ impl Stream for WatchedRows {
     }
 }
 
-impl RecordBatchStream for WatchedRows {
+impl RecordBatchStream for CancellableRows {
     fn schema(&self) -> SchemaRef {
         self.rows.schema()
     }
 }
 
-impl Drop for WatchedRows {
+impl Drop for CancellableRows {
     fn drop(&mut self) {
-        self.watch.abandoned.store(true, Ordering::Relaxed);
+        self.token.abandoned.store(true, Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! `LATERAL`: the right side of a join asks the left one.
+//! `LATERAL`: the right side of a join refers to columns of the left one.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use datafusion::common::{JoinType, NullEquality, Result, not_impl_err};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{EmptyRelation, Expr, Join, LogicalPlan, LogicalPlanBuilder};
 
-use super::apply::{Apply, has_subqueries};
+use super::allow_list;
+use super::decorrelator::{Decorrelator, has_subqueries};
 use super::outer_references::{outer_columns, refers_outside};
-use super::trust;
 
-impl Apply<'_> {
+impl Decorrelator<'_> {
     pub(super) fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
-        let asked = outer_columns(&join.right, join.left.schema())?;
-        // What it asks of queries further out is a column of the left side by the time that they
-        // are answered.
+        let outer = outer_columns(&join.right, join.left.schema())?;
+        // Columns of queries further out are columns of the left side by the time that those are
+        // decorrelated.
         let stays = match lateral_of(&join.right) {
-            Some(lateral) => is_bare(&join.right) && trust::lateral(&lateral.subquery)?,
-            // Only sub-queries in it ask.
+            Some(lateral) => is_bare(&join.right) && allow_list::lateral(&lateral.subquery)?,
+            // Only subqueries within it are correlated.
             None => false,
         };
-        if !asked.is_empty() && !stays {
+        if !outer.is_empty() && !stays {
             return self.lateral(join).map(Transformed::yes);
         }
-        self.conditions(join)
+        self.hoist_from_join(join)
     }
 
     fn lateral(&mut self, join: Join) -> Result<LogicalPlan> {
@@ -35,9 +35,9 @@ impl Apply<'_> {
         if (kind == JoinType::Inner && rows.is_some())
             || (kind == JoinType::Left && rows == Some(Rows::One) && filter.is_none())
         {
-            // Every row of the left side is answered by itself: it is read once.
+            // Each left row is answered by itself, so that the left side is read once.
             let domain = self.rows(join.left.schema().columns(), &join.left)?;
-            let answered = self.attach(&join.right, &domain)?;
+            let answered = self.push_domain(&join.right, &domain)?;
             let left = domain.columns.iter().map(|(column, renamed)| {
                 Expr::Column(renamed.clone()).alias_qualified(column.relation.clone(), &column.name)
             });
@@ -51,9 +51,9 @@ impl Apply<'_> {
         if !matches!(kind, JoinType::Inner | JoinType::Left) {
             return not_impl_err!("LATERAL that refers to the other side of a {kind} JOIN is not supported");
         }
-        let asked = outer_columns(&join.right, join.left.schema())?;
-        let domain = self.domain(asked, &join.left)?;
-        let answers = self.attach(&join.right, &domain)?;
+        let outer = outer_columns(&join.right, join.left.schema())?;
+        let domain = self.domain(outer, &join.left)?;
+        let answers = self.push_domain(&join.right, &domain)?;
         LogicalPlanBuilder::from(Arc::unwrap_or_clone(join.left))
             .join_detailed(answers, kind, domain.keys(), filter, NullEquality::NullEqualsNull)?
             .project(columns)?
@@ -61,7 +61,7 @@ impl Apply<'_> {
     }
 }
 
-/// The LATERAL sub-query that a side of a join is.
+/// The LATERAL subquery that a side of a join is.
 pub(super) fn lateral_of(plan: &LogicalPlan) -> Option<&Subquery> {
     match plan {
         LogicalPlan::Subquery(subquery) => Some(subquery),
@@ -71,7 +71,7 @@ pub(super) fn lateral_of(plan: &LogicalPlan) -> Option<&Subquery> {
     }
 }
 
-/// Whether the optimizer sees that it is one.
+/// Whether DataFusion recognizes it as LATERAL.
 fn is_bare(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Subquery(_) => true,
@@ -80,15 +80,15 @@ fn is_bare(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// How many rows a plan has for a row that asks.
+/// How many rows a plan has for an outer row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rows {
     One,
     Any,
 }
 
-/// For plans in which each row that asks is answered without regard to the others that ask the
-/// same: no aggregates, no order, no two sides that ask.
+/// For plans that answer each outer row on its own, duplicates as well: no aggregates, no order, no
+/// join with both sides correlated. `None` for any other.
 fn rows_of(plan: &LogicalPlan) -> Result<Option<Rows>> {
     if !refers_outside(plan)? {
         let one = matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. }));

@@ -1,4 +1,4 @@
-//! The rule, and the sub-queries among the expressions of a projection or filter.
+//! The analyzer rule, and subqueries in the expressions of projections and filters.
 
 use std::sync::Arc;
 
@@ -15,33 +15,33 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::allow_list::{self, is_aggregated};
 use super::domain::Domain;
+use super::hoist::refuse_subqueries;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
-use super::places::refuse_others;
-use super::trust::{self, is_aggregated};
 use crate::functions::system::single_value;
 use crate::workarounds::recomputed;
 
-/// Runs after types are settled, and before the check that refuses such sub-queries.
+/// Runs after types are settled, and before DataFusion's check that refuses such subqueries.
 #[derive(Debug)]
-pub(crate) struct ApplySubqueries {
+pub(crate) struct DecorrelateSubqueries {
     single_value: Arc<AggregateUDF>,
     min: Arc<AggregateUDF>,
     max: Arc<AggregateUDF>,
 }
 
-impl ApplySubqueries {
+impl DecorrelateSubqueries {
     /// `min` and `max` order values as comparisons do.
     pub(crate) fn new(min: Arc<AggregateUDF>, max: Arc<AggregateUDF>) -> Self {
         Self { single_value: single_value(), min, max }
     }
 }
 
-impl AnalyzerRule for ApplySubqueries {
+impl AnalyzerRule for DecorrelateSubqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let (mut names, mut copied) = (0, 0);
         let applied = plan.transform_down_with_subqueries(|plan| {
-            let mut apply = Apply {
+            let mut apply = Decorrelator {
                 single_value: &self.single_value,
                 min: &self.min,
                 max: &self.max,
@@ -53,16 +53,16 @@ impl AnalyzerRule for ApplySubqueries {
         if !applied.transformed {
             return Ok(applied.data);
         }
-        // Answers may be missing: what was never NULL in the schemas above may be now.
+        // Answers come by outer joins: columns above that were never NULL may be now.
         recomputed(applied.data)
     }
 
     fn name(&self) -> &str {
-        "apply_subqueries"
+        "decorrelate_subqueries"
     }
 }
 
-pub(super) struct Apply<'a> {
+pub(super) struct Decorrelator<'a> {
     pub single_value: &'a Arc<AggregateUDF>,
     pub min: &'a Arc<AggregateUDF>,
     pub max: &'a Arc<AggregateUDF>,
@@ -72,23 +72,22 @@ pub(super) struct Apply<'a> {
     pub copied: &'a mut usize,
 }
 
-/// The rows of a sub-query, for all values of its domain; without one it asks nothing of its
-/// surroundings.
+/// The rows of a subquery for all values of its domain; an uncorrelated one has no domain.
 pub(super) struct Answers {
     pub plan: LogicalPlan,
     pub domain: Option<Domain>,
 }
 
-/// Sub-queries that were answered, and what to read in their place.
+/// Subqueries that were joined already, and the expression that replaces each.
 type Known = Vec<(Expr, Expr)>;
 
-impl Apply<'_> {
-    /// What is put in the place of a node is visited in turn: it has none of the node's subqueries,
-    /// only copies of what was below it. How much is copied is limited, and how often as well.
+impl Decorrelator<'_> {
+    /// A node's replacement is visited in turn: it has none of the node's subqueries, only copies
+    /// of what was below it. How much is copied is limited, and how often as well.
     fn node(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let answered = self.answered_node(plan)?;
         if answered.transformed {
-            self.counts(1)?;
+            self.charge(1)?;
         }
         Ok(answered)
     }
@@ -101,15 +100,15 @@ impl Apply<'_> {
             LogicalPlan::Aggregate(_)
             | LogicalPlan::Sort(_)
             | LogicalPlan::Window(_)
-            | LogicalPlan::Distinct(Distinct::On(_)) => self.moved_below(plan),
+            | LogicalPlan::Distinct(Distinct::On(_)) => self.hoist(plan),
             plan => {
-                refuse_others(&plan)?;
+                refuse_subqueries(&plan)?;
                 Ok(Transformed::no(plan))
             }
         }
     }
 
-    /// The sub-queries among the expressions of a projection or filter.
+    /// Subqueries in the expressions of a projection or filter.
     pub(super) fn expressions(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let Some(input) = plan.inputs().into_iter().next().cloned() else { return Ok(Transformed::no(plan)) };
         let mut joined = input.clone();
@@ -143,7 +142,7 @@ impl Apply<'_> {
         }
     }
 
-    /// One condition of a filter. Those that the optimizer can make a join of stay.
+    /// One conjunct of a filter. Those on the allow list stay.
     fn condition(
         &mut self,
         conjunct: Expr,
@@ -152,22 +151,22 @@ impl Apply<'_> {
         known: &mut Known,
     ) -> Result<Expr> {
         match conjunct {
-            Expr::InSubquery(mut within) if trust::condition(&Expr::InSubquery(within.clone()))? => {
+            Expr::InSubquery(mut within) if allow_list::condition(&Expr::InSubquery(within.clone()))? => {
                 within.expr = Box::new(self.answered(*within.expr, input, joined, known)?);
-                if asks_outside(&within.expr)? {
-                    // A key of a join is no place for it.
-                    let column = Expr::Column(self.sought(&within.expr, joined)?);
+                if any_refers_outside(&within.expr)? {
+                    // A join key must not hold a subquery.
+                    let column = Expr::Column(self.probe_column(&within.expr, joined)?);
                     known.push((*within.expr, column.clone()));
                     within.expr = Box::new(column);
                 }
                 Ok(Expr::InSubquery(within))
             }
-            conjunct if trust::condition(&conjunct)? => Ok(conjunct),
+            conjunct if allow_list::condition(&conjunct)? => Ok(conjunct),
             conjunct => self.answered(conjunct, input, joined, known),
         }
     }
 
-    /// The expression with the answers of its sub-queries, which `joined` has from now on.
+    /// The expression with its subqueries replaced by their answers, which are joined to `joined`.
     fn answered(
         &mut self,
         expr: Expr,
@@ -196,8 +195,8 @@ impl Apply<'_> {
         .data()
     }
 
-    /// Joins the answers of a sub-query to the rows that ask; what to read in its place. `None`
-    /// where it may stay.
+    /// Joins the answers of a subquery to the outer rows; the expression that replaces it. `None`
+    /// if it may stay.
     fn answer(&mut self, expr: &Expr, input: &LogicalPlan, joined: &mut LogicalPlan) -> Result<Option<Expr>> {
         match expr {
             Expr::ScalarSubquery(subquery) => self.scalar(subquery, input, joined),
@@ -208,11 +207,11 @@ impl Apply<'_> {
         }
     }
 
-    /// What a sub-query answers to all rows of `input`.
+    /// The answers of a subquery for all rows of `input`.
     pub(super) fn answers(&mut self, subquery: &Subquery, input: &LogicalPlan) -> Result<Answers> {
         let plan = &subquery.subquery;
-        let asked = outer_columns(plan, input.schema())?;
-        if asked.is_empty() {
+        let outer = outer_columns(plan, input.schema())?;
+        if outer.is_empty() {
             if refers_outside(plan)? {
                 return not_impl_err!(
                     "a subquery that refers to columns which are not at hand in this place is not supported"
@@ -220,24 +219,24 @@ impl Apply<'_> {
             }
             return Ok(Answers { plan: plan.as_ref().clone(), domain: None });
         }
-        let domain = self.domain(asked, input)?;
-        let plan = self.attach(plan, &domain)?;
+        let domain = self.domain(outer, input)?;
+        let plan = self.push_domain(plan, &domain)?;
         Ok(Answers { plan, domain: Some(domain) })
     }
 
-    /// One row for each value of the keys, or none: its other columns are joined to the rows that
-    /// ask.
+    /// Joins `answers`, which have at most one row for each value of the keys, to the outer rows.
+    /// The keys are columns of `joined`, and of `answers`.
     pub(super) fn join_answers(
         &self,
         joined: &mut LogicalPlan,
         answers: LogicalPlan,
-        (asking, asked): (Vec<Column>, Vec<Column>),
+        (outer, inner): (Vec<Column>, Vec<Column>),
     ) -> Result<()> {
         let rows = std::mem::replace(joined, empty());
-        let answered = answers.schema().columns().into_iter().filter(|column| !asked.contains(column));
+        let answered = answers.schema().columns().into_iter().filter(|column| !inner.contains(column));
         let columns: Vec<_> = rows.schema().columns().into_iter().chain(answered).map(Expr::Column).collect();
         *joined = LogicalPlanBuilder::from(rows)
-            .join_detailed(answers, JoinType::Left, (asking, asked), None, NullEquality::NullEqualsNull)?
+            .join_detailed(answers, JoinType::Left, (outer, inner), None, NullEquality::NullEqualsNull)?
             .project(columns)?
             .build()?;
         Ok(())
@@ -248,7 +247,7 @@ impl Apply<'_> {
         let Some((qualifier, field)) = plan.schema().iter().next() else { return Ok(None) };
         let column = Expr::from((qualifier, field));
         if !refers_outside(plan)? {
-            // Without a row it is NULL, which the engine does not know of a column that never is.
+            // Without a row it is NULL, also where the schema says that the column never is.
             if field.is_nullable() || is_aggregated(plan) {
                 return Ok(None);
             }
@@ -258,7 +257,7 @@ impl Apply<'_> {
             let subquery = Subquery { subquery: Arc::new(plan.build()?), ..subquery.clone() };
             return Ok(Some(Expr::ScalarSubquery(subquery)));
         }
-        if trust::scalar(plan)? {
+        if allow_list::scalar(plan)? {
             return Ok(None);
         }
         let Answers { plan: answers, domain: Some(domain) } = self.answers(subquery, input)? else { return Ok(None) };
@@ -287,7 +286,7 @@ impl Apply<'_> {
     }
 }
 
-/// A plan of no rows and columns, to stand where one was taken out.
+/// A plan without rows and columns, to swap for one that is taken out.
 pub(super) fn empty() -> LogicalPlan {
     LogicalPlanBuilder::empty(false).plan().clone()
 }
@@ -301,12 +300,12 @@ pub(crate) fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-/// Whether a sub-query of an expression refers to its surroundings.
-fn asks_outside(expr: &Expr) -> Result<bool> {
+/// Whether a subquery of an expression is correlated.
+fn any_refers_outside(expr: &Expr) -> Result<bool> {
     expr.exists(|expr| subquery_of(expr).map_or(Ok(false), |subquery| refers_outside(&subquery.subquery)))
 }
 
-/// EXISTS of a sub-query that asks nothing of its surroundings: whether it has a row.
+/// EXISTS of an uncorrelated subquery.
 fn any_row(exists: &Exists, plan: LogicalPlan) -> Result<Expr> {
     let count = count_udaf().call(vec![lit(ScalarValue::Int64(Some(1)))]).alias("__rows");
     let rows = LogicalPlanBuilder::from(plan).limit(0, Some(1))?.aggregate(Vec::<Expr>::new(), [count])?.build()?;

@@ -12,8 +12,8 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, Wi
 use datafusion::optimizer::AnalyzerRule;
 
 /// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
-/// never overflow: the engine takes an overflow for the end of the partition, and NULLs are there.
-/// It goes after types are settled and before bounds get theirs.
+/// do not overflow: DataFusion takes an overflow for the end of the partition, where NULLs are.
+/// Runs after types are settled and before bounds are coerced.
 #[derive(Debug)]
 pub(super) struct WideRangeFrames;
 

@@ -1,4 +1,4 @@
-//! `IN`, `ANY` and `ALL` over a sub-query as values: true, false or unknown.
+//! `IN`, `ANY` and `ALL` over a subquery as values: true, false or unknown.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use datafusion::logical_expr::{
     AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit, when,
 };
 
-use super::apply::{Answers, Apply, empty};
+use super::decorrelator::{Answers, Decorrelator, empty};
 use super::domain::Domain;
 use crate::functions::comparison_key;
 
-impl Apply<'_> {
+impl Decorrelator<'_> {
     /// `x IN (SELECT y ...)`: true where x is among the ys; else false if there are none; else
     /// unknown if x is NULL or a y is.
     pub(super) fn member(
@@ -27,7 +27,7 @@ impl Apply<'_> {
         let column = only_column(subquery)?;
         let Answers { plan, domain } = self.answers(subquery, input)?;
         let domain = domain.as_ref();
-        let sought = self.sought(expr, joined)?;
+        let sought = self.probe_column(expr, joined)?;
         let nullable =
             column.nullable(plan.schema())? || Expr::Column(sought.clone()).nullable(joined.schema().as_ref())?;
         let counts = match nullable {
@@ -45,10 +45,10 @@ impl Apply<'_> {
             .distinct()?
             .project(marked)?
             .build()?;
-        let (mut asking, mut asked) = domain.map(Domain::keys).unwrap_or_default();
-        asking.push(sought.clone());
-        asked.push(key);
-        self.join_answers(joined, matches, (asking, asked))?;
+        let (mut outer, mut inner) = domain.map(Domain::keys).unwrap_or_default();
+        outer.push(sought.clone());
+        inner.push(key);
+        self.join_answers(joined, matches, (outer, inner))?;
         let found = Expr::Column(found);
         let Some(counts) = counts else { return Ok(if *negated { found.is_null() } else { found.is_not_null() }) };
         let (same, other) = if *negated { (false, true) } else { (true, false) };
@@ -85,7 +85,7 @@ impl Apply<'_> {
         });
         let Some(compared) = compared else { return plan_err!("nothing to compare with") };
         let (same, decided) = match (op, any) {
-            // Equal to any, unequal to all: by the extremes that cannot be told, and it is IN.
+            // `= ANY` and `<> ALL` do not follow from the extremes; they were normalized to IN.
             (Operator::Eq, true) | (Operator::NotEq, false) => {
                 return not_impl_err!("{op} before ANY or ALL with a subquery is not supported");
             }
@@ -98,8 +98,8 @@ impl Apply<'_> {
             .otherwise(lit(!same))
     }
 
-    /// The column of `joined` that holds a value; one is added unless it is a column already.
-    pub(super) fn sought(&mut self, expr: &Expr, joined: &mut LogicalPlan) -> Result<Column> {
+    /// The column of `joined` that holds the left operand; one is added unless it is a column.
+    pub(super) fn probe_column(&mut self, expr: &Expr, joined: &mut LogicalPlan) -> Result<Column> {
         if let Expr::Column(column) = expr {
             return Ok(column.clone());
         }
@@ -111,8 +111,8 @@ impl Apply<'_> {
         Ok(name)
     }
 
-    /// Joins to the rows that ask how many rows the sub-query has for them, how many of them are
-    /// not NULL, and their extremes.
+    /// Joins to the outer rows how many rows the subquery has for each, how many of them are not
+    /// NULL, and their extremes.
     fn counted(
         &mut self,
         plan: &LogicalPlan,
@@ -121,7 +121,7 @@ impl Apply<'_> {
         extremes: &[Arc<AggregateUDF>],
         joined: &mut LogicalPlan,
     ) -> Result<Counts> {
-        self.copies(plan)?;
+        self.charge_plan(plan)?;
         let (rows, values) = (self.name("rows"), self.name("values"));
         let mut aggregates = vec![
             count_udaf().call(vec![lit(ScalarValue::Int64(Some(1)))]).alias(&rows.name),
@@ -138,8 +138,8 @@ impl Apply<'_> {
         match domain {
             Some(domain) => self.join_answers(joined, counted, domain.keys())?,
             None => {
-                let asking = std::mem::replace(joined, empty());
-                *joined = LogicalPlanBuilder::from(asking).cross_join(counted)?.build()?;
+                let outer = std::mem::replace(joined, empty());
+                *joined = LogicalPlanBuilder::from(outer).cross_join(counted)?.build()?;
             }
         }
         Ok(Counts { rows, values, extremes: named })
@@ -158,7 +158,7 @@ impl Counts {
         rows.clone().is_null().or(rows.eq(lit(0i64)))
     }
 
-    /// Nothing decides, and something is NULL.
+    /// Whether a NULL on either side makes the answer unknown, where nothing decides it.
     fn unknown(&self, sought: Expr) -> Expr {
         sought.is_null().or(Expr::Column(self.values.clone()).lt(Expr::Column(self.rows.clone())))
     }

@@ -1,9 +1,9 @@
-//! Columns that are taken for a key and are none.
+//! Functional dependencies that do not hold after a join.
 //!
-//! The optimizer knows that the rows of an aggregate differ in the columns that it groups by. A
-//! join may repeat them; an aggregate over the join that groups by those columns and others makes
-//! it believe that they differ again, and a DISTINCT or GROUP BY above is dropped. So an aggregate
-//! does not see what its input knows once a join has been there.
+//! DataFusion records that the grouping columns of an aggregate are a key. A join may repeat them;
+//! an aggregate above the join that groups by those columns and others counts as having the key
+//! again, and a DISTINCT or GROUP BY above is dropped. So functional dependencies from below a join
+//! are hidden from the aggregates above it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,65 +25,65 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use super::recomputed;
 use crate::rules::Rules;
 
-/// Adds the rule, and the planner that leaves its node out.
+/// Adds the rule, and the physical planner that drops its node.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    rules.analyzer.last(Arc::new(ForgetKeys));
+    rules.analyzer.last(Arc::new(HideFunctionalDependencies));
     rules.query_planner = Some(Arc::new(Planner));
     Ok(())
 }
 
 #[derive(Debug)]
-struct ForgetKeys;
+struct HideFunctionalDependencies;
 
-impl AnalyzerRule for ForgetKeys {
+impl AnalyzerRule for HideFunctionalDependencies {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let forgot = plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Aggregate(mut aggregate) if repeats(&aggregate.input)? => {
-                aggregate.input = forgetting(aggregate.input)?;
+        let hidden = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Aggregate(mut aggregate) if has_repeated_key(&aggregate.input)? => {
+                aggregate.input = hidden(aggregate.input)?;
                 Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
             }
-            LogicalPlan::Distinct(Distinct::All(input)) if repeats(&input)? => {
-                Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(forgetting(input)?))))
+            LogicalPlan::Distinct(Distinct::All(input)) if has_repeated_key(&input)? => {
+                Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(hidden(input)?))))
             }
-            LogicalPlan::Distinct(Distinct::On(mut on)) if repeats(&on.input)? => {
-                on.input = forgetting(on.input)?;
+            LogicalPlan::Distinct(Distinct::On(mut on)) if has_repeated_key(&on.input)? => {
+                on.input = hidden(on.input)?;
                 Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(on))))
             }
             plan => Ok(Transformed::no(plan)),
         })?;
-        if !forgot.transformed {
-            return Ok(forgot.data);
+        if !hidden.transformed {
+            return Ok(hidden.data);
         }
-        // Schemas hold what is known: those above still what is forgotten.
-        recomputed(forgot.data)
+        // Schemas hold the dependencies; those above still have the hidden ones.
+        recomputed(hidden.data)
     }
 
     fn name(&self) -> &str {
-        "forget_keys"
+        "hide_functional_dependencies"
     }
 }
 
-/// Whether a plan knows columns that were a key before a join, or will when its DISTINCTs have
+/// Whether a plan has a functional dependency from below a join, or will when its DISTINCTs have
 /// become aggregates.
-fn repeats(plan: &LogicalPlan) -> Result<bool> {
+fn has_repeated_key(plan: &LogicalPlan) -> Result<bool> {
     let groups = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)));
     Ok(plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)
         || plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_)) && node.exists(groups)?))?)
 }
 
-fn forgetting(input: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
-    let forgotten = Forgotten::of(Arc::unwrap_or_clone(input))?;
-    Ok(Arc::new(LogicalPlan::Extension(Extension { node: Arc::new(forgotten) })))
+fn hidden(input: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
+    let node = WithoutFunctionalDependencies::of(Arc::unwrap_or_clone(input))?;
+    Ok(Arc::new(LogicalPlan::Extension(Extension { node: Arc::new(node) })))
 }
 
-/// The rows of its input, of which nothing is known. There is none in the physical plan.
+/// The rows of its input, without functional dependencies. It has no physical operator.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Forgotten {
+struct WithoutFunctionalDependencies {
     input: LogicalPlan,
     schema: DFSchemaRef,
 }
 
-impl Forgotten {
+impl WithoutFunctionalDependencies {
     fn of(input: LogicalPlan) -> Result<Self> {
         let known = input.schema();
         let fields = known.iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field))).collect();
@@ -92,15 +92,15 @@ impl Forgotten {
     }
 }
 
-impl PartialOrd for Forgotten {
+impl PartialOrd for WithoutFunctionalDependencies {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         self.input.partial_cmp(&other.input)
     }
 }
 
-impl UserDefinedLogicalNodeCore for Forgotten {
+impl UserDefinedLogicalNodeCore for WithoutFunctionalDependencies {
     fn name(&self) -> &str {
-        "Forgotten"
+        "WithoutFunctionalDependencies"
     }
 
     fn inputs(&self) -> Vec<&LogicalPlan> {
@@ -115,13 +115,13 @@ impl UserDefinedLogicalNodeCore for Forgotten {
         Vec::new()
     }
 
-    /// Conditions go through.
+    /// Filters are pushed through.
     fn prevent_predicate_push_down_columns(&self) -> std::collections::HashSet<String> {
         Default::default()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("Forgotten")
+        f.write_str("WithoutFunctionalDependencies")
     }
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
@@ -140,7 +140,7 @@ impl UserDefinedLogicalNodeCore for Forgotten {
     }
 }
 
-/// DataFusion's own planner, which leaves the node out.
+/// DataFusion's planner, which plans the input of the node.
 #[derive(Debug)]
 struct Planner;
 
@@ -166,7 +166,7 @@ impl ExtensionPlanner for LeaveOut {
         _context: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         Ok(match physical {
-            [input] if node.name() == "Forgotten" => Some(Arc::clone(input)),
+            [input] if node.name() == "WithoutFunctionalDependencies" => Some(Arc::clone(input)),
             _ => None,
         })
     }

@@ -1,5 +1,5 @@
-//! Sub-queries in expressions of nodes that cannot be joined to: they become columns of a
-//! projection below.
+//! Hoisting: subqueries in the expressions of nodes that take no join become columns of a
+//! projection below them.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
 
-use super::apply::Apply;
+use super::decorrelator::Decorrelator;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
 
-impl Apply<'_> {
+impl Decorrelator<'_> {
     /// Aggregates, sorts, windows and DISTINCT ON.
-    pub(super) fn moved_below(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    pub(super) fn hoist(&mut self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         if let LogicalPlan::Aggregate(aggregate) = &plan
             && aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)) && holds_subquery(expr))
         {
             return not_impl_err!("a subquery in GROUPING SETS is not supported");
         }
-        let mut moved = Vec::new();
+        let mut hoisted = Vec::new();
         // What is sorted by has no name.
         let sorts = matches!(plan, LogicalPlan::Sort(_));
         let names = NamePreserver::new(&plan);
         let schema = Arc::clone(plan.schema());
         let plan = plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let replaced = self.replaced(expr, &mut moved)?;
+            let replaced = self.hoisted(expr, &mut hoisted)?;
             Ok(if sorts { replaced } else { replaced.update_data(|expr| name.restore(expr)) })
         })?;
-        if moved.is_empty() {
+        if hoisted.is_empty() {
             return Ok(plan);
         }
         let plan = plan.data;
         let Some(input) = plan.inputs().into_iter().next().cloned() else { return Ok(Transformed::no(plan)) };
-        let input = with_columns(input, moved)?;
+        let input = with_columns(input, hoisted)?;
         let plan = match plan {
             LogicalPlan::Distinct(Distinct::On(mut on)) => {
                 on.input = Arc::new(input);
@@ -50,48 +50,49 @@ impl Apply<'_> {
         Ok(Transformed::yes(LogicalPlanBuilder::from(plan).project(columns)?.build()?))
     }
 
-    /// The expression with columns in the place of sub-queries that have to move.
-    fn replaced(&mut self, expr: Expr, moved: &mut Vec<Expr>) -> Result<Transformed<Expr>> {
+    /// The expression with a column in place of each subquery that has to be hoisted, which
+    /// `hoisted` gets.
+    fn hoisted(&mut self, expr: Expr, hoisted: &mut Vec<Expr>) -> Result<Transformed<Expr>> {
         if !holds_subquery(&expr) {
             return Ok(Transformed::no(expr));
         }
         expr.transform_down(|expr| {
-            if !moves(&expr)? {
+            if !must_hoist(&expr)? {
                 return Ok(Transformed::no(expr));
             }
             let same = |known: &Expr| matches!(known, Expr::Alias(alias) if *alias.expr == expr);
-            if let Some(Expr::Alias(known)) = moved.iter().find(|known| same(known)) {
+            if let Some(Expr::Alias(known)) = hoisted.iter().find(|known| same(known)) {
                 let column = Expr::Column(Column::new_unqualified(&known.name));
                 return Ok(Transformed::new(column, true, TreeNodeRecursion::Jump));
             }
             let name = self.name("value");
-            moved.push(expr.alias(&name.name));
+            hoisted.push(expr.alias(&name.name));
             Ok(Transformed::new(Expr::Column(name), true, TreeNodeRecursion::Jump))
         })
     }
 
-    /// Conditions of joins: those of an inner join go above it, those of an outer one to the side
-    /// that they are about.
-    pub(super) fn conditions(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
+    /// Subqueries in the conditions of a join: of an inner join the conjunct goes into a filter
+    /// above it, of an outer join the subquery into a projection on the side that it refers to.
+    pub(super) fn hoist_from_join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
         let mut any = false;
         for (left, right) in &join.on {
-            any |= any_moves(left)? || any_moves(right)?;
+            any |= any_must_hoist(left)? || any_must_hoist(right)?;
         }
         if let Some(filter) = &join.filter {
-            any |= any_moves(filter)?;
+            any |= any_must_hoist(filter)?;
         }
         if !any {
             return Ok(Transformed::no(LogicalPlan::Join(join)));
         }
         let (mut on, mut above, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for (left, right) in join.on {
-            match any_moves(&left)? || any_moves(&right)? {
+            match any_must_hoist(&left)? || any_must_hoist(&right)? {
                 true => above.push(left.eq(right)),
                 false => on.push((left, right)),
             }
         }
         for conjunct in join.filter.into_iter().flat_map(split_conjunction_owned) {
-            match any_moves(&conjunct)? {
+            match any_must_hoist(&conjunct)? {
                 true => above.push(conjunct),
                 false => kept.push(conjunct),
             }
@@ -101,9 +102,9 @@ impl Apply<'_> {
         if join.join_type != JoinType::Inner {
             let (mut of_left, mut of_right) = (Vec::new(), Vec::new());
             for conjunct in std::mem::take(&mut above) {
-                let mut moved = Vec::new();
-                kept.push(self.replaced(conjunct, &mut moved)?.data);
-                for expr in moved {
+                let mut hoisted = Vec::new();
+                kept.push(self.hoisted(conjunct, &mut hoisted)?.data);
+                for expr in hoisted {
                     match (refers_to(&expr, &left)?, refers_to(&expr, &right)?) {
                         (true, true) => {
                             return not_impl_err!(
@@ -130,10 +131,10 @@ impl Apply<'_> {
     }
 }
 
-/// Refuses sub-queries that nothing can answer.
-pub(super) fn refuse_others(plan: &LogicalPlan) -> Result<()> {
+/// Refuses subqueries in the expressions of nodes of any other kind.
+pub(super) fn refuse_subqueries(plan: &LogicalPlan) -> Result<()> {
     plan.apply_expressions(|expr| {
-        if any_moves(expr)? {
+        if any_must_hoist(expr)? {
             return not_impl_err!("a subquery in this place is not supported");
         }
         Ok(TreeNodeRecursion::Continue)
@@ -141,24 +142,24 @@ pub(super) fn refuse_others(plan: &LogicalPlan) -> Result<()> {
     Ok(())
 }
 
-/// Whether an expression is a sub-query that only a projection or filter may hold.
-fn moves(expr: &Expr) -> Result<bool> {
+/// Whether an expression is a subquery that DataFusion takes in a projection or filter alone.
+fn must_hoist(expr: &Expr) -> Result<bool> {
     match (expr, subquery_of(expr)) {
         (Expr::ScalarSubquery(subquery), _) => refers_outside(&subquery.subquery),
         (_, found) => Ok(found.is_some()),
     }
 }
 
-fn any_moves(expr: &Expr) -> Result<bool> {
+fn any_must_hoist(expr: &Expr) -> Result<bool> {
     let mut found = false;
     expr.apply(|expr| {
-        found |= moves(expr)?;
+        found |= must_hoist(expr)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(found)
 }
 
-/// Whether an expression or the sub-queries in it name columns of a plan.
+/// Whether an expression or the subqueries in it name columns of a plan.
 fn refers_to(expr: &Expr, plan: &LogicalPlan) -> Result<bool> {
     let schema = plan.schema();
     let mut found = false;

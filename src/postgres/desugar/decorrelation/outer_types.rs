@@ -1,8 +1,8 @@
-//! Types of outer columns in sub-queries.
+//! Types of outer columns in subqueries.
 //!
 //! A reference to an outer column carries the type that the column had when the statement was
 //! planned. Settling types changes that of literals and of what is computed from them, and it
-//! settles sub-queries before what they refer to.
+//! settles subqueries before what they refer to.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::apply::has_subqueries;
+use super::decorrelator::has_subqueries;
 use super::outer_references::{in_subquery, map_outer, map_outer_in, outer_columns};
 
 /// The rule that settles types, after the references to outer columns got theirs.
@@ -36,7 +36,7 @@ impl AnalyzerRule for SettleOuterTypes {
 }
 
 impl SettleOuterTypes {
-    /// From the outside in: what a sub-query refers to has its type before the sub-query is looked
+    /// From the outside in: what a subquery refers to has its type before the subquery is looked
     /// at.
     fn settle(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = match plan {
@@ -73,7 +73,7 @@ impl SettleOuterTypes {
         .data()
     }
 
-    /// What is wrong with it is told when the whole is settled.
+    /// The schema after types are settled. An error is raised when the whole plan is settled.
     fn settled_schema(&self, plan: &LogicalPlan, config: &ConfigOptions) -> DFSchemaRef {
         match self.types.analyze(plan.clone(), config) {
             Ok(settled) => Arc::clone(settled.schema()),
@@ -89,7 +89,7 @@ fn retyped(schema: &DFSchema, field: arrow::datatypes::FieldRef, column: Column)
     }
 }
 
-/// Whether there is a sub-query anywhere.
+/// Whether there is a subquery anywhere.
 fn has_any(plan: &LogicalPlan) -> Result<bool> {
     plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || has_subqueries(node)?))
 }

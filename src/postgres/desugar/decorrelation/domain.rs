@@ -1,19 +1,19 @@
-//! What a sub-query asks its surroundings for.
+//! The domain of a subquery: the values of the outer columns that it refers to.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DataFusionError, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use super::apply::Apply;
+use super::decorrelator::Decorrelator;
 use super::outer_references::{Substitution, subquery_of};
 use rowkey_base::{Error, SqlState};
 
-/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the plan
-/// of the rows that ask, and what asks in that plan is copied with it: sub-queries that ask each
-/// other in a row double the plan, or more, at each step.
+/// Most nodes of plans that are copied in one statement. A domain is read from a copy of the outer
+/// plan, with the correlated subqueries in it: a chain of subqueries that refer to one another
+/// doubles the plan, or more, at each step.
 const COPIED_MAX: usize = 2000;
 
-/// A plan of columns, and which outer column each is.
+/// A plan, and which outer column each of its columns is.
 #[derive(Clone)]
 pub(super) struct Domain {
     pub plan: LogicalPlan,
@@ -25,19 +25,21 @@ impl Domain {
         self.columns.iter().map(|(_, column)| Expr::Column(column.clone()))
     }
 
-    /// The columns of those that ask, and the domain's.
+    /// The outer columns, and the domain's.
     pub(super) fn keys(&self) -> (Vec<Column>, Vec<Column>) {
         self.columns.iter().cloned().unzip()
     }
 }
 
-impl Apply<'_> {
-    /// Counts what is copied, and refuses what would be planned for long.
-    pub(super) fn copies(&mut self, plan: &LogicalPlan) -> Result<()> {
-        self.counts(nodes(plan, COPIED_MAX)?)
+impl Decorrelator<'_> {
+    /// Counts the nodes of a plan that is copied; see [`Self::charge`].
+    pub(super) fn charge_plan(&mut self, plan: &LogicalPlan) -> Result<()> {
+        self.charge(nodes(plan, COPIED_MAX)?)
     }
 
-    pub(super) fn counts(&mut self, nodes: usize) -> Result<()> {
+    /// Counts nodes that are copied; an error beyond [`COPIED_MAX`], where planning would take
+    /// long.
+    pub(super) fn charge(&mut self, nodes: usize) -> Result<()> {
         *self.copied += nodes;
         if *self.copied < COPIED_MAX {
             return Ok(());
@@ -49,22 +51,22 @@ impl Apply<'_> {
         Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
     }
 
-    /// A name that nothing else has.
+    /// A new name.
     pub(super) fn name(&mut self, what: &str) -> Column {
         *self.names += 1;
         Column::new_unqualified(format!("__{what}_{}", self.names))
     }
 
-    /// The distinct values of columns.
-    pub(super) fn domain(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
-        self.copies(input)?;
-        let domain = self.rows(asked, input)?;
+    /// The distinct values of outer columns.
+    pub(super) fn domain(&mut self, columns: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        self.charge_plan(input)?;
+        let domain = self.rows(columns, input)?;
         Ok(Domain { plan: LogicalPlanBuilder::from(domain.plan).distinct()?.build()?, ..domain })
     }
 
-    /// The values of columns, as often as they are there.
-    pub(super) fn rows(&mut self, asked: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
-        let columns: Vec<Substitution> = asked.into_iter().map(|column| (column, self.name("outer"))).collect();
+    /// The values of outer columns, with duplicates.
+    pub(super) fn rows(&mut self, columns: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        let columns: Vec<Substitution> = columns.into_iter().map(|column| (column, self.name("outer"))).collect();
         let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
         let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
         Ok(Domain { plan, columns })
@@ -72,7 +74,7 @@ impl Apply<'_> {
 
     /// A domain of the same values under new names.
     pub(super) fn renamed(&mut self, domain: &Domain) -> Result<Domain> {
-        self.copies(&domain.plan)?;
+        self.charge_plan(&domain.plan)?;
         let columns: Vec<Substitution> =
             domain.columns.iter().map(|(outer, _)| (outer.clone(), self.name("outer"))).collect();
         let pairs = domain.columns.iter().zip(&columns);
@@ -82,7 +84,7 @@ impl Apply<'_> {
     }
 }
 
-/// How many nodes a plan has, those of sub-queries in its expressions as well; counted no further
+/// How many nodes a plan has, those of subqueries in its expressions as well; counted no further
 /// than to `most`.
 fn nodes(plan: &LogicalPlan, most: usize) -> Result<usize> {
     let mut count = 0;

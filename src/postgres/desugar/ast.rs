@@ -1,0 +1,118 @@
+//! Nodes of the syntax tree, as rewrites make and read them.
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select,
+    SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
+};
+
+/// The last part of a name, in lower case unless it is quoted.
+pub(super) fn last_word(name: &ObjectName) -> String {
+    match name.0.last().and_then(|part| part.as_ident()) {
+        Some(ident) if ident.quote_style.is_none() => ident.value.to_lowercase(),
+        Some(ident) => ident.value.clone(),
+        None => String::new(),
+    }
+}
+
+/// A name as the resolved statement writes it.
+pub(super) fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name)
+}
+
+pub(super) fn null() -> Expr {
+    Expr::Value(Value::Null.into())
+}
+
+pub(super) fn text(value: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(value.to_owned()).into())
+}
+
+pub(super) fn name_of(name: &str) -> ObjectName {
+    ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))])
+}
+
+/// A call of a function by its bare name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+    call_with(name, arguments, Vec::new())
+}
+
+pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionArgumentClause>) -> Expr {
+    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    Expr::Function(Function {
+        name: name_of(name),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// A query around a body, with nothing else.
+pub(super) fn bare_query(body: SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}
+
+pub(super) fn number(digits: &str) -> Expr {
+    Expr::value(Value::Number(digits.to_owned(), false))
+}
+
+pub(super) fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// `(query) AS name(columns)`
+pub(super) fn derived(query: Query, name: &str, columns: &[String], lateral: bool) -> TableFactor {
+    let columns = columns.iter().map(|name| TableAliasColumnDef { name: quoted(name), data_type: None }).collect();
+    TableFactor::Derived {
+        lateral,
+        subquery: Box::new(query),
+        alias: Some(TableAlias { explicit: true, name: quoted(name), columns, at: None }),
+        sample: None,
+    }
+}
+
+/// `SELECT items FROM relations`
+pub(super) fn select(projection: Vec<SelectItem>, relations: Vec<TableFactor>) -> Select {
+    Select {
+        select_token: AttachedToken::empty(),
+        optimizer_hints: Vec::new(),
+        distinct: None::<Distinct>,
+        select_modifiers: None,
+        top: None,
+        top_before_distinct: false,
+        projection,
+        exclude: None,
+        into: None,
+        from: relations.into_iter().map(|relation| TableWithJoins { relation, joins: Vec::new() }).collect(),
+        lateral_views: Vec::new(),
+        prewhere: None,
+        selection: None,
+        connect_by: Vec::new(),
+        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
+        cluster_by: Vec::new(),
+        distribute_by: Vec::new(),
+        sort_by: Vec::new(),
+        having: None,
+        named_window: Vec::new(),
+        qualify: None,
+        window_before_qualify: false,
+        value_table_mode: None,
+        flavor: SelectFlavor::Standard,
+    }
+}

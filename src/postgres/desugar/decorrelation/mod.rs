@@ -1,0 +1,29 @@
+//! Decorrelation: subqueries that refer to outer columns, or stand where DataFusion takes none,
+//! become joins.
+//!
+//! The distinct values of the outer columns that a subquery refers to are its *domain* (Neumann and
+//! Kemper, "Unnesting arbitrary queries"). The domain is joined in below the subquery and carried
+//! up through it as columns, so that one plan answers for all outer rows at once; its answers are
+//! then joined to the outer rows. Shapes on an allow list are left to DataFusion's own rules, which
+//! need no domain; what neither can do is refused.
+
+mod allow_list;
+mod decorrelator;
+mod domain;
+mod hoist;
+mod lateral;
+mod limit;
+mod membership;
+mod normalize;
+mod optimization_barrier;
+mod outer_references;
+mod outer_types;
+mod push_domain;
+
+pub(super) use decorrelator::DecorrelateSubqueries;
+pub(super) use decorrelator::has_subqueries;
+pub(super) use limit::pushed_down;
+pub(super) use normalize::NormalizeSubqueries;
+pub(super) use outer_references::holds_subquery;
+pub(super) use outer_references::in_subquery;
+pub(super) use outer_types::SettleOuterTypes;
