@@ -15,7 +15,7 @@ use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapter
 use parquet::arrow::RowNumber;
 
 use super::columns::{ColumnSource, Shown, TableColumns};
-use super::shown::ShownValue;
+use super::display_columns::DisplayValue;
 use rowkey_model::EdmType;
 
 /// Rewrites column references per file: a property may lie there in one type, in several, or not at
@@ -112,7 +112,7 @@ impl EntityColumnAdapter {
         if arguments.is_empty() {
             return Ok(Arc::new(Literal::new(ScalarValue::try_from(&shown.data_type())?)));
         }
-        let function = Arc::new(ScalarUDF::new_from_impl(ShownValue::new(shown)));
+        let function = Arc::new(ScalarUDF::new_from_impl(DisplayValue::new(shown)));
         let field = Arc::new(Field::new(property, shown.data_type(), true));
         Ok(Arc::new(ScalarFunctionExpr::new(
             "shown_value",

@@ -152,7 +152,7 @@ fn typed<'a>(edm: EdmType, values: impl Iterator<Item = Option<&'a Value>>) -> R
     })
 }
 
-/// Values of several types in one, as [`super::shown::ShownValue`] brings them.
+/// Values of several types in one, as [`super::display_columns::DisplayValue`] brings them.
 fn shown_in<'a>(shown: Shown, values: impl Iterator<Item = Option<&'a Value>>) -> ArrayRef {
     let integer = |value: Option<&Value>| match value {
         Some(Value::Int32(value)) => Some(i64::from(*value)),

@@ -16,18 +16,18 @@ use rowkey_model::{DateTime, Value};
 /// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or
 /// `false`, ISO 8601 in UTC with up to seven digits, Guids in lower case, Binary in Base64.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct ShownValue {
+pub(super) struct DisplayValue {
     shown: Shown,
     signature: Signature,
 }
 
-impl ShownValue {
+impl DisplayValue {
     pub(super) fn new(shown: Shown) -> Self {
         Self { shown, signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
-impl ScalarUDFImpl for ShownValue {
+impl ScalarUDFImpl for DisplayValue {
     fn name(&self) -> &str {
         "shown_value"
     }

@@ -17,14 +17,14 @@ use arrow::error::ArrowError;
 const WORD_BITS: usize = 64;
 
 /// Which rows are kept.
-pub(super) struct KeptRows {
+pub(super) struct RowFilter {
     kept: BooleanBuffer,
     count: usize,
     /// For columns that are not of numbers.
     filter: OnceCell<FilterPredicate>,
 }
 
-impl KeptRows {
+impl RowFilter {
     /// A row is kept where its bit is set.
     pub(super) fn new(kept: BooleanBuffer) -> Self {
         Self { count: kept.count_set_bits(), kept, filter: OnceCell::new() }
