@@ -51,9 +51,8 @@
 //! way.
 //!
 //! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
-//!    text. A statement by key that was seen before, but for its literals, is recognised from its
-//!    tokens (`Session::of_few_keys`) and answered by `KeyRead` or `KeyWrite` without a parse or a
-//!    plan.
+//!    text. A statement by key that was seen before, but for its literals, is found by its tokens
+//!    (`Session::bind_key_statement`) and run by `KeyRead` or `KeyWrite` without a parse or a plan.
 //! 2. `rowkey_postgres::syntax::parse` makes one statement of it. `Session::context` gives it a
 //!    `StatementContext`: the snapshot of the transaction or the newest one, the session, the time,
 //!    and what stops it.
@@ -82,9 +81,10 @@
 //!
 //! # Life of a write
 //!
-//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement comes to
-//! operations in `Executor::changes`; only the session's transaction commits them
-//! (`session::commit`):
+//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement builds rows
+//! (`TargetRowBuilder`) and comes to operations, each for the version of the entity that it has read
+//! (`Executor::run_write`). A transaction block keeps them in its `WriteSet`; only the session's
+//! transaction commits them (`session::commit`):
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.

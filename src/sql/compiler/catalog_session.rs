@@ -1,4 +1,4 @@
-//! What the catalog and functions ask about a session, answered from what a statement sees of it.
+//! The session as the catalog and functions see it while a statement runs.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::TypeSignature;
 
 use super::prepared::Prepared;
-use super::session_info::{Change, SessionInfo};
+use super::statement_session::{SettingChange, StatementSession};
 use crate::system_catalog::SessionControl;
-use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
+use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow};
 use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::functions::system::{FunctionError, SqlState};
 use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
 use rowkey_postgres::types::type_of;
 
-/// A session as the catalog and functions see it while a statement runs.
+/// Answers the catalog and functions from the session that a statement sees.
 #[derive(Debug, Clone)]
 pub(crate) struct CatalogSession {
-    pub session: Arc<SessionInfo>,
+    pub session: Arc<StatementSession>,
     pub database: String,
     pub started_micros: i64,
     pub now_micros: i64,
@@ -60,7 +60,7 @@ impl SessionControl for CatalogSession {
             };
             FunctionError::new(kind, error.to_string())
         })?;
-        self.session.changes.lock().push(Change { name: name.to_owned(), value: value.to_owned(), local });
+        self.session.changes.lock().push(SettingChange { name: name.to_owned(), value: value.to_owned(), local });
         Ok(settings.get(name).unwrap_or(value).to_owned())
     }
 
@@ -81,7 +81,7 @@ impl SessionControl for CatalogSession {
     }
 }
 
-impl SessionFacts for CatalogSession {
+impl SessionInfo for CatalogSession {
     fn database(&self) -> &str {
         &self.database
     }
@@ -218,7 +218,7 @@ const REWRITTEN: [(&str, FunctionKind); 12] = [
 /// The functions that statements may call.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
-    /// Those whose types are told.
+    /// Those whose types are known.
     typed: Vec<FunctionRow>,
     names: Vec<(String, FunctionKind)>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::session_info::SessionInfo;
+use super::statement_session::StatementSession;
 use crate::planner::PlanningSettings;
 use rowkey_model::DateTime;
 use rowkey_postgres::cancellation::Signals;
@@ -12,7 +12,7 @@ use rowkey_storage::Snapshot;
 #[derive(Debug, Clone)]
 pub(crate) struct StatementContext {
     pub snapshot: Snapshot,
-    pub session: Arc<SessionInfo>,
+    pub session: Arc<StatementSession>,
     /// What `now()` is: when the transaction began.
     pub now: DateTime,
     pub signals: Arc<Signals>,

@@ -79,7 +79,7 @@ impl Executor {
         Ok(Answer::labelled(rows, &fields))
     }
 
-    /// The rows of a query that is a read of few keys.
+    /// The rows of a query that is a read by key.
     async fn key_rows(
         &self,
         context: &StatementContext,
@@ -87,7 +87,7 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Option<RecordBatch>> {
         let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
-        let Some(read) = &planned.key_read else { return Ok(None) };
+        let Some(read) = planned.key_read() else { return Ok(None) };
         if planned.planning != context.planning() {
             return Ok(None);
         }

@@ -10,7 +10,7 @@ use futures::stream;
 
 use super::file_access::FileAccess;
 use crate::answer::Answer;
-use crate::compiler::{Changes, Compiler, Prepared, SessionInfo, StatementContext};
+use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
 use crate::executor::{Cursor, Executor, Portal, PortalState, Rows};
@@ -19,7 +19,7 @@ use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
 use crate::system_catalog::CursorRow;
-use crate::writes;
+use crate::writes::ParameterValues;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
@@ -53,7 +53,7 @@ pub struct Session {
     cursors_declared: u64,
     notices: Vec<Error>,
     /// What functions set while a statement runs.
-    changes: Changes,
+    changes: SettingChanges,
     file_access: FileAccess,
 }
 
@@ -84,7 +84,7 @@ impl Session {
             settings,
             transaction: Transaction::default(),
             prepared: Arc::default(),
-            changes: Changes::default(),
+            changes: SettingChanges::default(),
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
@@ -273,7 +273,6 @@ impl Session {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
-            key_write: None,
         };
         match &statement.request {
             Request::Query(query) => {
@@ -406,7 +405,7 @@ impl Session {
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
             Request::Write(written) => {
-                match self.write_by_key(prepared, written, writes::Values::Sent(parameters)).await? {
+                match self.write_by_key(prepared, written, ParameterValues::Bound(parameters)).await? {
                     Some(outcome) => Ok(outcome),
                     None => Box::pin(self.write(prepared, written, parameters)).await,
                 }
@@ -423,7 +422,7 @@ impl Session {
                 }
                 self.refuse_if_read_only("COPY FROM")?;
                 let context = self.context();
-                let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                let held = self.transaction.held_bytes();
                 Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, held)?)))
             }
             Request::Explain { statement: query, verbose, format, .. }
@@ -656,7 +655,7 @@ impl Session {
     pub(crate) fn context(&mut self) -> StatementContext {
         let compiler = &self.compiler;
         let snapshot = self.transaction.snapshot(|| compiler.snapshot());
-        let session = SessionInfo {
+        let session = StatementSession {
             settings: self.settings.clone(),
             user: self.user.clone(),
             pid: self.registration.pid,

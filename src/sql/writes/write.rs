@@ -275,7 +275,7 @@ impl Write {
             }
             Action::Merge { on, clauses } => {
                 let mut items = keys();
-                let (decision, values) = self.merged(clauses);
+                let (decision, values) = self.merge_decision(clauses);
                 items.push(item(decision, "(clause)"));
                 items.extend(values);
                 let mut from = self.others.clone();
@@ -304,7 +304,7 @@ impl Write {
 
     /// Which clause applies to a row of a MERGE, and the values of every clause where it is the
     /// one.
-    fn merged(&self, clauses: &[Clause]) -> (Expr, Vec<SelectItem>) {
+    fn merge_decision(&self, clauses: &[Clause]) -> (Expr, Vec<SelectItem>) {
         let is_there = |matched: bool| {
             let key = Box::new(column(&self.alias, "PartitionKey"));
             if matched { Expr::IsNotNull(key) } else { Expr::IsNull(key) }
