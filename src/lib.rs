@@ -61,6 +61,7 @@
 //!    `StatementPlanner::query` finds what its names mean as PostgreSQL does (`names::resolve`),
 //!    rewrites what DataFusion has no plan for (`desugar::rewrite_syntax`) and types its parameters
 //!    (`parameters::plan`). What was planned before on the same catalog comes from the `PlanCache`.
+//!    `by_key::recognize` decides whether it is a statement by key, which needs no physical plan.
 //! 4. `Executor::physical` puts values in the place of parameters, and DataFusion plans with the
 //!    rules that `rowkey_postgres::install` gave it: literals, operators and casts have
 //!    PostgreSQL's types. `AggregateFromSnapshot` answers counts and key bounds of whole tables
@@ -82,9 +83,9 @@
 //! # Life of a write
 //!
 //! A single write ([`Table::insert`], SQL, or a transaction of many). A statement builds rows
-//! (`TargetRowBuilder`) and comes to operations, each for the version of the entity that it has read
-//! (`Executor::run_write`). A transaction block keeps them in its `WriteSet`; only the session's
-//! transaction commits them (`session::commit`):
+//! (`TargetRowBuilder`) and comes to operations, each for the version of the entity that it has
+//! read (`Executor::run_write`). A transaction block keeps them in its `WriteSet`; only the
+//! session's transaction commits them (`session::commit`):
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.
@@ -141,6 +142,8 @@
 //! | catalog | tables, views, comments and manifests; one version of it follows every record |
 //! | snapshot | one catalog with the versions of the delta up to a sequence number |
 //! | sequence number | the position of a record in the log; orders all writes |
+//! | write set | what a transaction has written and not yet committed |
+//! | statement by key | reads or writes entities by keys that it gives; runs without DataFusion |
 //! | access path | point, range, partition or table scan: which keys a query can touch |
 //! | key set | a set of intervals of keys |
 //! | residual filter | what of a filter keys do not decide |

@@ -4,8 +4,8 @@
 //! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
 //! `system_catalog` answers what is asked about the database; `planner` plans one statement over
 //! one snapshot; `writes` and `definitions` say what a statement changes; `by_key` recognises and
-//! runs statements by key; `compiler` prepares statements, `executor` runs them, a [`session`] keeps
-//! what lasts between them; and the [`engine`] is what every way in holds.
+//! runs statements by key; `compiler` prepares statements, `executor` runs them, a [`session`]
+//! keeps what lasts between them; and the [`engine`] is what every way in holds.
 
 mod access;
 mod answer;

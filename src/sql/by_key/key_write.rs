@@ -57,9 +57,9 @@ impl KeyWrite {
         settings.is_unchanged_since(&self.settings) || self.planning == PlanningSettings::of(settings)
     }
 
-    /// The operations of the statement over a snapshot, and the table that they are for. If the
-    /// statement is a transaction by itself, the commit finds out whether a key exists. `None` if it
-    /// has to be run as any other statement.
+    /// The operations of the statement over a snapshot, and the table that they are for. If it is
+    /// a transaction by itself, the commit finds out whether a key exists. `None` if it has to be
+    /// run as any other statement.
     pub(crate) async fn operations(
         &self,
         files: &RunFiles,

@@ -33,7 +33,7 @@ impl CatalogSession {
         // A statement is a transaction at least.
         settings.begin();
         for change in self.session.changes.lock().iter() {
-            // It was tried when it was made.
+            // It was validated when the function ran.
             let _tried = settings.set(&change.name, Some(&change.value), change.local);
         }
         settings
@@ -199,7 +199,7 @@ fn row(
     Some(FunctionRow { name: name.to_owned(), argument_types, result_type, kind })
 }
 
-/// Functions that are others by the time they are planned.
+/// Functions that are rewritten before they are planned.
 const REWRITTEN: [(&str, FunctionKind); 12] = [
     ("gen_random_uuid", FunctionKind::Scalar),
     ("json_agg", FunctionKind::Aggregate),

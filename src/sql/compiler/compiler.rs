@@ -1,4 +1,4 @@
-//! From a statement to a running plan.
+//! From texts to prepared statements.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::{Snapshot, Store};
 
-/// Memory for queries where the machine does not tell how much it has.
+/// Memory for queries where the machine's is unknown.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;

@@ -38,8 +38,8 @@ impl Prepared {
         }
     }
 
-    /// Whether it is a statement by key, which runs without DataFusion as long as the columns of its
-    /// table stay.
+    /// Whether it is a statement by key, which runs without DataFusion as long as the columns of
+    /// its table stay.
     pub fn is_by_key(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.by_key.is_some())
     }

@@ -8,7 +8,7 @@ use rowkey_model::DateTime;
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::Snapshot;
 
-/// One moment of the database, one session, one time, and what stops the statement.
+/// The snapshot, the session, the time and the cancellation of one statement.
 #[derive(Debug, Clone)]
 pub(crate) struct StatementContext {
     pub snapshot: Snapshot,

@@ -96,8 +96,7 @@ impl Executor {
     }
 }
 
-/// A plan that was made for another moment, with what its tables hold in this snapshot; their
-/// columns are the same.
+/// A kept plan over the tables of this snapshot, whose columns are the same.
 fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
     let seen = plan
         .transform_down_with_subqueries(|node| {

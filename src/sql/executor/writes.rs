@@ -54,7 +54,7 @@ impl Executor {
             held_bytes,
         };
         let result = runner.run(&write).await?;
-        // A statement that is a transaction by itself comes before what is deleted after its snapshot.
+        // A transaction by itself comes before the deletions after its snapshot.
         if !is_transaction {
             self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
         }
@@ -83,13 +83,13 @@ impl Executor {
         let fields: Vec<_> = planned.columns.iter().map(|column| Arc::clone(&column.field)).collect();
         let answer = Answer::labelled(Box::pin(rows), &fields);
         let schema = answer.schema();
-        // All of it, so that what goes wrong does so before anything is written.
+        // All rows, so that errors come before anything is written.
         let batches = answer.collect().await?;
         let batch = arrow::compute::concat_batches(&schema, &batches);
         Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?)))
     }
 
-    /// What a statement would read, for EXPLAIN.
+    /// The plan of what a statement reads, for EXPLAIN.
     pub(crate) async fn explain_write(
         &self,
         context: &StatementContext,

@@ -1,4 +1,4 @@
-//! Some rows of the columns of a batch.
+//! A filter of rows, applied to the columns of a batch.
 //!
 //! Masked rows lie all over a file, so what is kept between them are many short stretches. Copied
 //! one by one these cost more than all of the decoding of a column of numbers; a number is copied

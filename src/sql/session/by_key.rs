@@ -43,7 +43,7 @@ impl Session {
     /// The statement by key that a text is, prepared with parameters in place of its literals.
     /// `None` if it is none.
     pub async fn bind_key_statement(&mut self, text: &str) -> Option<BoundKeyStatement> {
-        // Any statement fails: after its parse.
+        // Every statement fails, after its parse.
         if self.status() == TransactionStatus::Failed {
             return None;
         }

@@ -7,7 +7,7 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::{Catalog, Definitions, Edit, Operation, Refusal, Store, TableHold, Terms, Written};
 
-/// Makes operations durable and visible, all or none. What stops the statement does not stop
+/// Makes operations durable and visible, all or none. Cancellation of the statement does not stop
 /// this.
 pub(super) async fn commit(
     store: &Arc<Store>,
@@ -59,8 +59,8 @@ pub(super) async fn hold_table(store: &Store, table: u64) -> Result<TableHold> {
     Ok(hold)
 }
 
-/// Waits for the turn at a table that is held, beside other writers: no holder comes between what is
-/// read and what is written with it.
+/// Waits for the turn at a table that is held, beside other writers: no holder comes between what
+/// is read and what is written with it.
 pub(super) async fn turn_at_held_table(store: &Store, table: u64) -> Result<Option<TableHold>> {
     let turn = store.turn_at_held_table(table).await;
     settled(store).await?;

@@ -29,7 +29,7 @@ use rowkey_postgres::syntax::{Request, Statement, parse};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
-mod ending;
+mod implicit_transactions;
 mod values;
 mod writing;
 
@@ -52,7 +52,7 @@ pub struct Session {
     portals: BTreeMap<String, Portal>,
     cursors_declared: u64,
     notices: Vec<Error>,
-    /// What functions set while a statement runs.
+    /// Settings that functions change while a statement runs.
     changes: SettingChanges,
     file_access: FileAccess,
 }
@@ -152,7 +152,7 @@ impl Session {
     /// The statement of a text as it was planned before, by this session or another one, if it is
     /// planned the same now. `types` are those of [`Session::prepare`].
     pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
-        // Whatever it is, it fails: in the way that it is parsed.
+        // Every statement fails, after its parse.
         if self.transaction.status() == TransactionStatus::Failed {
             return None;
         }
@@ -393,8 +393,8 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
-    // What takes long anyway is boxed, here and below: this future is moved about, also where only
-    // one entity is read.
+    // Futures of long statements are boxed, here and below, to keep this one small: it is moved for
+    // reads of one entity too.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -539,8 +539,7 @@ impl Session {
                     self.settings.reset_all();
                 }
             }
-            // Nobody notifies here, so there is nothing to listen to; pools ask for it
-            // nevertheless.
+            // There is no NOTIFY, so nothing to listen to; pools send these nevertheless.
             Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;

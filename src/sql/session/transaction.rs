@@ -66,7 +66,7 @@ impl Transaction {
         }
     }
 
-    /// A statement failed: what BEGIN has begun waits for its end, anything else has ended.
+    /// Fails the block after an error: an explicit one waits for its end, an implicit one is over.
     pub(super) fn fail(&mut self, settings: &mut Settings) {
         match &mut self.block {
             Some(block) if block.is_implicit => {

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-/// The session for which a catalog is made, and its server. Times are microseconds since 1970 in UTC.
+/// The session for which a catalog is made, and its server. Times are microseconds since 1970 in
+/// UTC.
 pub(crate) trait SessionInfo: Debug + Send + Sync {
     /// The database of the session.
     fn database(&self) -> &str;

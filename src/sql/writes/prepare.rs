@@ -72,7 +72,7 @@ impl Write {
                         || selection.is_some()
                         || constant_assignments(self, assignments, columns, style).is_none())
                 {
-                    // Be there a conflict or not.
+                    // Types are checked whether a row conflicts or not.
                     let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
                     let found =
                         self.infer_from_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;

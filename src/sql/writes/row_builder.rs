@@ -33,8 +33,8 @@ impl TargetRowBuilder {
         Self { properties: Vec::with_capacity(columns), assigned: Vec::with_capacity(columns), ..Self::default() }
     }
 
-    /// Assigns a value to a column. NULL removes the property; in a column of one type, only a value
-    /// of that type. Fails where two columns of one property are assigned values.
+    /// Assigns a value to a column. NULL removes the property; in a column of one type, only a
+    /// value of that type. Fails where two columns of one property are assigned values.
     pub(crate) fn assign(&mut self, column: &TargetColumn, value: Option<Value>) -> Result<()> {
         let property = match (&column.takes, value) {
             (Takes::PartitionKey, value) => {

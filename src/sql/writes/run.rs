@@ -152,7 +152,7 @@ impl WriteRunner<'_> {
         let Some(query) = write.query()? else { return Ok(Vec::new()) };
         let mut rows = self.query_rows(write, self.planner, query).await?;
         let width = rows.schema().fields().len();
-        let columns = self.fitted(write, columns, width)?;
+        let columns = self.fit_columns(write, columns, width)?;
         check_types(write, columns.iter().copied(), rows.schema().fields().iter())?;
         let mut built = Vec::new();
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
@@ -171,7 +171,8 @@ impl WriteRunner<'_> {
         Ok(built)
     }
 
-    fn fitted(&self, write: &Write, columns: &[usize], width: usize) -> Result<Vec<usize>> {
+    /// The columns that a query of a width assigns to.
+    fn fit_columns(&self, write: &Write, columns: &[usize], width: usize) -> Result<Vec<usize>> {
         if width > columns.len() {
             return Err(too_many());
         }
@@ -202,11 +203,11 @@ impl WriteRunner<'_> {
                     places.insert(key, before);
                     skipped.insert(place);
                 }
-                // The last one stays.
+                // The last row of a key is written.
                 Conflict::Replace => {
                     skipped.insert(before);
                 }
-                // An error only if the row was written before, which is seen below.
+                // An error if the first of them inserts the key, which is found out below.
                 Conflict::Update { .. } => {
                     repeated.insert(key.clone());
                 }
@@ -325,7 +326,7 @@ impl WriteRunner<'_> {
         }
         let skipped = conflicts.iter().map(|(entity, _)| &entity.key).filter(|key| !updated.contains_key(*key));
         result.skipped.extend(skipped.cloned());
-        // A row that was updated is not looked at again, whatever the condition says.
+        // A row that the command has updated may not conflict again, whatever the condition says.
         let later = conflicts
             .iter()
             .enumerate()
@@ -543,7 +544,7 @@ impl WriteRunner<'_> {
     }
 }
 
-/// Refuses assignments of a type that a column does not take, be there rows or not.
+/// Refuses assignments of a type that a column does not take, whether there are rows or not.
 pub(crate) fn check_types<'a>(
     write: &Write,
     columns: impl Iterator<Item = usize>,

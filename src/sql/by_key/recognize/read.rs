@@ -19,8 +19,8 @@ const ROW: usize = 1;
 const COLUMNS_MAX: usize = 32;
 const COLUMNS_EACH_MAX: usize = 4;
 
-/// Recognises `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]`: plain columns
-/// of one table, one PartitionKey, and one RowKey, a range of them or all.
+/// Recognises `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]`: plain
+/// columns of one table, one PartitionKey, and one RowKey, a range of them or all.
 pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<KeyRead> {
     let (mut plan, mut fetch, mut order) = (plan, None, None);
     if let LogicalPlan::Limit(limit) = plan {

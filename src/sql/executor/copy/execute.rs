@@ -33,7 +33,7 @@ pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
 }
 
 impl Executor {
-    /// What COPY FROM STDIN is to take.
+    /// Begins a COPY FROM STDIN: its table, columns and options.
     pub(crate) fn copy_in(
         &self,
         context: &StatementContext,

@@ -1,4 +1,4 @@
-//! What a session writes: definitions, entities, rows that are copied in.
+//! Writes of a session: definitions, DML, COPY FROM.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ const LARGE_OPERATIONS: usize = 1000;
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
-    /// Commits what the block has defined and written. If that fails, the block is over and nothing
-    /// of it stays.
+    /// Commits the definitions and the write set of the block. If that fails, the block is rolled
+    /// back.
     pub(super) async fn commit_writes(&mut self, hold: Option<&TableHold>) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
@@ -56,7 +56,7 @@ impl Session {
         committed
     }
 
-    /// Defines something: at once, or as part of the transaction block.
+    /// Runs a definition: it commits at once, or with the transaction block.
     pub(super) async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
         self.transaction.refuse_if_failed()?;
         let tag = Definition::tag(definition);
@@ -95,7 +95,7 @@ impl Session {
                 if is_alone { self.commit_implicit_holding(hold.as_ref()).await } else { Ok(()) }
             };
             match committed {
-                // Another transaction was first: the statement is analyzed again, over the newest snapshot.
+                // Another transaction was first: the statement is analyzed again.
                 Err(error)
                     if is_alone
                         && error.sqlstate() == SqlState::SERIALIZATION_FAILURE
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// Writes what has come in; the answer is the tag.
+    /// Writes the rows of a COPY FROM; gives the tag.
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
         let now = self.compiler.now();
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
