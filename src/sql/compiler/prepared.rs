@@ -47,7 +47,7 @@ impl Prepared {
     /// The write by key that it is.
     pub(crate) fn key_write(&self) -> Option<&KeyWrite> {
         match self.plan.as_ref()?.by_key.as_ref()? {
-            KeyStatement::Write(write) => Some(write),
+            KeyStatement::Write(write) => Some(write.as_ref()),
             KeyStatement::Read(_) => None,
         }
     }

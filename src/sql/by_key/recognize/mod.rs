@@ -29,7 +29,7 @@ pub(crate) enum Analyzed<'a> {
 #[derive(Debug)]
 pub(crate) enum KeyStatement {
     Read(KeyRead),
-    Write(KeyWrite),
+    Write(Box<KeyWrite>),
 }
 
 /// The statement by key that a statement is; `None` if it is none.
@@ -37,7 +37,7 @@ pub(crate) fn recognize(statement: &Analyzed<'_>) -> Option<KeyStatement> {
     match statement {
         Analyzed::Query { plan, parameters } => read::recognize(plan, parameters).map(KeyStatement::Read),
         Analyzed::Write { write, parameters, settings } => {
-            write::recognize(write, parameters, settings).map(KeyStatement::Write)
+            write::recognize(write, parameters, settings).map(|write| KeyStatement::Write(Box::new(write)))
         }
     }
 }
