@@ -51,9 +51,8 @@
 //! way.
 //!
 //! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
-//!    text. A statement by key that was seen before, but for its literals, is recognised from its
-//!    tokens (`Session::of_few_keys`) and answered by `KeyRead` or `KeyWrite` without a parse or a
-//!    plan.
+//!    text. A statement by key that was seen before, but for its literals, is found by its tokens
+//!    (`Session::bind_key_statement`) and run by `KeyRead` or `KeyWrite` without a parse or a plan.
 //! 2. `rowkey_postgres::syntax::parse` makes one statement of it. `Session::context` gives it a
 //!    `StatementContext`: the snapshot of the transaction or the newest one, the session, the time,
 //!    and what stops it.
@@ -62,6 +61,7 @@
 //!    `StatementPlanner::query` finds what its names mean as PostgreSQL does (`names::resolve`),
 //!    rewrites what DataFusion has no plan for (`desugar::rewrite_syntax`) and types its parameters
 //!    (`parameters::plan`). What was planned before on the same catalog comes from the `PlanCache`.
+//!    `by_key::recognize` decides whether it is a statement by key, which needs no physical plan.
 //! 4. `Executor::physical` puts values in the place of parameters, and DataFusion plans with the
 //!    rules that `rowkey_postgres::install` gave it: literals, operators and casts have
 //!    PostgreSQL's types. `AggregateFromSnapshot` answers counts and key bounds of whole tables
@@ -77,15 +77,16 @@
 //!    `ColumnEncoder`, as the session's settings say.
 //!
 //! A point read ([`Table::get`]) skips all that. The entity service (`EntityService::get`), which
-//! every door to single entities is built on, asks `TableSnapshot::get`: it looks at the delta, finds
-//! the file in the manifest, the page of keys by the page index and the row by binary search, and
-//! decodes one row.
+//! every door to single entities is built on, asks `TableSnapshot::get`: it looks at the delta,
+//! finds the file in the manifest, the page of keys by the page index and the row by binary search,
+//! and decodes one row.
 //!
 //! # Life of a write
 //!
-//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement comes to
-//! operations in `Executor::changes`; only the session's transaction commits them
-//! (`session::commit`):
+//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement builds rows
+//! (`TargetRowBuilder`) and comes to operations, each for the version of the entity that it has
+//! read (`Executor::run_write`). A transaction block keeps them in its `WriteSet`; only the
+//! session's transaction commits them (`session::commit`):
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.
@@ -99,8 +100,8 @@
 //!
 //! # Life of an import
 //!
-//! 1. `EntityService::import` claims the table, and lets `rowkey_formats::decode` turn each input into
-//!    `Rows`, on several threads and in the order of the input.
+//! 1. `EntityService::import` claims the table, and lets `rowkey_formats::decode` turn each input
+//!    into `Rows`, on several threads and in the order of the input.
 //! 2. `Sorter` passes ordered input on and sorts the rest, spilling what exceeds its memory;
 //!    `Deduplicator` leaves one row of each key, and tells what became of the others.
 //! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal
@@ -142,6 +143,8 @@
 //! | catalog | tables, views, comments and manifests; one version of it follows every record |
 //! | snapshot | one catalog with the versions of the delta up to a sequence number |
 //! | sequence number | the position of a record in the log; orders all writes |
+//! | write set | what a transaction has written and not yet committed |
+//! | statement by key | reads or writes entities by keys that it gives; runs without DataFusion |
 //! | access path | point, range, partition or table scan: which keys a query can touch |
 //! | key set | a set of intervals of keys |
 //! | residual filter | what of a filter keys do not decide |

@@ -305,8 +305,8 @@ pub(super) struct DataArguments {
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
 
-    /// The account whose tables are meant, which is the name of the database; a data folder holds any
-    /// number of them [default: devstoreaccount1]
+    /// The account whose tables are meant, which is the name of the database; a data folder holds
+    /// any number of them [default: devstoreaccount1]
     #[arg(long, value_name = "NAME", value_parser = AccountName::parse)]
     account: Option<AccountName>,
 }

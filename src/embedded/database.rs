@@ -11,8 +11,8 @@ use rowkey_sql::engine::{
 };
 use rowkey_sql::session::{Answer, ExportOptions, ExportReport, Result, Selection, split_statements};
 
-/// A database: one account of one data folder. Clones share the folder; it is released when the last
-/// one is dropped.
+/// A database: one account of one data folder. Clones share the folder; it is released when the
+/// last one is dropped.
 #[derive(Debug, Clone)]
 pub struct Database {
     engine: Arc<Engine>,

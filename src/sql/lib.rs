@@ -1,14 +1,16 @@
 //! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
 //! service.
 //!
-//! `entity_service` reads and writes entities by key, without SQL. From there up: `access` turns predicates into key sets; `provider` scans what they leave;
-//! `system_catalog` answers what is asked about the database; `planner` plans one statement over
-//! one snapshot; `writes` and `definitions` say what a statement changes; `compiler` prepares
-//! statements, `executor` runs them, a [`session`] keeps what lasts between them; and the
-//! [`engine`] is what every way in holds.
+//! `entity_service` reads and writes entities by key, without SQL. From there up: `access` turns
+//! predicates into key sets; `provider` scans what they leave; `system_catalog` answers what is
+//! asked about the database; `planner` plans one statement over one snapshot; `writes` and
+//! `definitions` say what a statement changes; `by_key` recognises and runs statements by key;
+//! `compiler` prepares statements, `executor` runs them, a [`session`] keeps what lasts between
+//! them; and the [`engine`] is what every way in holds.
 
 mod access;
 mod answer;
+mod by_key;
 mod compiler;
 mod definitions;
 pub mod engine;

@@ -11,7 +11,7 @@ use super::describe::row_description;
 use super::rows::{formats, open_rows, send};
 use rowkey_postgres::types::SqlValue;
 use rowkey_sql::session::{
-    Error, OfFewKeys, Outcome, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
+    BoundKeyStatement, Error, Outcome, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
 };
 
 impl Connection {
@@ -37,11 +37,11 @@ impl Connection {
             return self.run_statement(Arc::new(prepared), &[], &mut guard, true).await;
         }
         let mut guard = self.guard();
-        match guard.run(async { Ok(self.session.of_few_keys(text).await) }).await? {
-            Some(OfFewKeys::Read(prepared, values)) => {
+        match guard.run(async { Ok(self.session.bind_key_statement(text).await) }).await? {
+            Some(BoundKeyStatement::Read(prepared, values)) => {
                 return self.run_statement(prepared, &values, &mut guard, true).await;
             }
-            Some(OfFewKeys::Write(prepared, literals)) => {
+            Some(BoundKeyStatement::Write(prepared, literals)) => {
                 let written = guard.run(pin!(self.session.run_key_write(&prepared, &literals))).await?;
                 if let Some(Outcome::Done(tag)) = written {
                     return self.complete(tag, &mut guard, true).await;

@@ -11,7 +11,7 @@ use crate::scratch::Scratch;
 async fn example() -> Outcome<()> {
     let db = rowkey::Database::open("./rowkey-data").await?;               // ":memory:" keeps nothing
     let export = rowkey::formats::Source::file(std::path::Path::new("employees.ndjson"))?;
-    db.import("Employees", vec![export], &rowkey::ImportOptions::default())?;
+    db.import("Employees", vec![export], &rowkey::ImportOptions::default()).await?;
     let one = db.table("Employees")?.get("Sales", "000123").await?;        // by key, without a plan
     let batches = db.sql("SELECT max(age) FROM employees").await?.collect().await?;   // Arrow record batches
     assert!(one.is_some_and(|entity| entity.get("Age") == Some(&41.into())));

@@ -1,18 +1,18 @@
 //! From text to statements, and from errors back to places in the text.
 
 mod kinds;
-mod literal_form;
 mod locate;
 mod merge_actions;
+mod parameterize;
 mod parse;
 mod placeholders;
 mod source;
 mod statement;
 
 pub use kinds::{sends, verb};
-pub use literal_form::{Literal, LiteralForm, LiteralFormKind};
 pub use locate::located;
 pub use merge_actions::is_nothing;
+pub use parameterize::{Literal, Parameterized};
 pub use parse::{parse, parse_all, refused, select_of, split};
 pub use placeholders::{count, used, used_in};
 pub use source::Source;

@@ -1,4 +1,4 @@
-//! What the catalog and functions ask about a session, answered from what a statement sees of it.
+//! The session as the catalog and functions see it while a statement runs.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::TypeSignature;
 
 use super::prepared::Prepared;
-use super::session_info::{Change, SessionInfo};
+use super::statement_session::{SettingChange, StatementSession};
 use crate::entity_service::account_names;
 use crate::system_catalog::SessionControl;
-use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
+use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow};
 use rowkey_model::AccountName;
 use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::functions::system::{FunctionError, SqlState};
@@ -18,10 +18,10 @@ use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VE
 use rowkey_postgres::types::type_of;
 use rowkey_storage::Catalog;
 
-/// A session as the catalog and functions see it while a statement runs.
+/// Answers the catalog and functions from the session that a statement sees.
 #[derive(Debug, Clone)]
 pub(crate) struct CatalogSession {
-    pub session: Arc<SessionInfo>,
+    pub session: Arc<StatementSession>,
     pub database: String,
     pub default_account: Arc<AccountName>,
     pub catalog: Arc<Catalog>,
@@ -38,7 +38,7 @@ impl CatalogSession {
         // A statement is a transaction at least.
         settings.begin();
         for change in self.session.changes.lock().iter() {
-            // It was tried when it was made.
+            // It was validated when the function ran.
             let _tried = settings.set(&change.name, Some(&change.value), change.local);
         }
         settings
@@ -65,7 +65,7 @@ impl SessionControl for CatalogSession {
             };
             FunctionError::new(kind, error.to_string())
         })?;
-        self.session.changes.lock().push(Change { name: name.to_owned(), value: value.to_owned(), local });
+        self.session.changes.lock().push(SettingChange { name: name.to_owned(), value: value.to_owned(), local });
         Ok(settings.get(name).unwrap_or(value).to_owned())
     }
 
@@ -86,7 +86,7 @@ impl SessionControl for CatalogSession {
     }
 }
 
-impl SessionFacts for CatalogSession {
+impl SessionInfo for CatalogSession {
     fn database(&self) -> &str {
         &self.database
     }
@@ -208,7 +208,7 @@ fn row(
     Some(FunctionRow { name: name.to_owned(), argument_types, result_type, kind })
 }
 
-/// Functions that are others by the time they are planned.
+/// Functions that are rewritten before they are planned.
 const REWRITTEN: [(&str, FunctionKind); 12] = [
     ("gen_random_uuid", FunctionKind::Scalar),
     ("json_agg", FunctionKind::Aggregate),
@@ -227,7 +227,7 @@ const REWRITTEN: [(&str, FunctionKind); 12] = [
 /// The functions that statements may call.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
-    /// Those whose types are told.
+    /// Those whose types are known.
     typed: Vec<FunctionRow>,
     names: Vec<(String, FunctionKind)>,
 }

@@ -1,4 +1,4 @@
-//! From a statement to a running plan.
+//! From texts to prepared statements.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
 
 use super::catalog_session::{CatalogSession, FunctionNames};
-use super::forms::Forms;
 use super::functions::{guid_text, other_property};
-use super::key_read::KeyRead;
 use super::memory::memory_bytes_available;
+use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
 use super::statement_context::StatementContext;
+use crate::by_key::{self, Analyzed};
 use crate::definitions::{self, Definition, EntityTypes};
 use crate::explain::AccessPaths;
 use crate::planner::{
@@ -29,7 +29,7 @@ use crate::planner::{
 use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions};
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
-use crate::writes::{KeyWrite, Write};
+use crate::writes::Write;
 use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
@@ -44,7 +44,7 @@ use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::{Snapshot, Store};
 
-/// Memory for queries where the machine does not tell how much it has.
+/// Memory for queries where the machine's is unknown.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
@@ -82,7 +82,7 @@ pub struct Compiler {
     /// Functions, rules and settings; the tables come with every statement.
     state: Arc<BaseState>,
     plans: Arc<PlanCache>,
-    forms: Arc<Forms>,
+    parameterized: Arc<ParameterizedStatements>,
     functions: Arc<FunctionNames>,
     started: DateTime,
 }
@@ -139,14 +139,14 @@ impl Compiler {
             options,
             state: BaseState::new(state),
             plans: Arc::new(PlanCache::new()),
-            forms: Arc::new(Forms::new()),
+            parameterized: Arc::new(ParameterizedStatements::new()),
             functions,
             started,
         })
     }
 
-    /// The same for another account. Functions, rules, memory and the folder to spill to are shared;
-    /// plans are not.
+    /// The same for another account. Functions, rules, memory and the folder to spill to are
+    /// shared; plans are not.
     pub(crate) fn in_account(&self, account: AccountName) -> Self {
         let mut state = self.state.state().clone();
         state.config_mut().options_mut().catalog.default_catalog = account.as_str().to_owned();
@@ -154,7 +154,7 @@ impl Compiler {
             account,
             state: BaseState::new(state),
             plans: Arc::new(PlanCache::new()),
-            forms: Arc::new(Forms::new()),
+            parameterized: Arc::new(ParameterizedStatements::new()),
             ..self.clone()
         }
     }
@@ -204,13 +204,12 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: before.plan.clone(),
-            key_write: before.key_write.clone(),
         })
     }
 
-    /// What is known of statements, but for their literals.
-    pub(crate) fn forms(&self) -> &Arc<Forms> {
-        &self.forms
+    /// What is known of statements whose literals were replaced by parameters.
+    pub(crate) fn parameterized(&self) -> &Arc<ParameterizedStatements> {
+        &self.parameterized
     }
 
     /// Keeps the plan of the only statement of a text.
@@ -229,11 +228,11 @@ impl Compiler {
     ) -> Result<Prepared> {
         let planned = self.planner(context).query(statement, query, declared).await;
         let planned = planned.map_err(|error| located(error, statement))?;
-        let key_read = KeyRead::of(&planned.plan, &planned.parameters);
+        let by_key = by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters });
         let lasts = reads_tables_only(&planned.plan)?;
         let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
         let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
-        let plan = Arc::new(Planned { plan, key_read, catalog, planning, lasts });
+        let plan = Arc::new(Planned { plan, by_key, catalog, planning, lasts });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -241,11 +240,11 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: Some(plan),
-            key_write: None,
         })
     }
 
-    /// Types the parameters and what is returned.
+    /// Types the parameters of a statement that writes and the columns of RETURNING. Unless it is a
+    /// write by key, it is planned when it runs.
     pub(crate) async fn prepare_write(
         &self,
         context: &StatementContext,
@@ -255,16 +254,20 @@ impl Compiler {
     ) -> Result<Prepared> {
         let planner = self.planner(context);
         let write = Write::read(&planner, statement, written)?;
-        let known = write.known(&planner, statement, written, declared, context.session.settings.style()).await?;
-        let key_write = KeyWrite::of(&write, &known.parameters, &context.session.settings).map(Arc::new);
+        let types = write.infer_types(&planner, statement, written, declared, context.session.settings.style()).await?;
+        let settings = &context.session.settings;
+        let by_key = by_key::recognize(&Analyzed::Write { write: &write, parameters: &types.parameters, settings });
+        let plan = by_key.map(|by_key| {
+            let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
+            Planned { plan: LogicalPlan::default(), by_key: Some(by_key), catalog, planning, lasts: false }
+        });
         Ok(Prepared {
             statement: Arc::clone(statement),
-            parameters: known.parameters,
-            columns: known.columns.map(Arc::from),
+            parameters: types.parameters,
+            columns: types.columns.map(Arc::from),
             prepared_micros: self.now().micros(),
             from_sql: false,
-            plan: None,
-            key_write,
+            plan: plan.map(Arc::new),
         })
     }
 
@@ -296,7 +299,7 @@ impl Compiler {
     pub(crate) fn planner(&self, context: &StatementContext) -> StatementPlanner {
         let session = self.catalog_session(context);
         let system = SystemCatalog::new(context.snapshot.clone(), self.account.clone(), Arc::clone(&session) as _);
-        let catalog = CatalogContext { oids: system.oids(), facts: Arc::clone(&session) as _, control: session };
+        let catalog = CatalogContext { oids: system.oids(), session: Arc::clone(&session) as _, control: session };
         let mut config = self.state.state().config().clone();
         let options = config.options_mut();
         options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// What this process may have, in bytes: the smallest of the machine's memory and the limits of the
-/// control groups that it is in. `None` where neither is told.
+/// control groups that it is in. `None` where neither is known.
 pub fn memory_bytes_available() -> Option<u64> {
     let total =
         rowkey_model::files::read_system_text(Path::new("/proc/meminfo")).and_then(|text| meminfo_total_bytes(&text));

@@ -72,7 +72,7 @@ impl PlanCache {
             return None;
         }
         let prepared = self.plans.get(&key(text, types, planning))?;
-        // It may have been put there for the catalog before, while that was replaced.
+        // It may have been kept for the previous catalog, while that was replaced.
         let plan = prepared.plan.as_ref()?;
         plan.fits(snapshot, planning).then_some(prepared)
     }
@@ -92,7 +92,7 @@ impl PlanCache {
         newest.catalog.ptr_eq(&plan.catalog)
     }
 
-    /// False for a snapshot from before the newest catalog. A newer one than was seen so far ends
+    /// False for a snapshot from before the newest catalog. A newer one drops
     /// all plans.
     fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
         if snapshot.is_private() {
@@ -102,7 +102,7 @@ impl PlanCache {
         if newest.catalog.as_ptr() == Arc::as_ptr(&snapshot.catalog) {
             return true;
         }
-        // Nothing was seen before the first.
+        // Any catalog is newer than none.
         if newest.catalog.as_ptr() != Weak::<Catalog>::new().as_ptr() && snapshot.sequence <= newest.sequence {
             return false;
         }

@@ -4,9 +4,8 @@ use std::sync::{Arc, Weak};
 
 use datafusion::logical_expr::LogicalPlan;
 
-use crate::compiler::key_read::KeyRead;
+use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
 use crate::planner::{Column, PlanningSettings};
-use crate::writes::KeyWrite;
 use rowkey_postgres::syntax::{Request, Statement};
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
@@ -22,10 +21,8 @@ pub struct Prepared {
     pub prepared_micros: i64,
     /// By PREPARE, not by the protocol.
     pub from_sql: bool,
-    /// The plan, as long as its snapshot and settings are those of the run.
+    /// What it was planned as. None for statements that are planned when they run.
     pub(crate) plan: Option<Arc<Planned>>,
-    /// The same as a write of given keys, if it is one.
-    pub(crate) key_write: Option<Arc<KeyWrite>>,
 }
 
 impl Prepared {
@@ -38,18 +35,21 @@ impl Prepared {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
-            key_write: None,
         }
     }
 
-    /// Whether it is run without the query engine's planner, as long as its table stays as it is.
-    pub fn is_key_read(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.key_read.is_some())
+    /// Whether it is a statement by key, which runs without DataFusion as long as the columns of
+    /// its table stay.
+    pub fn is_by_key(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.by_key.is_some())
     }
 
-    /// Whether it writes without the query engine, as long as its table stays as it is.
-    pub fn is_key_write(&self) -> bool {
-        self.key_write.is_some()
+    /// The write by key that it is.
+    pub(crate) fn key_write(&self) -> Option<&KeyWrite> {
+        match self.plan.as_ref()?.by_key.as_ref()? {
+            KeyStatement::Write(write) => Some(write.as_ref()),
+            KeyStatement::Read(_) => None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -57,28 +57,38 @@ impl Prepared {
     }
 }
 
-/// A logical plan, and what it depends on.
+/// What a statement was planned as, and what that depends on.
 #[derive(Debug)]
 pub(crate) struct Planned {
+    /// Of a query; empty unless it lasts.
     pub plan: LogicalPlan,
-    /// The same as a read of few keys, if it is one.
-    pub key_read: Option<KeyRead>,
+    /// The statement by key that it is, if it is one.
+    pub by_key: Option<KeyStatement>,
     /// What it was planned for. Statements may lie idle for long, so neither this nor the plan
     /// holds what a snapshot does.
     pub catalog: Weak<Catalog>,
     pub planning: PlanningSettings,
-    /// False where the plan holds something of the session that made it: the rows of the catalog
-    /// are those that it sees.
+    /// Whether the plan can run again. False where it holds something of the session that made it:
+    /// the rows of the catalog are those that it sees.
     pub lasts: bool,
 }
 
 impl Planned {
+    /// The read by key that it is.
+    pub(crate) fn key_read(&self) -> Option<&KeyRead> {
+        match self.by_key.as_ref()? {
+            KeyStatement::Read(read) => Some(read),
+            KeyStatement::Write(_) => None,
+        }
+    }
+
     /// Whether it was planned for this very catalog. The address is not given to another one while
     /// this knows it.
     pub(crate) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
         self.catalog.as_ptr() == Arc::as_ptr(catalog)
     }
 
+    /// Whether the plan can run over a snapshot with these settings.
     pub(crate) fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
         self.lasts && self.is_of(&snapshot.catalog) && self.planning == *planning
     }

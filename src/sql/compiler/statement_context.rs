@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::session_info::SessionInfo;
+use super::statement_session::StatementSession;
 use crate::planner::PlanningSettings;
 use rowkey_model::DateTime;
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::Snapshot;
 
-/// One moment of the database, one session, one time, and what stops the statement.
+/// The snapshot, the session, the time and the cancellation of one statement.
 #[derive(Debug, Clone)]
 pub(crate) struct StatementContext {
     pub snapshot: Snapshot,
-    pub session: Arc<SessionInfo>,
+    pub session: Arc<StatementSession>,
     /// What `now()` is: when the transaction began.
     pub now: DateTime,
     pub signals: Arc<Signals>,

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 
-use crate::writes::{Before, Budget, Change, properties_bytes};
+use crate::writes::{MemoryBudget, properties_bytes, put};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::KeyRange;
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::run::RunFiles;
-use rowkey_storage::{Properties, Snapshot, TableSnapshot};
+use rowkey_storage::{Condition, Operation, Properties, Snapshot, TableSnapshot};
 
 /// A table whose entities change with its columns.
 #[derive(Debug)]
@@ -37,18 +37,19 @@ impl PropertyChange {
 }
 
 impl Rewritten {
-    /// The entities that change, beside `held_bytes` that the transaction writes already.
-    pub(crate) async fn changed_entities(
+    /// The operations on the entities that change, beside `held_bytes` that the transaction writes
+    /// already.
+    pub(crate) async fn operations(
         &self,
         files: &Arc<RunFiles>,
         snapshot: &Snapshot,
         signals: &Signals,
         held_bytes: u64,
-    ) -> Result<(TableSnapshot, Vec<Change>)> {
+    ) -> Result<(TableSnapshot, Vec<Operation<'static>>)> {
         let gone = || Error::new(SqlState::INTERNAL_ERROR, "a table whose columns change does not exist");
         let table = snapshot.table_snapshot(snapshot.table(self.table).ok_or_else(gone)?);
-        let mut budget = Budget::beside(held_bytes);
-        let mut changes = Vec::new();
+        let mut budget = MemoryBudget::beside(held_bytes);
+        let mut operations = Vec::new();
         let mut batches = table.range(Arc::clone(files), KeyRange::all());
         while let Some(batch) = batches.try_next().await? {
             signals.check()?;
@@ -69,11 +70,11 @@ impl Rewritten {
                 budget.take(
                     properties_bytes(&properties) + (entity.key.partition.len() + entity.key.row.len()) as u64 + 160,
                 )?;
-                let before = Before::Seen(Some(entity.timestamp));
-                changes.push(Change { key: entity.key, before, after: Some(properties) });
+                let condition = Condition::Unchanged(Some(entity.timestamp));
+                operations.push(put(self.table, entity.key, properties, condition));
             }
         }
-        Ok((table, changes))
+        Ok((table, operations))
     }
 }
 

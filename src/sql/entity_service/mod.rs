@@ -1,7 +1,7 @@
 //! Entities by key, without SQL: what every door to them is built on.
 //!
-//! An [`EntityService`] is one account of a data folder as one [`Principal`] may use it: its tables,
-//! single entities, pages of a query, operations and groups of them, imports.
+//! An [`EntityService`] is one account of a data folder as one [`Principal`] may use it: its
+//! tables, single entities, pages of a query, operations and groups of them, imports.
 
 mod accounts;
 mod entities;

@@ -1,7 +1,7 @@
 //! Tables of an account: which there are, making and removing them, keeping them in shape.
 
 use super::service::{EntityService, blocking};
-use rowkey_base::Result;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_storage::{Edit, FILE_BYTES, VacuumReport};
 
@@ -31,10 +31,12 @@ impl EntityService {
     /// Creates a table; when this returns it is durable.
     ///
     /// # Errors
-    /// `DUPLICATE_TABLE` if a table or view has its name.
+    /// `DUPLICATE_TABLE` if a table or view has its name, `SERIALIZATION_FAILURE` if one is given
+    /// it at the same moment.
     pub async fn create_table(&self, name: &TableName) -> Result<u64> {
         let (service, name) = (self.clone(), name.clone());
         blocking(move || {
+            service.expect_free(&name)?;
             let (account, given) = (service.account.as_str().to_owned(), name.as_str().to_owned());
             let created_ticks = service.store.clock().now().ticks();
             // Under the lock of commits, so that no other table takes the number.
@@ -45,6 +47,15 @@ impl EntityService {
             service.table_id(name.as_str())
         })
         .await
+    }
+
+    /// Another table that takes the name at the same moment makes the commit fail.
+    fn expect_free(&self, name: &TableName) -> Result<()> {
+        let catalog = &self.store.snapshot().catalog;
+        if catalog.table(&self.account, name).is_none() && catalog.view(&self.account, name.as_str()).is_none() {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists")))
     }
 
     /// Removes a table with all its entities; views that read it keep it.

@@ -1,4 +1,4 @@
-//! From a prepared statement and its values to rows, or to what is to be written.
+//! From a prepared statement and its values to rows, or to operations.
 
 pub(crate) mod copy;
 mod portal;

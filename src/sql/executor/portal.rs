@@ -1,4 +1,4 @@
-//! Statements with their values, whose rows are fetched bit by bit.
+//! Portals: bound statements, whose rows are fetched in portions.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub enum PortalState {
 /// What DECLARE said.
 #[derive(Debug, Clone)]
 pub struct Cursor {
-    /// Lives on after its transaction.
+    /// WITH HOLD: it outlives its transaction.
     pub hold: bool,
     /// The text of DECLARE.
     pub statement: Arc<Statement>,

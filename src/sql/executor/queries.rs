@@ -79,7 +79,7 @@ impl Executor {
         Ok(Answer::labelled(rows, &fields))
     }
 
-    /// The rows of a query that is a read of few keys.
+    /// The rows of a query that is a read by key.
     async fn key_rows(
         &self,
         context: &StatementContext,
@@ -87,7 +87,7 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Option<RecordBatch>> {
         let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
-        let Some(read) = &planned.key_read else { return Ok(None) };
+        let Some(read) = planned.key_read() else { return Ok(None) };
         if planned.planning != context.planning() {
             return Ok(None);
         }
@@ -96,8 +96,7 @@ impl Executor {
     }
 }
 
-/// A plan that was made for another moment, with what its tables hold in this snapshot; their
-/// columns are the same.
+/// A kept plan over the tables of this snapshot, whose columns are the same.
 fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
     let seen = plan
         .transform_down_with_subqueries(|node| {

@@ -10,29 +10,29 @@ use rowkey_postgres::syntax::Vacuum;
 use rowkey_storage::{FILE_BYTES, Table, VacuumReport};
 
 impl Executor {
-    /// Folds and compacts tables, one after the other; gives what the caller should be told.
+    /// Folds and compacts tables, one after the other; gives notices for the client.
     pub(crate) async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vec<Error>> {
-        let mut told = Vec::new();
+        let mut notices = Vec::new();
         let named = !vacuum.tables.is_empty();
-        for table in self.tables_of(vacuum, &mut told)? {
+        for table in self.tables_of(vacuum, &mut notices)? {
             let (store, id, full) = (Arc::clone(self.compiler.store()), table.id, vacuum.full);
             let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, FILE_BYTES)).await;
             match done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))? {
-                Ok(report) if vacuum.verbose => told.push(report_of(&table.name, &report)),
+                Ok(report) if vacuum.verbose => notices.push(report_of(&table.name, &report)),
                 Ok(_) => {}
                 Err(rowkey_storage::Error::Busy(_)) if !named => {
                     let message = format!("skipping vacuum of \"{}\": another job is changing it", table.name);
-                    told.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
+                    notices.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
                 }
                 // Dropped since the list was made.
                 Err(rowkey_storage::Error::NoSuchTable(_)) if !named => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(told)
+        Ok(notices)
     }
 
-    fn tables_of(&self, vacuum: &Vacuum, told: &mut Vec<Error>) -> Result<Vec<Arc<Table>>> {
+    fn tables_of(&self, vacuum: &Vacuum, notices: &mut Vec<Error>) -> Result<Vec<Arc<Table>>> {
         let catalog = self.compiler.snapshot().catalog;
         let account = self.compiler.account();
         if vacuum.tables.is_empty() {
@@ -46,7 +46,7 @@ impl Executor {
                 tables.push(Arc::clone(table));
             } else if public && catalog.view(account, name).is_some() {
                 let message = format!("skipping \"{name}\" --- cannot vacuum non-tables or special system tables");
-                told.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
+                notices.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
             } else {
                 let shown = schema.as_ref().map_or(name.clone(), |schema| format!("{schema}.{name}"));
                 let names: Vec<&str> = catalog

@@ -1,4 +1,4 @@
-//! Statements that write, from their text to the log.
+//! Statements that write, from their text to their operations.
 
 use std::sync::Arc;
 
@@ -7,46 +7,29 @@ use datafusion::sql::sqlparser::ast;
 use super::Executor;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
-
 use crate::explain::Explained;
-use crate::writes::KeyChanges;
-use crate::writes::Values;
-use crate::writes::refuse_if_deleted;
-use crate::writes::returning_query;
-use crate::writes::{Action, Source, Write};
-use crate::writes::{Done, Returned, Running};
+use crate::writes::{Action, Returned, Source, Write, WriteResult, WriteRunner, refuse_if_deleted, returning_query};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
-use rowkey_postgres::settings::Settings;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::{Snapshot, TableSnapshot};
+use rowkey_storage::TableSnapshot;
 
 impl Executor {
-    /// What a statement of given keys writes; `None` if it is another statement, or has to be run
-    /// as one. Nothing is written yet.
-    pub(crate) async fn key_changes(
+    /// Refuses to skip rows in a transaction block for entities that are deleted by now.
+    pub(crate) async fn refuse_if_deleted(
         &self,
-        snapshot: &Snapshot,
-        settings: &Settings,
-        prepared: &Prepared,
-        values: Values<'_>,
-        is_transaction: bool,
-        held_bytes: u64,
-    ) -> Result<Option<KeyChanges>> {
-        let Some(key_write) = &prepared.key_write else { return Ok(None) };
-        key_write.changes(self.compiler.store().files(), snapshot, settings, values, is_transaction, held_bytes).await
+        seen: &TableSnapshot,
+        skipped: &[Key],
+        signals: &Signals,
+    ) -> Result<()> {
+        refuse_if_deleted(seen, &self.compiler.snapshot(), self.compiler.store().files(), signals, skipped).await
     }
 
-    /// Refuses to leave out rows of a transaction block for entities that are gone by now.
-    pub(crate) async fn refuse_if_deleted(&self, seen: &TableSnapshot, kept: &[Key], signals: &Signals) -> Result<()> {
-        refuse_if_deleted(seen, &self.compiler.snapshot(), self.compiler.store().files(), signals, kept).await
-    }
-
-    /// Finds out what a statement writes. Nothing is written yet.
-    pub(crate) async fn changes(
+    /// Runs a statement up to its operations. Nothing is written yet.
+    pub(crate) async fn run_write(
         &self,
         context: &StatementContext,
         prepared: &Prepared,
@@ -54,10 +37,10 @@ impl Executor {
         values: &[SqlValue],
         is_transaction: bool,
         held_bytes: u64,
-    ) -> Result<(Write, Done)> {
+    ) -> Result<(Write, WriteResult)> {
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
-        let running = Running {
+        let runner = WriteRunner {
             planner: &planner,
             statement: &prepared.statement,
             files: self.compiler.store().files(),
@@ -70,17 +53,16 @@ impl Executor {
             is_transaction,
             held_bytes,
         };
-        let done = running.run(&write).await?;
-        // A statement by itself has its own snapshot: what is deleted meanwhile is deleted after
-        // it.
+        let result = runner.run(&write).await?;
+        // A transaction by itself comes before the deletions after its snapshot.
         if !is_transaction {
-            self.refuse_if_deleted(&write.target.snapshot, &done.kept, &context.signals).await?;
+            self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
         }
-        Ok((write, done))
+        Ok((write, result))
     }
 
-    /// The rows of RETURNING.
-    pub(crate) async fn returned(
+    /// Computes the rows of RETURNING.
+    pub(crate) async fn returning(
         &self,
         context: &StatementContext,
         prepared: &Prepared,
@@ -101,13 +83,13 @@ impl Executor {
         let fields: Vec<_> = planned.columns.iter().map(|column| Arc::clone(&column.field)).collect();
         let answer = Answer::labelled(Box::pin(rows), &fields);
         let schema = answer.schema();
-        // All of it, so that what goes wrong does so before anything is written.
+        // All rows, so that errors come before anything is written.
         let batches = answer.collect().await?;
         let batch = arrow::compute::concat_batches(&schema, &batches);
         Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?)))
     }
 
-    /// What a statement would read, for EXPLAIN.
+    /// The plan of what a statement reads, for EXPLAIN.
     pub(crate) async fn explain_write(
         &self,
         context: &StatementContext,

@@ -15,7 +15,7 @@ use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapter
 use parquet::arrow::RowNumber;
 
 use super::columns::{ColumnSource, Shown, TableColumns};
-use super::shown::ShownValue;
+use super::display_columns::DisplayValue;
 use rowkey_model::EdmType;
 use rowkey_model::columns::{property_type, tick_name, typed_name};
 
@@ -113,7 +113,7 @@ impl EntityColumnAdapter {
         if arguments.is_empty() {
             return Ok(Arc::new(Literal::new(ScalarValue::try_from(&shown.data_type())?)));
         }
-        let function = Arc::new(ScalarUDF::new_from_impl(ShownValue::new(shown)));
+        let function = Arc::new(ScalarUDF::new_from_impl(DisplayValue::new(shown)));
         let field = Arc::new(Field::new(property, shown.data_type(), true));
         Ok(Arc::new(ScalarFunctionExpr::new(
             "shown_value",

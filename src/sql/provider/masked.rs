@@ -30,7 +30,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, TryStreamExt, stream};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
-use super::kept_rows::KeptRows;
+use super::filter::RowFilter;
 use super::reader::RunHandle;
 use rowkey_storage::run::RunFile;
 
@@ -149,7 +149,7 @@ fn without_masked(schema: &SchemaRef, batch: RecordBatch, live: &BooleanBuffer, 
         true => live.slice(first as usize, numbers.len()),
         false => numbers.iter().map(|number| live.value(*number as usize)).collect(),
     };
-    let kept = KeptRows::new(kept);
+    let kept = RowFilter::new(kept);
     masked.add(numbers.len() - kept.count());
     let columns = columns.iter().map(|column| kept.of(column)).collect::<std::result::Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(kept.count()));

@@ -6,14 +6,14 @@
 
 mod adapter;
 mod columns;
+mod display_columns;
 mod entity_rows;
-mod kept_rows;
+mod filter;
 mod key_order;
 mod masked;
 mod reader;
 mod recent;
 mod scan_exec;
-mod shown;
 mod snapshot_aggregate;
 mod snapshot_count;
 mod table;

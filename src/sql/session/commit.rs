@@ -7,7 +7,7 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::{Catalog, Definitions, Edit, Operation, Refusal, Store, TableHold, Terms, Written};
 
-/// Makes operations durable and visible, all or none. What stops the statement does not stop
+/// Makes operations durable and visible, all or none. Cancellation of the statement does not stop
 /// this.
 pub(super) async fn commit(
     store: &Arc<Store>,
@@ -47,20 +47,20 @@ pub(super) async fn commit_edits(store: &Arc<Store>, edits: Vec<Edit>, base: Arc
     Ok(())
 }
 
-/// Returns when what others have committed, and is on its way to the disk, can be seen.
+/// Returns when the commits in flight are visible.
 pub(super) async fn settled(store: &Store) -> Result<()> {
     Ok(store.settled().await?)
 }
 
-/// Holds a table: others' writes to it wait. What was on its way before can be seen.
+/// Holds a table: writes of other transactions to it wait. Those that were in flight are visible.
 pub(super) async fn hold_table(store: &Store, table: u64) -> Result<TableHold> {
     let hold = store.hold_table(table).await;
     settled(store).await?;
     Ok(hold)
 }
 
-/// Takes a turn at a table that somebody holds, beside other writers: what is read and written
-/// with it, no holder comes between.
+/// Waits for the turn at a table that is held, beside other writers: no holder comes between what
+/// is read and what is written with it.
 pub(super) async fn turn_at_held_table(store: &Store, table: u64) -> Result<Option<TableHold>> {
     let turn = store.turn_at_held_table(table).await;
     settled(store).await?;

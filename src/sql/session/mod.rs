@@ -4,10 +4,10 @@
 //! one snapshot, the executor runs the plan with its values, and an [`Answer`] streams what comes
 //! out. What a statement writes is committed by the session's transaction.
 
+mod by_key;
 mod commit;
 mod copy_to_file;
 mod export;
-mod few_keys;
 mod file_access;
 #[allow(clippy::module_inception)]
 mod session;
@@ -19,8 +19,8 @@ pub use crate::executor::copy::{CopyIn, CopyOut};
 pub use crate::executor::{PortalState, Rows};
 pub use crate::planner::Column;
 pub use crate::registry::{Activity, Registry};
+pub use by_key::BoundKeyStatement;
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
-pub use few_keys::OfFewKeys;
 pub use file_access::FileAccess;
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
 pub use rowkey_postgres::cancellation::{Interrupt, StatementGuard};

@@ -10,7 +10,7 @@ use futures::stream;
 
 use super::file_access::FileAccess;
 use crate::answer::Answer;
-use crate::compiler::{Changes, Compiler, Prepared, SessionInfo, StatementContext};
+use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
 use crate::executor::{Cursor, Executor, Portal, PortalState, Rows};
@@ -19,7 +19,7 @@ use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
 use crate::system_catalog::CursorRow;
-use crate::writes;
+use crate::writes::ParameterValues;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
@@ -29,7 +29,7 @@ use rowkey_postgres::syntax::{Request, Statement, parse};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
-mod ending;
+mod implicit_transactions;
 mod values;
 mod writing;
 
@@ -52,8 +52,8 @@ pub struct Session {
     portals: BTreeMap<String, Portal>,
     cursors_declared: u64,
     notices: Vec<Error>,
-    /// What functions set while a statement runs.
-    changes: Changes,
+    /// Settings that functions change while a statement runs.
+    changes: SettingChanges,
     file_access: FileAccess,
 }
 
@@ -84,7 +84,7 @@ impl Session {
             settings,
             transaction: Transaction::default(),
             prepared: Arc::default(),
-            changes: Changes::default(),
+            changes: SettingChanges::default(),
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
@@ -152,7 +152,7 @@ impl Session {
     /// The statement of a text as it was planned before, by this session or another one, if it is
     /// planned the same now. `types` are those of [`Session::prepare`].
     pub fn prepared_before(&self, text: &str, types: &[Option<&'static PostgresType>]) -> Option<Prepared> {
-        // Whatever it is, it fails: in the way that it is parsed.
+        // Every statement fails, after its parse.
         if self.transaction.status() == TransactionStatus::Failed {
             return None;
         }
@@ -273,7 +273,6 @@ impl Session {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
-            key_write: None,
         };
         match &statement.request {
             Request::Query(query) => {
@@ -394,8 +393,8 @@ impl Session {
     }
 
     /// Runs a statement with values for its parameters.
-    // What takes long anyway is boxed, here and below: this future is moved about, also where only
-    // one entity is read.
+    // Futures of long statements are boxed, here and below, to keep this one small: it is moved for
+    // reads of one entity too.
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(query) => {
@@ -406,7 +405,7 @@ impl Session {
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
             Request::Write(written) => {
-                match self.write_by_key(prepared, written, writes::Values::Sent(parameters)).await? {
+                match self.write_by_key(prepared, written, ParameterValues::Bound(parameters)).await? {
                     Some(outcome) => Ok(outcome),
                     None => Box::pin(self.write(prepared, written, parameters)).await,
                 }
@@ -423,7 +422,7 @@ impl Session {
                 }
                 self.refuse_if_read_only("COPY FROM")?;
                 let context = self.context();
-                let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                let held = self.transaction.held_bytes();
                 Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, held)?)))
             }
             Request::Explain { statement: query, verbose, format, .. }
@@ -540,8 +539,7 @@ impl Session {
                     self.settings.reset_all();
                 }
             }
-            // Nobody notifies here, so there is nothing to listen to; pools ask for it
-            // nevertheless.
+            // There is no NOTIFY, so nothing to listen to; pools send these nevertheless.
             Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
@@ -656,7 +654,7 @@ impl Session {
     pub(crate) fn context(&mut self) -> StatementContext {
         let compiler = &self.compiler;
         let snapshot = self.transaction.snapshot(|| compiler.snapshot());
-        let session = SessionInfo {
+        let session = StatementSession {
             settings: self.settings.clone(),
             user: self.user.clone(),
             pid: self.registration.pid,

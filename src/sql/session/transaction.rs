@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::writes::{Mark, OwnChanges};
+use crate::writes::{WriteSet, WriteSetMark};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::settings::{READ_ONLY, Settings, definition};
@@ -34,22 +34,22 @@ struct Block {
     /// When its first statement ran.
     began: Option<DateTime>,
     failed: bool,
-    /// Begun by statements that were sent together, not by BEGIN.
+    /// Begun for statements that were sent together, not by BEGIN.
     is_implicit: bool,
     /// The oldest first; several can have one name.
     savepoints: Vec<Savepoint>,
-    own: OwnChanges,
+    write_set: WriteSet,
     definitions: Vec<Edit>,
     /// The snapshot with the definitions.
     defined: Option<Snapshot>,
-    /// Tables that nobody else may write to until the block is committed.
+    /// Tables to which no other transaction may write until the block is committed.
     unwritten: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
 struct Savepoint {
     name: String,
-    own: Mark,
+    write_set: WriteSetMark,
     definitions: usize,
     defined: Option<Snapshot>,
     unwritten: BTreeSet<u64>,
@@ -66,7 +66,7 @@ impl Transaction {
         }
     }
 
-    /// A statement failed: what BEGIN has begun waits for its end, anything else has ended.
+    /// Fails the block after an error: an explicit one waits for its end, an implicit one is over.
     pub(super) fn fail(&mut self, settings: &mut Settings) {
         match &mut self.block {
             Some(block) if block.is_implicit => {
@@ -87,8 +87,7 @@ impl Transaction {
         }
     }
 
-    /// Begins a block, or sets the modes of the one there is. One that nobody has begun becomes one
-    /// that somebody has.
+    /// Begins a block, or sets the modes of the one there is. An implicit one becomes explicit.
     pub(super) fn begin(&mut self, modes: Modes, settings: &mut Settings) -> Result<()> {
         if self.block.is_some() {
             self.set_modes(modes, settings)?;
@@ -103,7 +102,7 @@ impl Transaction {
             failed: false,
             is_implicit: false,
             savepoints: Vec::new(),
-            own: OwnChanges::default(),
+            write_set: WriteSet::default(),
             definitions: Vec::new(),
             defined: None,
             unwritten: BTreeSet::new(),
@@ -162,7 +161,7 @@ impl Transaction {
         let block = self.block_for("SAVEPOINT")?;
         block.savepoints.push(Savepoint {
             name,
-            own: block.own.mark(),
+            write_set: block.write_set.mark(),
             definitions: block.definitions.len(),
             defined: block.defined.clone(),
             unwritten: block.unwritten.clone(),
@@ -189,7 +188,7 @@ impl Transaction {
         let mut cursors = 0;
         if let Some(savepoint) = block.savepoints.last() {
             cursors = savepoint.cursors;
-            block.own.roll_back(&savepoint.own);
+            block.write_set.roll_back(&savepoint.write_set);
             block.definitions.truncate(savepoint.definitions);
             block.defined.clone_from(&savepoint.defined);
             block.unwritten.clone_from(&savepoint.unwritten);
@@ -204,7 +203,7 @@ impl Transaction {
         match &mut self.block {
             Some(block) => {
                 let taken = block.snapshot.get_or_insert_with(newest);
-                block.own.seen_by(block.defined.as_ref().unwrap_or(taken).clone())
+                block.write_set.seen_by(block.defined.as_ref().unwrap_or(taken).clone())
             }
             None => newest(),
         }
@@ -226,8 +225,13 @@ impl Transaction {
     }
 
     /// What the block has written; None without a block.
-    pub(super) fn own(&mut self) -> Option<&mut OwnChanges> {
-        self.block.as_mut().map(|block| &mut block.own)
+    pub(super) fn write_set(&mut self) -> Option<&mut WriteSet> {
+        self.block.as_mut().map(|block| &mut block.write_set)
+    }
+
+    /// About how much memory the write set takes, in bytes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.block.as_ref().map_or(0, |block| block.write_set.memory_bytes())
     }
 
     /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they
@@ -239,8 +243,8 @@ impl Transaction {
         let defined = seen.with_edits(&edits)?;
         for edit in &edits {
             match edit {
-                Edit::TruncateTable { table, .. } => block.own.empty(*table),
-                Edit::DropTable { id } => block.own.forget(*id),
+                Edit::TruncateTable { table, .. } => block.write_set.truncate(*table),
+                Edit::DropTable { id } => block.write_set.forget(*id),
                 _ => {}
             }
         }
@@ -322,7 +326,7 @@ impl Transaction {
     }
 
     fn block_for(&mut self, command: &str) -> Result<&mut Block> {
-        // What no BEGIN has begun has no savepoints.
+        // An implicit block has no savepoints.
         let named = !matches!(command, "SAVEPOINT" | "RELEASE SAVEPOINT" | "ROLLBACK TO SAVEPOINT");
         self.block.as_mut().filter(|block| named || !block.is_implicit).ok_or_else(|| {
             Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{command} can only be used in transaction blocks"))

@@ -6,9 +6,9 @@ use datafusion::catalog::SchemaProvider;
 
 use super::column_types::{HIDDEN, has_hidden};
 use super::contents::{Contents, definition};
-use super::facts::SessionFacts;
 use super::lookup::Oids;
 use super::provider::SystemSchema;
+use super::session_info::SessionInfo;
 use rowkey_model::AccountName;
 use rowkey_storage::Snapshot;
 
@@ -22,8 +22,8 @@ pub(crate) struct SystemCatalog {
 }
 
 impl SystemCatalog {
-    pub(crate) fn new(snapshot: Snapshot, account: AccountName, facts: Arc<dyn SessionFacts>) -> Self {
-        Self { contents: Arc::new(Contents { snapshot, account, facts, functions: Arc::default() }) }
+    pub(crate) fn new(snapshot: Snapshot, account: AccountName, session: Arc<dyn SessionInfo>) -> Self {
+        Self { contents: Arc::new(Contents { snapshot, account, session, functions: Arc::default() }) }
     }
 
     #[cfg(test)]

@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use super::column_types::{ColumnType, namespace_of};
-use super::facts::SessionFacts;
 use super::oid::{self, Part};
 use super::recorded::{Definition, RELATIONS, ROWKEY_RELATIONS};
 use super::rowkey_schema::ROWKEY_SCHEMA;
 use super::rows::Functions;
+use super::session_info::SessionInfo;
 use super::wanted::Wanted;
 use crate::provider::TableColumns;
 use rowkey_model::AccountName;
@@ -25,7 +25,7 @@ const PAGE_BYTES: u64 = 8192;
 pub(super) struct Contents {
     pub snapshot: Snapshot,
     pub account: AccountName,
-    pub facts: Arc<dyn SessionFacts>,
+    pub session: Arc<dyn SessionInfo>,
     /// Made when they are first asked for: functions of the catalog ask for each row.
     pub functions: Arc<OnceLock<Functions>>,
 }
@@ -116,11 +116,11 @@ impl Contents {
 
     /// The session's database.
     pub(super) fn database(&self) -> String {
-        self.facts.database().to_owned()
+        self.session.database().to_owned()
     }
 
     pub(super) fn user(&self) -> String {
-        self.facts.user().to_owned()
+        self.session.user().to_owned()
     }
 
     /// What stands for the last change of anything in the data folder.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::facts::{SessionFacts, SettingRow};
 use super::lookup::Oids;
+use super::session_info::{SessionInfo, SettingRow};
 use rowkey_postgres::functions::system::{
     ConstraintFacts, FunctionContext, FunctionError, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, TypeFacts,
 };
@@ -28,7 +28,7 @@ pub(crate) trait SessionControl: std::fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct CatalogContext {
     pub oids: Oids,
-    pub facts: Arc<dyn SessionFacts>,
+    pub session: Arc<dyn SessionInfo>,
     pub control: Arc<dyn SessionControl>,
 }
 
@@ -50,11 +50,11 @@ impl CatalogContext {
 
 impl FunctionContext for CatalogContext {
     fn database(&self) -> String {
-        self.facts.database().to_owned()
+        self.session.database().to_owned()
     }
 
     fn user(&self) -> String {
-        self.facts.user().to_owned()
+        self.session.user().to_owned()
     }
 
     fn search_path(&self, implicit: bool) -> Vec<String> {
@@ -67,7 +67,7 @@ impl FunctionContext for CatalogContext {
     }
 
     fn backend_pid(&self) -> i32 {
-        self.facts.backend_pid()
+        self.session.backend_pid()
     }
 
     fn version_text(&self) -> String {
@@ -98,7 +98,7 @@ impl FunctionContext for CatalogContext {
             max: row.max_val,
             allowed: row.enumvals,
         };
-        self.facts.settings().into_iter().map(row).collect()
+        self.session.settings().into_iter().map(row).collect()
     }
 
     fn cancel_backend(&self, pid: i32) -> bool {
@@ -110,7 +110,7 @@ impl FunctionContext for CatalogContext {
     }
 
     fn started_micros(&self) -> i64 {
-        self.facts.started_micros()
+        self.session.started_micros()
     }
 
     fn transaction_id(&self) -> u64 {
@@ -122,7 +122,7 @@ impl FunctionContext for CatalogContext {
             return None;
         }
         // Of other accounts nothing is told.
-        let own = name.is_none_or(|name| name == self.facts.database());
+        let own = name.is_none_or(|name| name == self.session.database());
         let relations = if own { self.oids.relations("public") } else { Vec::new() };
         Some(relations.iter().filter(|relation| relation.kind == 'r').map(|relation| relation.bytes).sum())
     }

@@ -174,15 +174,15 @@ impl Oids {
     }
 
     pub(crate) fn role_oid(&self, name: &str) -> Option<u32> {
-        (self.contents.facts.user() == name).then_some(oid::ROLE)
+        (self.contents.session.user() == name).then_some(oid::ROLE)
     }
 
     pub(crate) fn database_name(&self, oid: u32) -> Option<String> {
-        self.contents.facts.databases().into_iter().find(|name| oid::of_database(name) == oid)
+        self.contents.session.databases().into_iter().find(|name| oid::of_database(name) == oid)
     }
 
     pub(crate) fn database_oid(&self, name: &str) -> Option<u32> {
-        self.contents.facts.databases().iter().find(|known| *known == name).map(|name| oid::of_database(name))
+        self.contents.session.databases().iter().find(|known| *known == name).map(|name| oid::of_database(name))
     }
 
     /// What `pg_get_constraintdef` says.

@@ -4,14 +4,13 @@
 //! [`SystemCatalog`] gives the two standard schemas as DataFusion tables over one snapshot, in the
 //! shape of PostgreSQL 15: every relation with every column. Rows are made while they are read; the
 //! oids in them ([`oid`]) hold across connections and restarts. What the session knows comes
-//! through [`SessionFacts`]; [`CatalogContext`] answers functions that turn oids into names and
+//! through [`SessionInfo`]; [`CatalogContext`] answers functions that turn oids into names and
 //! back.
 
 mod catalog;
 mod cell;
 mod column_types;
 mod contents;
-mod facts;
 mod function_context;
 mod lookup;
 mod oid;
@@ -19,12 +18,15 @@ mod provider;
 mod recorded;
 mod rowkey_schema;
 mod rows;
+mod session_info;
 mod wanted;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use catalog::SystemCatalog;
-pub(crate) use facts::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionFacts, SettingRow};
 pub(crate) use function_context::{CatalogContext, SessionControl};
 pub(crate) use rowkey_schema::{ROWKEY_SCHEMA, RowkeySchema, Setting};
+pub(crate) use session_info::{
+    ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow,
+};

@@ -19,9 +19,9 @@ mod clients;
 mod lookups;
 
 #[derive(Debug)]
-struct Facts;
+struct TestSession;
 
-impl SessionFacts for Facts {
+impl SessionInfo for TestSession {
     fn database(&self) -> &str {
         "devstoreaccount1"
     }
@@ -120,7 +120,7 @@ fn catalog() -> SystemCatalog {
     let account = AccountName::parse("devstoreaccount1").expect("an account");
     let mut snapshot = snapshot.with_catalog(catalog);
     snapshot.sequence = 9;
-    SystemCatalog::new(snapshot, account, Arc::new(Facts))
+    SystemCatalog::new(snapshot, account, Arc::new(TestSession))
 }
 
 fn context() -> SessionContext {

@@ -1,42 +1,40 @@
 //! Statements that write entities: INSERT, UPDATE, DELETE, MERGE and COPY.
 //!
 //! A statement is taken apart ([`Write`]); what it has to read is planned as a SELECT over the
-//! snapshot of its transaction, with the transaction's own writes. From the rows come [`Change`]s,
-//! each with the version that was read. A statement by itself commits them at once; a transaction
-//! block keeps them ([`OwnChanges`]) and commits all of them together.
+//! snapshot of its transaction, the transaction's own writes included. From the rows come
+//! operations ([`WriteResult`]), each for the version of the entity that was read. A statement by
+//! itself commits them at once; a transaction block keeps them in its [`WriteSet`] and commits all
+//! of them together.
 //!
 //! Values are assigned as PostgreSQL assigns them. A property set to NULL is removed. A column
 //! beside a property for one of its types, `"Age:Int64"`, stores that type; the column of a
 //! property shown in several types stores the type of the value.
 
-mod by_key;
-mod changes;
-mod draft;
-mod found;
-mod given;
-mod own;
+mod constants;
+mod current_versions;
+mod memory_budget;
+mod on_conflict;
+mod operations;
 mod prepare;
+mod returning;
+mod row_builder;
 mod rows;
 mod run;
 pub(crate) mod syntax;
 mod target;
 mod values;
 mod write;
+mod write_set;
 
-pub(crate) use by_key::{KeyChanges, KeyWrite};
-pub(crate) use changes::Before;
-pub(crate) use changes::Budget;
-pub(crate) use changes::Change;
-pub(crate) use changes::{changed_meanwhile, entities, refuse_if_deleted};
-pub(crate) use draft::Draft;
-pub(crate) use draft::properties_bytes;
-pub(crate) use found::{Returned, returning_query, returns_timestamp};
-pub(crate) use given::Values;
-pub(crate) use own::Mark;
-pub(crate) use own::OwnChanges;
-pub(crate) use run::{Done, Running, duplicate_key};
+pub(crate) use constants::{ConstantExpr, ParameterValues, constant_assignments, increment};
+pub(crate) use current_versions::{changed_meanwhile, current_versions, refuse_if_deleted};
+pub(crate) use memory_budget::MemoryBudget;
+pub(crate) use operations::{WriteResult, delete, insert, put};
+pub(crate) use returning::{Returned, returning_query, returns_timestamp};
+pub(crate) use row_builder::{TargetRowBuilder, properties_bytes};
+pub(crate) use run::{WriteRunner, duplicate_key};
 pub(crate) use syntax::relation_of;
-pub(crate) use target::Takes;
-pub(crate) use target::Target;
+pub(crate) use target::{Takes, Target, TargetColumn};
 pub(crate) use values::text_value;
-pub(crate) use write::{Action, Source, Write};
+pub(crate) use write::{Action, Conflict, Source, Write};
+pub(crate) use write_set::{WriteSet, WriteSetMark};

@@ -2,8 +2,9 @@
 
 use datafusion::sql::sqlparser::ast;
 
-use super::found::{Returned, conflict_query, returning_query};
-use super::given::assigned;
+use super::constants::constant_assignments;
+use super::on_conflict::conflict_query;
+use super::returning::{Returned, returning_query};
 use super::rows::MemoryColumn;
 use super::run::check_types;
 use super::syntax::{self, item};
@@ -16,20 +17,20 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::{PostgresType, TextStyle, type_by_name};
 
-/// What is known of a statement before its values are.
+/// The types of a statement, which are known before its values are.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct WriteTypes {
     pub parameters: Vec<&'static PostgresType>,
     /// Of RETURNING.
     pub columns: Option<Vec<Column>>,
 }
 
-/// Types as far as they are known, by number of the parameter.
-struct Types {
+/// Types of parameters as far as they are inferred, by number.
+struct ParameterTypes {
     known: Vec<Option<&'static PostgresType>>,
 }
 
-impl Types {
+impl ParameterTypes {
     fn set(&mut self, number: usize, ty: &'static PostgresType) {
         if let Some(known) = self.known.get_mut(number - 1) {
             known.get_or_insert(ty);
@@ -40,16 +41,16 @@ impl Types {
 impl Write {
     /// Types the parameters as the client declares them, else as the columns they are assigned to,
     /// else by their context, else as text.
-    pub(crate) async fn known(
+    pub(crate) async fn infer_types(
         &self,
         planner: &StatementPlanner,
         statement: &Statement,
         written: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
         style: &TextStyle,
-    ) -> Result<Known> {
+    ) -> Result<WriteTypes> {
         let count = rowkey_postgres::syntax::count(written)?.max(declared.len());
-        let mut types = Types { known: (0..count).map(|at| declared.get(at).copied().flatten()).collect() };
+        let mut types = ParameterTypes { known: (0..count).map(|at| declared.get(at).copied().flatten()).collect() };
         let mut fields = Vec::new();
         for (at, expr) in self.assignments() {
             refuse_misfit(expr, &self.target.columns[*at], style)?;
@@ -59,19 +60,22 @@ impl Write {
                 if count > 0 {
                     match source {
                         Source::Values(rows) => {
-                            self.of_values(planner, statement, columns, rows, style, &mut types).await?
+                            self.infer_from_values(planner, statement, columns, rows, style, &mut types).await?
                         }
                         Source::Query(_) => {
-                            self.of_query(planner, statement, self.query()?, &mut types).await?;
+                            self.infer_from_query(planner, statement, self.query()?, &mut types).await?;
                         }
                     }
                 }
                 if let Conflict::Update { assignments, selection } = conflict
-                    && (count > 0 || selection.is_some() || assigned(self, assignments, columns, style).is_none())
+                    && (count > 0
+                        || selection.is_some()
+                        || constant_assignments(self, assignments, columns, style).is_none())
                 {
-                    // Be there a conflict or not.
+                    // Types are checked whether a row conflicts or not.
                     let (query, rows) = conflict_query(self, assignments, selection.as_deref(), &[], &[])?;
-                    let found = self.of_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
+                    let found =
+                        self.infer_from_query(&planner.with_rows(rows), statement, Some(query), &mut types).await?;
                     let fields = found.iter().map(|column| &column.field).skip(1);
                     check_types(self, assignments.iter().map(|(at, _)| *at), fields)?;
                 }
@@ -89,23 +93,23 @@ impl Write {
                     }
                 }
                 if count > 0 || self.returns_others() {
-                    let columns = self.of_query(planner, statement, self.query()?, &mut types).await?;
+                    let columns = self.infer_from_query(planner, statement, self.query()?, &mut types).await?;
                     fields = columns.into_iter().skip(KEY_COLUMNS + assignments.len()).collect();
                 }
             }
             Action::Delete { .. } | Action::Merge { .. } => {
                 if count > 0 || self.returns_others() {
-                    let columns = self.of_query(planner, statement, self.query()?, &mut types).await?;
+                    let columns = self.infer_from_query(planner, statement, self.query()?, &mut types).await?;
                     fields = columns.into_iter().skip(KEY_COLUMNS).collect();
                 }
             }
         }
         let columns = self.returning_columns(planner, statement, fields, &mut types).await?;
         let text = type_by_name("text").ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "there is no type text"))?;
-        Ok(Known { parameters: types.known.into_iter().map(|ty| ty.unwrap_or(text)).collect(), columns })
+        Ok(WriteTypes { parameters: types.known.into_iter().map(|ty| ty.unwrap_or(text)).collect(), columns })
     }
 
-    /// All that SET says, and INSERT of MERGE.
+    /// The assignments of every SET, and of INSERT in MERGE.
     fn assignments(&self) -> impl Iterator<Item = &(usize, ast::Expr)> {
         let (own, clauses): (&[_], &[Clause]) = match &self.action {
             Action::Insert { conflict: Conflict::Update { assignments, .. }, .. } => (assignments, &[]),
@@ -116,18 +120,20 @@ impl Write {
         own.iter().chain(clauses.iter().flat_map(|clause| clause.action.assignments()))
     }
 
+    /// Whether RETURNING names columns of other relations.
     fn returns_others(&self) -> bool {
         self.returned().iter().any(|(alias, _)| *alias != self.alias)
     }
 
-    async fn of_values(
+    /// Types parameters in VALUES: alone as their columns, in expressions by their context.
+    async fn infer_from_values(
         &self,
         planner: &StatementPlanner,
         statement: &Statement,
         columns: &[usize],
         rows: &[Vec<ast::Expr>],
         style: &TextStyle,
-        types: &mut Types,
+        types: &mut ParameterTypes,
     ) -> Result<()> {
         let mut computed = Vec::new();
         for row in rows {
@@ -146,17 +152,17 @@ impl Write {
         }
         let items = computed.into_iter().enumerate().map(|(place, expr)| item(expr, &format!("(value {place})")));
         let query = syntax::select(self.with.as_ref(), items.collect(), Vec::new(), None)?;
-        self.of_query(planner, statement, Some(query), types).await?;
+        self.infer_from_query(planner, statement, Some(query), types).await?;
         Ok(())
     }
 
-    /// Takes the types of the parameters of a query; gives its columns.
-    async fn of_query(
+    /// Types parameters as the planner types those of a query; gives the query's columns.
+    async fn infer_from_query(
         &self,
         planner: &StatementPlanner,
         statement: &Statement,
         query: Option<ast::Statement>,
-        types: &mut Types,
+        types: &mut ParameterTypes,
     ) -> Result<Vec<Column>> {
         let Some(query) = query else { return Ok(Vec::new()) };
         let used = rowkey_postgres::syntax::used(&query)?;
@@ -169,12 +175,13 @@ impl Write {
         Ok(planned.columns)
     }
 
+    /// The columns of RETURNING, whose parameters are typed with them.
     async fn returning_columns(
         &self,
         planner: &StatementPlanner,
         statement: &Statement,
         others: Vec<Column>,
-        types: &mut Types,
+        types: &mut ParameterTypes,
     ) -> Result<Option<Vec<Column>>> {
         let others = others.into_iter().map(|column| -> MemoryColumn {
             let values = arrow::array::new_empty_array(column.field.data_type());

@@ -1,4 +1,4 @@
-//! Running a statement that writes, up to what is to be written.
+//! Running a statement that writes, up to its operations.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,9 +10,12 @@ use datafusion::execution::RecordBatchStream;
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use futures::TryStreamExt;
 
-use super::changes::{Before, Budget, Change, entities};
-use super::draft::Draft;
-use super::found::{Found, Returned, conflict_query, key_of};
+use super::current_versions::{MatchedRows, current_versions, key_of};
+use super::memory_budget::MemoryBudget;
+use super::on_conflict::conflict_query;
+use super::operations::{WriteResult, delete, insert, put};
+use super::returning::Returned;
+use super::row_builder::TargetRowBuilder;
 use super::syntax::{self, item};
 use super::target::TargetColumn;
 use super::values::{AssignedColumn, Cell, parameter_value};
@@ -28,14 +31,15 @@ use rowkey_postgres::functions::Zone;
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
 use rowkey_storage::run::RunFiles;
+use rowkey_storage::{Condition, Operation};
 
 /// Expressions of VALUES computed by one query.
 const EXPRESSIONS_AT_ONCE: usize = 400;
 /// Entities looked up before more rows are read.
 const ROWS_AT_ONCE: usize = 8192;
 
-/// What a statement runs with.
-pub(crate) struct Running<'a> {
+/// Runs a statement that writes, with the values of its parameters.
+pub(crate) struct WriteRunner<'a> {
     pub planner: &'a StatementPlanner,
     pub statement: &'a Statement,
     pub files: &'a Arc<RunFiles>,
@@ -52,36 +56,26 @@ pub(crate) struct Running<'a> {
     pub held_bytes: u64,
 }
 
-/// What a statement has found out.
-#[derive(Debug, Default)]
-pub(crate) struct Done {
-    /// Rows inserted, updated or deleted.
-    pub count: u64,
-    pub changes: Vec<Change>,
-    /// Entities that rows were left out for.
-    pub kept: Vec<Key>,
-    pub returned: Returned,
-}
-
-impl Running<'_> {
-    pub(crate) async fn run(&self, write: &Write) -> Result<Done> {
+impl WriteRunner<'_> {
+    /// The operations that the statement comes to. Nothing is written yet.
+    pub(crate) async fn run(&self, write: &Write) -> Result<WriteResult> {
         match &write.action {
             Action::Insert { columns, source, conflict } => {
-                let mut budget = Budget::beside(self.held_bytes);
-                let drafts = match source {
-                    Source::Values(rows) => self.values(write, columns, rows, &mut budget).await?,
-                    Source::Query(_) => self.selected(write, columns, &mut budget).await?,
+                let mut budget = MemoryBudget::beside(self.held_bytes);
+                let proposed = match source {
+                    Source::Values(rows) => self.build_values(write, columns, rows, &mut budget).await?,
+                    Source::Query(_) => self.build_selected(write, columns, &mut budget).await?,
                 };
-                self.inserted(write, drafts, conflict).await
+                self.insert_rows(write, proposed, conflict).await
             }
-            Action::Update { assignments, .. } => self.updated(write, assignments).await,
-            Action::Delete { .. } => self.deleted(write).await,
-            Action::Merge { clauses, .. } => self.merged(write, clauses).await,
+            Action::Update { assignments, .. } => self.update_rows(write, assignments).await,
+            Action::Delete { .. } => self.delete_rows(write).await,
+            Action::Merge { clauses, .. } => self.merge_rows(write, clauses).await,
         }
     }
 
-    /// The rows of a query that names no unresolved names.
-    async fn rows(
+    /// Runs a query whose names are resolved.
+    async fn query_rows(
         &self,
         write: &Write,
         planner: &StatementPlanner,
@@ -100,27 +94,28 @@ impl Running<'_> {
         }
     }
 
-    async fn values(
+    /// Builds the rows of VALUES; what has to be computed is computed by queries.
+    async fn build_values(
         &self,
         write: &Write,
         columns: &[usize],
         rows: &[Vec<Expr>],
-        budget: &mut Budget,
-    ) -> Result<Vec<Draft>> {
-        let mut drafts = Vec::with_capacity(rows.len());
+        budget: &mut MemoryBudget,
+    ) -> Result<Vec<TargetRowBuilder>> {
+        let mut built = Vec::with_capacity(rows.len());
         let mut computed: Vec<(usize, usize, Expr)> = Vec::new();
-        for (row, exprs) in rows.iter().enumerate() {
-            let mut draft = Draft::default();
+        for (place, exprs) in rows.iter().enumerate() {
+            let mut row = TargetRowBuilder::default();
             for (at, expr) in columns.iter().zip(exprs) {
                 let column = &write.target.columns[*at];
                 match Cell::read(expr, column, self.style)? {
-                    Cell::Constant(value) => draft.assign(column, value)?,
-                    Cell::Parameter(number) => draft.assign(column, self.parameter(number, column)?)?,
-                    Cell::Expression(expr) => computed.push((row, *at, *expr)),
+                    Cell::Constant(value) => row.assign(column, value)?,
+                    Cell::Parameter(number) => row.assign(column, self.parameter(number, column)?)?,
+                    Cell::Expression(expr) => computed.push((place, *at, *expr)),
                 }
             }
-            budget.take(draft.memory_bytes())?;
-            drafts.push(draft);
+            budget.take(row.memory_bytes())?;
+            built.push(row);
         }
         for some in computed.chunks(EXPRESSIONS_AT_ONCE) {
             let items = some
@@ -129,48 +124,55 @@ impl Running<'_> {
                 .map(|(place, (_, _, expr))| item(expr.clone(), &format!("(value {})", place + 1)));
             let query = syntax::select(write.with.as_ref(), items.collect(), Vec::new(), None)?;
             let batches: Vec<RecordBatch> =
-                self.rows(write, self.planner, query).await?.try_collect().await.map_err(from_datafusion)?;
+                self.query_rows(write, self.planner, query).await?.try_collect().await.map_err(from_datafusion)?;
             let Some(batch) = batches.iter().find(|batch| batch.num_rows() == 1) else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "a list of values gave no row"));
             };
             for (place, (row, at, _)) in some.iter().enumerate() {
                 let column = &write.target.columns[*at];
-                let value = self.assigned(column, batch, place)?.value(0)?;
-                drafts[*row].assign(column, value)?;
+                let value = self.cast_column(column, batch, place)?.value(0)?;
+                built[*row].assign(column, value)?;
             }
         }
-        Ok(drafts)
+        Ok(built)
     }
 
-    fn assigned(&self, column: &TargetColumn, batch: &RecordBatch, place: usize) -> Result<AssignedColumn> {
+    /// Casts a column of a query to what a column of the table takes.
+    fn cast_column(&self, column: &TargetColumn, batch: &RecordBatch, place: usize) -> Result<AssignedColumn> {
         AssignedColumn::of(column, batch.schema_ref().field(place), batch.column(place), self.zone)
     }
 
-    /// The rows of INSERT ... SELECT.
-    async fn selected(&self, write: &Write, columns: &[usize], budget: &mut Budget) -> Result<Vec<Draft>> {
+    /// Builds the rows of INSERT ... SELECT.
+    async fn build_selected(
+        &self,
+        write: &Write,
+        columns: &[usize],
+        budget: &mut MemoryBudget,
+    ) -> Result<Vec<TargetRowBuilder>> {
         let Some(query) = write.query()? else { return Ok(Vec::new()) };
-        let mut rows = self.rows(write, self.planner, query).await?;
+        let mut rows = self.query_rows(write, self.planner, query).await?;
         let width = rows.schema().fields().len();
-        let columns = self.fitted(write, columns, width)?;
+        let columns = self.fit_columns(write, columns, width)?;
         check_types(write, columns.iter().copied(), rows.schema().fields().iter())?;
-        let mut drafts = Vec::new();
+        let mut built = Vec::new();
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let places = columns.iter().enumerate();
-            let assigned = places.map(|(place, at)| self.assigned(&write.target.columns[*at], &batch, place));
+            let assigned = places.map(|(place, at)| self.cast_column(&write.target.columns[*at], &batch, place));
             let assigned = assigned.collect::<Result<Vec<_>>>()?;
-            for row in 0..batch.num_rows() {
-                let mut draft = Draft::default();
+            for place in 0..batch.num_rows() {
+                let mut row = TargetRowBuilder::default();
                 for (values, at) in assigned.iter().zip(&columns) {
-                    draft.assign(&write.target.columns[*at], values.value(row)?)?;
+                    row.assign(&write.target.columns[*at], values.value(place)?)?;
                 }
-                budget.take(draft.memory_bytes())?;
-                drafts.push(draft);
+                budget.take(row.memory_bytes())?;
+                built.push(row);
             }
         }
-        Ok(drafts)
+        Ok(built)
     }
 
-    fn fitted(&self, write: &Write, columns: &[usize], width: usize) -> Result<Vec<usize>> {
+    /// The columns that a query of a width assigns to.
+    fn fit_columns(&self, write: &Write, columns: &[usize], width: usize) -> Result<Vec<usize>> {
         if width > columns.len() {
             return Err(too_many());
         }
@@ -180,10 +182,17 @@ impl Running<'_> {
         Ok(columns[..width].to_vec())
     }
 
-    async fn inserted(&self, write: &Write, drafts: Vec<Draft>, conflict: &Conflict) -> Result<Done> {
+    /// Inserts rows; `conflict` says what becomes of those whose keys exist.
+    async fn insert_rows(
+        &self,
+        write: &Write,
+        proposed: Vec<TargetRowBuilder>,
+        conflict: &Conflict,
+    ) -> Result<WriteResult> {
         let target = &write.target;
-        let keys = drafts.iter().map(|draft| draft.key(target)).collect::<Result<Vec<_>>>()?;
-        let mut done = Done { returned: Returned { are_written: true, ..Returned::default() }, ..Done::default() };
+        let keys = proposed.iter().map(|row| row.key(target)).collect::<Result<Vec<_>>>()?;
+        let returned = Returned { are_written: true, ..Returned::default() };
+        let mut result = WriteResult { returned, ..WriteResult::default() };
         let mut places: HashMap<&Key, usize> = HashMap::with_capacity(keys.len());
         let (mut skipped, mut repeated) = (HashSet::new(), HashSet::new());
         for (place, key) in keys.iter().enumerate() {
@@ -194,11 +203,11 @@ impl Running<'_> {
                     places.insert(key, before);
                     skipped.insert(place);
                 }
-                // The last one stays.
+                // The last row of a key is written.
                 Conflict::Replace => {
                     skipped.insert(before);
                 }
-                // An error only if the row was written before, which is seen below.
+                // An error if the first of them inserts the key, which is found out below.
                 Conflict::Update { .. } => {
                     repeated.insert(key.clone());
                 }
@@ -207,60 +216,75 @@ impl Running<'_> {
         let is_blind = self.is_transaction && matches!(conflict, Conflict::Fail | Conflict::Replace);
         let existing = match is_blind {
             true => vec![None; keys.len()],
-            false => self.entities(write, &keys).await?,
+            false => self.current_versions(write, &keys).await?,
         };
         let mut conflicts = Vec::new();
-        for (place, ((key, draft), existing)) in keys.iter().zip(drafts).zip(existing).enumerate() {
+        for (place, ((key, row), existing)) in keys.iter().zip(proposed).zip(existing).enumerate() {
             if skipped.contains(&place) {
-                done.count += u64::from(matches!(conflict, Conflict::Replace));
+                result.count += u64::from(matches!(conflict, Conflict::Replace));
                 continue;
             }
-            let before = match (conflict, &existing) {
-                (Conflict::Fail, _) if is_blind => Before::Absent,
-                (Conflict::Replace, _) if is_blind => Before::Any,
+            let condition = match (conflict, &existing) {
+                (Conflict::Fail, _) if is_blind => {
+                    self.add_insert(write, &mut result, key.clone(), row);
+                    continue;
+                }
+                (Conflict::Replace, _) if is_blind => Condition::Any,
                 (Conflict::Fail, Some(_)) => return Err(duplicate_key(target.name(), key)),
                 (Conflict::Nothing, Some(_)) => {
-                    done.kept.push(key.clone());
+                    result.skipped.push(key.clone());
                     continue;
                 }
                 (Conflict::Update { .. }, Some(existing)) => {
-                    conflicts.push((Arc::clone(existing), draft));
+                    conflicts.push((Arc::clone(existing), row));
                     continue;
                 }
-                (Conflict::Update { .. }, None) if repeated.contains(key) => return Err(twice()),
-                (_, existing) => Before::Seen(existing.as_ref().map(|entity| entity.timestamp)),
+                (Conflict::Update { .. }, None) if repeated.contains(key) => return Err(updated_twice()),
+                (_, existing) => Condition::Unchanged(existing.as_ref().map(|entity| entity.timestamp)),
             };
-            self.put(write, &mut done, key.clone(), before, draft);
+            self.add_put(write, &mut result, key.clone(), condition, row);
         }
         if let Conflict::Update { assignments, selection } = conflict {
-            self.updated_instead(write, assignments, selection.as_deref(), conflicts, &mut done).await?;
+            self.on_conflict_update(write, assignments, selection.as_deref(), conflicts, &mut result).await?;
             // In the order of the rows, of which no two have the same key here.
-            done.returned.entities.sort_by_key(|entity| places.get(&entity.key).copied());
+            result.returned.entities.sort_by_key(|entity| places.get(&entity.key).copied());
         }
-        Ok(done)
+        Ok(result)
     }
 
-    async fn entities(&self, write: &Write, keys: &[Key]) -> Result<Vec<Option<Arc<Entity>>>> {
-        entities(&write.target.snapshot, self.files, self.signals, keys).await
+    async fn current_versions(&self, write: &Write, keys: &[Key]) -> Result<Vec<Option<Arc<Entity>>>> {
+        current_versions(&write.target.snapshot, self.files, self.signals, keys).await
     }
 
-    fn put(&self, write: &Write, done: &mut Done, key: Key, before: Before, draft: Draft) {
-        done.count += 1;
+    /// Adds the insert of a row; the commit finds out whether its key exists.
+    fn add_insert(&self, write: &Write, result: &mut WriteResult, key: Key, row: TargetRowBuilder) {
+        self.add_returned(write, result, &key, &row);
+        result.operations.push(insert(write.target.table().id, key, row.properties));
+    }
+
+    /// Adds the insert or the update of a row.
+    fn add_put(&self, write: &Write, result: &mut WriteResult, key: Key, condition: Condition, row: TargetRowBuilder) {
+        self.add_returned(write, result, &key, &row);
+        result.operations.push(put(write.target.table().id, key, row.properties, condition));
+    }
+
+    /// Counts a row, and keeps its new version for RETURNING.
+    fn add_returned(&self, write: &Write, result: &mut WriteResult, key: &Key, row: &TargetRowBuilder) {
+        result.count += 1;
         if write.returning.is_some() {
-            let entity = Entity::from_parts(key.clone(), self.now, draft.properties.clone());
-            done.returned.entities.push(entity);
+            let entity = Entity::from_parts(key.clone(), self.now, row.properties.clone());
+            result.returned.entities.push(entity);
         }
-        done.changes.push(Change { key, before, after: Some(draft.properties) });
     }
 
-    /// ON CONFLICT DO UPDATE for the rows whose keys exist.
-    async fn updated_instead(
+    /// Runs ON CONFLICT DO UPDATE for the proposed rows whose keys exist.
+    async fn on_conflict_update(
         &self,
         write: &Write,
         assignments: &[(usize, Expr)],
         selection: Option<&Expr>,
-        conflicts: Vec<(Arc<Entity>, Draft)>,
-        done: &mut Done,
+        conflicts: Vec<(Arc<Entity>, TargetRowBuilder)>,
+        result: &mut WriteResult,
     ) -> Result<()> {
         if conflicts.is_empty() {
             return Ok(());
@@ -269,10 +293,10 @@ impl Running<'_> {
         let existing: Vec<Entity> = conflicts.iter().map(|(entity, _)| Entity::clone(entity)).collect();
         let proposed = conflicts
             .iter()
-            .map(|(entity, draft)| Entity::from_parts(entity.key.clone(), self.now, draft.properties.clone()));
+            .map(|(entity, row)| Entity::from_parts(entity.key.clone(), self.now, row.properties.clone()));
         let proposed: Vec<Entity> = proposed.collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
-        let mut rows = self.rows(write, &self.planner.with_rows(table), query).await?;
+        let mut rows = self.query_rows(write, &self.planner.with_rows(table), query).await?;
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(1))?;
         // By key: the first row that was updated.
         let mut updated: HashMap<Key, usize> = HashMap::new();
@@ -280,51 +304,53 @@ impl Running<'_> {
             let places = batch.column(0).as_primitive::<arrow::datatypes::Int64Type>().clone();
             let assigned = assignments.iter().enumerate();
             let assigned = assigned
-                .map(|(place, (at, _))| self.assigned(&target.columns[*at], &batch, place + 1))
+                .map(|(place, (at, _))| self.cast_column(&target.columns[*at], &batch, place + 1))
                 .collect::<Result<Vec<_>>>()?;
-            for row in 0..batch.num_rows() {
-                let place = places.value(row) as usize;
+            for at_row in 0..batch.num_rows() {
+                let place = places.value(at_row) as usize;
                 let (entity, _) = &conflicts[place];
                 if updated.insert(entity.key.clone(), place).is_some() {
-                    return Err(twice());
+                    return Err(updated_twice());
                 }
-                let mut draft = Draft::of(entity);
+                let mut row = TargetRowBuilder::of(entity);
                 for ((at, _), values) in assignments.iter().zip(&assigned) {
-                    draft.assign(&target.columns[*at], values.value(row)?)?;
+                    row.assign(&target.columns[*at], values.value(at_row)?)?;
                 }
-                if draft.key(target)? != entity.key {
+                if row.key(target)? != entity.key {
                     let message = "ON CONFLICT DO UPDATE cannot change the key of a row";
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
-                self.put(write, done, entity.key.clone(), Before::Seen(Some(entity.timestamp)), draft);
+                let condition = Condition::Unchanged(Some(entity.timestamp));
+                self.add_put(write, result, entity.key.clone(), condition, row);
             }
         }
-        let left_out = conflicts.iter().map(|(entity, _)| &entity.key).filter(|key| !updated.contains_key(*key));
-        done.kept.extend(left_out.cloned());
-        // A row that was updated is not looked at again, whatever the condition says.
+        let skipped = conflicts.iter().map(|(entity, _)| &entity.key).filter(|key| !updated.contains_key(*key));
+        result.skipped.extend(skipped.cloned());
+        // A row that the command has updated may not conflict again, whatever the condition says.
         let later = conflicts
             .iter()
             .enumerate()
             .find(|(place, (entity, _))| updated.get(&entity.key).is_some_and(|first| first < place));
-        if later.is_some() { Err(twice()) } else { Ok(()) }
+        if later.is_some() { Err(updated_twice()) } else { Ok(()) }
     }
 
-    async fn updated(&self, write: &Write, assignments: &[(usize, Expr)]) -> Result<Done> {
-        let Some(query) = write.query()? else { return Ok(Done::default()) };
-        let mut budget = Budget::beside(self.held_bytes);
-        let mut rows = self.rows(write, self.planner, query).await?;
+    /// Updates the rows that the query of the statement matches.
+    async fn update_rows(&self, write: &Write, assignments: &[(usize, Expr)]) -> Result<WriteResult> {
+        let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
+        let mut budget = MemoryBudget::beside(self.held_bytes);
+        let mut rows = self.query_rows(write, self.planner, query).await?;
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS))?;
-        let mut found = Found::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
-        let (mut keys, mut drafts) = (Vec::new(), Vec::new());
+        let mut matched = MatchedRows::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
+        let (mut keys, mut updated) = (Vec::new(), Vec::new());
         let mut pending: Vec<(Key, Vec<Option<Value>>)> = Vec::new();
         loop {
             let batch = rows.try_next().await.map_err(from_datafusion)?;
             if let Some(batch) = &batch {
                 let values = assignments.iter().enumerate();
                 let values = values
-                    .map(|(place, (at, _))| self.assigned(&write.target.columns[*at], batch, KEY_COLUMNS + place))
+                    .map(|(place, (at, _))| self.cast_column(&write.target.columns[*at], batch, KEY_COLUMNS + place))
                     .collect::<Result<Vec<_>>>()?;
-                for (row, key) in found.rows_of(batch)? {
+                for (row, key) in matched.add(batch)? {
                     let values = values.iter().map(|values| values.value(row)).collect::<Result<Vec<_>>>()?;
                     pending.push((key, values));
                 }
@@ -333,15 +359,15 @@ impl Running<'_> {
                 let chunk = std::mem::take(&mut pending);
                 let (chunk_keys, values): (Vec<Key>, Vec<_>) = chunk.into_iter().unzip();
                 for ((key, values), entity) in
-                    chunk_keys.iter().zip(values).zip(self.entities(write, &chunk_keys).await?)
+                    chunk_keys.iter().zip(values).zip(self.current_versions(write, &chunk_keys).await?)
                 {
                     let entity = entity.ok_or_else(|| vanished(key))?;
-                    let mut draft = Draft::of(&entity);
+                    let mut row = TargetRowBuilder::of(&entity);
                     for ((at, _), value) in assignments.iter().zip(values) {
-                        draft.assign(&write.target.columns[*at], value)?;
+                        row.assign(&write.target.columns[*at], value)?;
                     }
-                    budget.take(draft.memory_bytes())?;
-                    drafts.push((draft, entity.timestamp));
+                    budget.take(row.memory_bytes())?;
+                    updated.push((row, entity.timestamp));
                 }
                 keys.extend(chunk_keys);
             }
@@ -349,35 +375,36 @@ impl Running<'_> {
                 break;
             }
         }
-        let mut done = Done { returned: found.returned()?, ..Done::default() };
-        done.returned.are_written = true;
-        self.moved(write, keys, drafts, &mut done).await?;
-        Ok(done)
+        let mut result = WriteResult { returned: matched.into_returned()?, ..WriteResult::default() };
+        result.returned.are_written = true;
+        self.put_updated(write, keys, updated, &mut result).await?;
+        Ok(result)
     }
 
-    /// Updated rows, some of which may have another key than before.
-    async fn moved(
+    /// Puts rows that are updated: under their keys, or under new ones where SET changes keys.
+    /// `keys` are those before, by row.
+    async fn put_updated(
         &self,
         write: &Write,
         keys: Vec<Key>,
-        drafts: Vec<(Draft, DateTime)>,
-        done: &mut Done,
+        updated: Vec<(TargetRowBuilder, DateTime)>,
+        result: &mut WriteResult,
     ) -> Result<()> {
         let target = &write.target;
-        let new_keys = drafts.iter().map(|(draft, _)| draft.key(target)).collect::<Result<Vec<_>>>()?;
+        let new_keys = updated.iter().map(|(row, _)| row.key(target)).collect::<Result<Vec<_>>>()?;
         if new_keys == keys {
-            for (key, (draft, seen)) in keys.into_iter().zip(drafts) {
-                self.put(write, done, key, Before::Seen(Some(seen)), draft);
+            for (key, (row, seen)) in keys.into_iter().zip(updated) {
+                self.add_put(write, result, key, Condition::Unchanged(Some(seen)), row);
             }
             return Ok(());
         }
-        // By key: what was there, and what is to be.
+        // By key: the version that there is.
         let mut seen: HashMap<Key, Option<DateTime>> = HashMap::new();
-        for (key, (_, timestamp)) in keys.iter().zip(&drafts) {
+        for (key, (_, timestamp)) in keys.iter().zip(&updated) {
             seen.insert(key.clone(), Some(*timestamp));
         }
         let foreign: Vec<Key> = new_keys.iter().filter(|key| !seen.contains_key(*key)).cloned().collect();
-        for (key, entity) in foreign.iter().zip(self.entities(write, &foreign).await?) {
+        for (key, entity) in foreign.iter().zip(self.current_versions(write, &foreign).await?) {
             if entity.is_some() {
                 return Err(duplicate_key(target.name(), key));
             }
@@ -387,54 +414,54 @@ impl Running<'_> {
         if let Some(twice) = new_keys.iter().find(|key| !taken.insert(*key)) {
             return Err(duplicate_key(target.name(), twice));
         }
-        for key in keys.iter().filter(|key| !taken.contains(*key)) {
-            let before = Before::Seen(seen.get(key).copied().flatten());
-            done.changes.push(Change { key: key.clone(), before, after: None });
+        for (key, (_, timestamp)) in keys.iter().zip(&updated).filter(|(key, _)| !taken.contains(*key)) {
+            result.operations.push(delete(target.table().id, key.clone(), *timestamp));
         }
-        for (key, (draft, _)) in new_keys.into_iter().zip(drafts) {
-            let before = Before::Seen(seen.get(&key).copied().flatten());
-            self.put(write, done, key, before, draft);
+        for (key, (row, _)) in new_keys.into_iter().zip(updated) {
+            let condition = Condition::Unchanged(seen.get(&key).copied().flatten());
+            self.add_put(write, result, key, condition, row);
         }
         Ok(())
     }
 
-    async fn deleted(&self, write: &Write) -> Result<Done> {
-        let Some(query) = write.query()? else { return Ok(Done::default()) };
-        let mut budget = Budget::beside(self.held_bytes);
-        let mut rows = self.rows(write, self.planner, query).await?;
-        let mut found = Found::new(write, KEY_COLUMNS, &rows.schema());
+    /// Deletes the rows that the query of the statement matches.
+    async fn delete_rows(&self, write: &Write) -> Result<WriteResult> {
+        let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
+        let mut budget = MemoryBudget::beside(self.held_bytes);
+        let mut rows = self.query_rows(write, self.planner, query).await?;
+        let mut matched = MatchedRows::new(write, KEY_COLUMNS, &rows.schema());
         let mut keys = Vec::new();
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
-            for (_, key) in found.rows_of(&batch)? {
+            for (_, key) in matched.add(&batch)? {
                 budget.take((key.partition.len() + key.row.len() + 160) as u64)?;
                 keys.push(key);
             }
         }
-        let mut done = Done { returned: found.returned()?, ..Done::default() };
+        let mut result = WriteResult { returned: matched.into_returned()?, ..WriteResult::default() };
         for chunk in keys.chunks(ROWS_AT_ONCE) {
-            for (key, entity) in chunk.iter().zip(self.entities(write, chunk).await?) {
+            for (key, entity) in chunk.iter().zip(self.current_versions(write, chunk).await?) {
                 let entity = entity.ok_or_else(|| vanished(key))?;
-                done.count += 1;
-                let before = Before::Seen(Some(entity.timestamp));
-                done.changes.push(Change { key: key.clone(), before, after: None });
+                result.count += 1;
+                result.operations.push(delete(write.target.table().id, key.clone(), entity.timestamp));
                 if write.returning.is_some() {
-                    done.returned.entities.push(Entity::clone(&entity));
+                    result.returned.entities.push(Entity::clone(&entity));
                 }
             }
         }
-        Ok(done)
+        Ok(result)
     }
 
-    async fn merged(&self, write: &Write, clauses: &[Clause]) -> Result<Done> {
-        let Some(query) = write.query()? else { return Ok(Done::default()) };
+    /// Runs MERGE: each matched or new row takes the clause that its query has chosen.
+    async fn merge_rows(&self, write: &Write, clauses: &[Clause]) -> Result<WriteResult> {
+        let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
         let target = &write.target;
-        let mut budget = Budget::beside(self.held_bytes);
-        let mut rows = self.rows(write, self.planner, query).await?;
+        let mut budget = MemoryBudget::beside(self.held_bytes);
+        let mut rows = self.query_rows(write, self.planner, query).await?;
         let assigned = clauses.iter().flat_map(|clause| clause.action.assignments());
         check_types(write, assigned.map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS + 1))?;
         let mut changed: Vec<(Key, usize)> = Vec::new();
-        let mut drafts: Vec<Vec<Option<Value>>> = Vec::new();
-        let (mut new_keys, mut new_drafts) = (Vec::new(), Vec::new());
+        let mut changed_values: Vec<Vec<Option<Value>>> = Vec::new();
+        let (mut new_keys, mut new_rows) = (Vec::new(), Vec::new());
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let decisions = arrow::compute::cast(batch.column(KEY_COLUMNS), &arrow::datatypes::DataType::Int64)
                 .map_err(DataFusionError::from)
@@ -445,37 +472,37 @@ impl Running<'_> {
             for clause in clauses {
                 let mut of_clause = Vec::new();
                 for (at, _) in clause.action.assignments() {
-                    of_clause.push((*at, self.assigned(&target.columns[*at], &batch, place)?));
+                    of_clause.push((*at, self.cast_column(&target.columns[*at], &batch, place)?));
                     place += 1;
                 }
                 values.push(of_clause);
             }
-            for row in 0..batch.num_rows() {
-                if decisions.is_null(row) {
+            for place in 0..batch.num_rows() {
+                if decisions.is_null(place) {
                     continue;
                 }
-                let number = decisions.value(row) as usize;
+                let number = decisions.value(place) as usize;
                 let Some((clause, values)) = clauses.get(number).zip(values.get(number)) else { continue };
                 if let ClauseAction::Nothing = clause.action {
                     continue;
                 }
                 if let ClauseAction::Insert(_) = clause.action {
-                    let mut draft = Draft::default();
+                    let mut row = TargetRowBuilder::default();
                     for (at, values) in values {
-                        draft.assign(&target.columns[*at], values.value(row)?)?;
+                        row.assign(&target.columns[*at], values.value(place)?)?;
                     }
-                    budget.take(draft.memory_bytes())?;
-                    new_keys.push(draft.key(target)?);
-                    new_drafts.push(draft);
+                    budget.take(row.memory_bytes())?;
+                    new_keys.push(row.key(target)?);
+                    new_rows.push(row);
                 } else {
                     budget.take(256)?;
-                    let given = values.iter().map(|(_, values)| values.value(row)).collect::<Result<Vec<_>>>()?;
-                    changed.push((key_of(&batch, row)?, number));
-                    drafts.push(given);
+                    let values = values.iter().map(|(_, values)| values.value(place)).collect::<Result<Vec<_>>>()?;
+                    changed.push((key_of(&batch, place)?, number));
+                    changed_values.push(values);
                 }
             }
         }
-        let mut done = Done::default();
+        let mut result = WriteResult::default();
         let mut keys = HashSet::new();
         if changed.iter().any(|(key, _)| !keys.insert(key)) {
             let message = "MERGE command cannot affect row a second time";
@@ -483,43 +510,41 @@ impl Running<'_> {
             return Err(Error::new(SqlState::CARDINALITY_VIOLATION, message).with_hint(hint));
         }
         let all: Vec<Key> = changed.iter().map(|(key, _)| key.clone()).collect();
-        let (mut updated_keys, mut updated_drafts) = (Vec::new(), Vec::new());
-        let mut gone = HashSet::new();
-        let found = self.entities(write, &all).await?;
-        for (((key, number), given), entity) in changed.iter().zip(drafts).zip(found) {
+        let (mut updated_keys, mut updated) = (Vec::new(), Vec::new());
+        let existing = self.current_versions(write, &all).await?;
+        for (((key, number), values), entity) in changed.iter().zip(changed_values).zip(existing) {
             let entity = entity.ok_or_else(|| vanished(key))?;
             match &clauses[*number].action {
                 ClauseAction::Update(assignments) => {
-                    let mut draft = Draft::of(&entity);
-                    for ((at, _), value) in assignments.iter().zip(given) {
-                        draft.assign(&target.columns[*at], value)?;
+                    let mut row = TargetRowBuilder::of(&entity);
+                    for ((at, _), value) in assignments.iter().zip(values) {
+                        row.assign(&target.columns[*at], value)?;
                     }
-                    budget.take(draft.memory_bytes())?;
+                    budget.take(row.memory_bytes())?;
                     updated_keys.push(key.clone());
-                    updated_drafts.push((draft, entity.timestamp));
+                    updated.push((row, entity.timestamp));
                 }
                 ClauseAction::Delete | ClauseAction::Insert(_) | ClauseAction::Nothing => {
-                    done.count += 1;
-                    gone.insert(key.clone());
-                    let before = Before::Seen(Some(entity.timestamp));
-                    done.changes.push(Change { key: key.clone(), before, after: None });
+                    result.count += 1;
+                    result.operations.push(delete(target.table().id, key.clone(), entity.timestamp));
                 }
             }
         }
-        self.moved(write, updated_keys, updated_drafts, &mut done).await?;
-        let mut written: HashSet<Key> = done.changes.iter().map(|change| change.key.clone()).collect();
-        let existing = self.entities(write, &new_keys).await?;
-        for ((key, draft), existing) in new_keys.into_iter().zip(new_drafts).zip(existing) {
+        self.put_updated(write, updated_keys, updated, &mut result).await?;
+        let keys_of = |operation: &Operation<'_>| Key::clone(&operation.key);
+        let mut written: HashSet<Key> = result.operations.iter().map(keys_of).collect();
+        let existing = self.current_versions(write, &new_keys).await?;
+        for ((key, row), existing) in new_keys.into_iter().zip(new_rows).zip(existing) {
             if existing.is_some() || !written.insert(key.clone()) {
                 return Err(duplicate_key(target.name(), &key));
             }
-            self.put(write, &mut done, key, Before::Seen(None), draft);
+            self.add_put(write, &mut result, key, Condition::Unchanged(None), row);
         }
-        Ok(done)
+        Ok(result)
     }
 }
 
-/// Refuses assignments of a type that a column does not take, be there rows or not.
+/// Refuses assignments of a type that a column does not take, whether there are rows or not.
 pub(crate) fn check_types<'a>(
     write: &Write,
     columns: impl Iterator<Item = usize>,
@@ -531,19 +556,19 @@ pub(crate) fn check_types<'a>(
     Ok(())
 }
 
-fn twice() -> Error {
+fn updated_twice() -> Error {
     let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
     let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
     Error::new(SqlState::CARDINALITY_VIOLATION, message).with_hint(hint)
 }
 
-/// A row that was selected is of the same snapshot as the entity.
+/// The error for a matched row without an entity, though both are of one snapshot.
 fn vanished(key: &Key) -> Error {
     let message = format!("the entity ({}, {}) was selected and cannot be read", key.partition, key.row);
     Error::new(SqlState::INTERNAL_ERROR, message)
 }
 
-/// As PostgreSQL tells of a key that is there already.
+/// The error for a key that exists.
 pub(crate) fn duplicate_key(table: &str, key: &Key) -> Error {
     let name = constraint_name(table);
     let message = format!("duplicate key value violates unique constraint \"{name}\"");

@@ -1,8 +1,8 @@
 //! Queries made from the parts of statements that write.
 //!
-//! The query engine never plans INSERT, UPDATE, DELETE or MERGE: it loses their filters in some
-//! shapes. What they read is made a SELECT here, and planned like any other; what they write is
-//! done with its rows.
+//! DataFusion is never given INSERT, UPDATE, DELETE or MERGE: its plans lose their filters in some
+//! shapes. What they read is a SELECT made here, planned like any other; its rows become
+//! operations.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +18,7 @@ use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::parameters::data_type;
 use rowkey_postgres::syntax::select_of;
+
 /// `WITH with SELECT items FROM from WHERE selection`.
 pub(crate) fn select(
     with: Option<&With>,

@@ -154,7 +154,7 @@ impl TargetColumn {
     }
 
     /// The type of property that a value of an SQL type becomes here, and the Arrow type that it is
-    /// read in. None: there is no such assignment.
+    /// read in. `None` where PostgreSQL has no assignment cast.
     pub fn taken(&self, from: &PostgresType) -> Option<(EdmType, DataType)> {
         let edm = match &self.takes {
             Takes::PartitionKey | Takes::RowKey => EdmType::String,
@@ -167,7 +167,7 @@ impl TargetColumn {
     }
 }
 
-/// The type of property that holds values of an SQL type best.
+/// The type of property that an SQL type becomes where the column leaves it open.
 fn natural(from: &PostgresType) -> EdmType {
     match from.oid {
         oid::BOOL => EdmType::Boolean,
@@ -210,7 +210,7 @@ pub(super) fn arrow_type(edm: EdmType) -> DataType {
     }
 }
 
-/// The error for an assignment that there is not.
+/// The error where PostgreSQL has no assignment cast.
 pub(super) fn mismatch(column: &TargetColumn, from: &PostgresType) -> Error {
     let message = format!(
         "column \"{}\" is of type {} but expression is of type {}",

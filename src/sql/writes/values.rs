@@ -85,7 +85,7 @@ pub(super) fn refuse_misfit(expr: &Expr, column: &TargetColumn, style: &TextStyl
     let signed = |magnitude: i128| if negative { -magnitude } else { magnitude };
     let fits = match (digits.parse(), digits.parse::<f64>()) {
         (Ok(magnitude), _) => (min.into()..=max.into()).contains(&signed(magnitude)),
-        // What is next to the limit is rounded first, where it is computed.
+        // Close to the limit, rounding decides: it is computed.
         (_, Ok(magnitude)) => magnitude < max as f64 + 4096.0,
         _ => return Ok(()),
     };
@@ -103,7 +103,7 @@ fn number(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Places that an exponent may move the point by.
+/// Largest exponent of numbers that are written out.
 const EXPONENT_MAX: u32 = 1000;
 
 /// A number as a numeric is shown: all of its digits, without an exponent. `None` where it is left
@@ -176,7 +176,7 @@ pub(super) fn literal_value(literal: &Literal, column: &TargetColumn, style: &Te
     }
 }
 
-/// A number that needs no rounding and no other cast. None: let it be computed.
+/// The value of a number that needs no rounding and no other cast. `None` if it has to be computed.
 fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<Option<Value>> {
     let edm = match &column.takes {
         Takes::Typed { edm, .. } => *edm,
@@ -198,7 +198,7 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         (EdmType::Int64, _) => integer().map(Value::Int64),
         (EdmType::String, _) => written_out(digits, negative).map(Value::String),
         (EdmType::Double, _) => match parse_text(known(oid::FLOAT8)?, digits, &TextStyle::default()) {
-            // A number that is written out has no negative zero.
+            // A numeric has no negative zero.
             Ok(SqlValue::Float8(value)) => Some(Value::Double(if negative && value != 0.0 { -value } else { value })),
             _ => None,
         },

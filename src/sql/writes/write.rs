@@ -172,13 +172,13 @@ impl Write {
                 body => Source::Query(Box::new(Query { body: Box::new(body), ..*query })),
             },
         };
-        let columns = fitted(columns, &source, listed)?;
-        refuse_given(&target, &columns, &source)?;
+        let columns = fit_columns(columns, &source, listed)?;
+        refuse_generated(&target, &columns, &source)?;
         let conflict = match (insert.or, insert.on) {
             (None, None) => Conflict::Fail,
             (Some(SqliteOnConflict::Replace), None) => Conflict::Replace,
             (Some(other), None) => return Err(unsupported(&format!("INSERT {other}"))),
-            (None, Some(OnInsert::OnConflict(conflict))) => of_conflict(&target, conflict)?,
+            (None, Some(OnInsert::OnConflict(conflict))) => read_conflict(&target, conflict)?,
             (_, Some(_)) => return Err(unsupported("this combination of OR and ON")),
         };
         let action = Action::Insert { columns, source, conflict };
@@ -188,7 +188,7 @@ impl Write {
     fn of_update(planner: &StatementPlanner, update: ast::Update) -> Result<Self> {
         let (schema, table, alias) = syntax::table_of(&update.table.relation)?;
         let target = Target::of(planner, &schema, &table, "update")?;
-        let assignments = placed(&target, &update.assignments, true)?;
+        let assignments = resolve_assignments(&target, &update.assignments, true)?;
         let others = match update.from {
             None => Vec::new(),
             Some(UpdateTableFromKind::AfterSet(from)) => from,
@@ -216,7 +216,8 @@ impl Write {
         }
         let (schema, table, alias) = syntax::table_of(&merge.table)?;
         let target = Target::of(planner, &schema, &table, "merge into")?;
-        let clauses = merge.clauses.into_iter().map(|clause| of_clause(&target, clause)).collect::<Result<Vec<_>>>()?;
+        let clauses =
+            merge.clauses.into_iter().map(|clause| read_clause(&target, clause)).collect::<Result<Vec<_>>>()?;
         let others = vec![TableWithJoins { relation: merge.source, joins: Vec::new() }];
         let action = Action::Merge { on: *merge.on, clauses };
         Ok(Self { others, ..Self::new(target, (schema, table), alias, action) })
@@ -275,7 +276,7 @@ impl Write {
             }
             Action::Merge { on, clauses } => {
                 let mut items = keys();
-                let (decision, values) = self.merged(clauses);
+                let (decision, values) = self.merge_decision(clauses);
                 items.push(item(decision, "(clause)"));
                 items.extend(values);
                 let mut from = self.others.clone();
@@ -304,7 +305,7 @@ impl Write {
 
     /// Which clause applies to a row of a MERGE, and the values of every clause where it is the
     /// one.
-    fn merged(&self, clauses: &[Clause]) -> (Expr, Vec<SelectItem>) {
+    fn merge_decision(&self, clauses: &[Clause]) -> (Expr, Vec<SelectItem>) {
         let is_there = |matched: bool| {
             let key = Box::new(column(&self.alias, "PartitionKey"));
             if matched { Expr::IsNotNull(key) } else { Expr::IsNull(key) }
@@ -334,7 +335,7 @@ impl Write {
 }
 
 /// The columns that get values; without a list, as many as there are values for.
-fn fitted(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec<usize>> {
+fn fit_columns(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec<usize>> {
     let widths: Vec<usize> = match source {
         Source::Values(rows) => rows.iter().map(Vec::len).collect(),
         // What a query gives is known when it is planned.
@@ -360,7 +361,7 @@ pub(crate) fn too_few() -> Error {
 }
 
 /// Columns that the server sets may be given as DEFAULT only.
-fn refuse_given(target: &Target, columns: &[usize], source: &Source) -> Result<()> {
+fn refuse_generated(target: &Target, columns: &[usize], source: &Source) -> Result<()> {
     for (place, at) in columns.iter().enumerate() {
         let column = &target.columns[*at];
         if !matches!(column.takes, Takes::Timestamp | Takes::Other) {
@@ -377,7 +378,8 @@ fn refuse_given(target: &Target, columns: &[usize], source: &Source) -> Result<(
     Ok(())
 }
 
-fn placed(target: &Target, assignments: &[ast::Assignment], update: bool) -> Result<Vec<(usize, Expr)>> {
+/// The assignments of SET with the places of their columns.
+fn resolve_assignments(target: &Target, assignments: &[ast::Assignment], update: bool) -> Result<Vec<(usize, Expr)>> {
     let mut found = Vec::new();
     for (name, expr) in flattened(assignments)? {
         let at = target.place(&name)?;
@@ -390,7 +392,7 @@ fn placed(target: &Target, assignments: &[ast::Assignment], update: bool) -> Res
     Ok(found)
 }
 
-fn of_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
+fn read_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
     match &conflict.conflict_target {
         Some(ConflictTarget::Columns(columns)) => {
             let mut names: Vec<&str> = columns.iter().map(|column| column.value.as_str()).collect();
@@ -420,7 +422,7 @@ fn of_conflict(target: &Target, conflict: ast::OnConflict) -> Result<Conflict> {
     Ok(match conflict.action {
         OnConflictAction::DoNothing => Conflict::Nothing,
         OnConflictAction::DoUpdate(update) => Conflict::Update {
-            assignments: placed(target, &update.assignments, true)?,
+            assignments: resolve_assignments(target, &update.assignments, true)?,
             selection: update.selection.map(Box::new),
         },
     })
@@ -431,7 +433,7 @@ pub(crate) fn constraint_name(table: &str) -> String {
     format!("{table}_pkey")
 }
 
-fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
+fn read_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
     let matched = match clause.clause_kind {
         MergeClauseKind::Matched => true,
         MergeClauseKind::NotMatched => false,
@@ -447,7 +449,7 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
                     "UPDATE of MERGE takes no WHERE: put it behind WHEN MATCHED AND",
                 ));
             }
-            ClauseAction::Update(placed(target, &update.assignments, true)?)
+            ClauseAction::Update(resolve_assignments(target, &update.assignments, true)?)
         }
         MergeAction::Insert(insert) => {
             if insert.insert_predicate.is_some() {
@@ -469,8 +471,8 @@ fn of_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
                 false => target.implied(),
             };
             let source = Source::Values(vec![row.content.clone()]);
-            let columns = fitted(columns, &source, listed)?;
-            refuse_given(target, &columns, &source)?;
+            let columns = fit_columns(columns, &source, listed)?;
+            refuse_generated(target, &columns, &source)?;
             let given = columns.into_iter().zip(row.content.iter().cloned());
             ClauseAction::Insert(given.filter(|(_, expr)| !is_default(expr)).collect())
         }

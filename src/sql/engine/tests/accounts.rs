@@ -52,11 +52,11 @@ fn tables_of_one_name_are_other_tables_in_each_account() {
     }
     let [mut one, mut other] = sessions;
     rows(&mut other, "UPDATE things SET n = 20").expect("an update");
-    rows(&mut other, "CREATE TABLE only (a int)").expect("a table");
+    rows(&mut other, "CREATE TABLE another (a int)").expect("a table");
     assert_eq!(rows(&mut one, "SELECT n FROM things").expect("rows"), ["1"]);
     assert_eq!(rows(&mut other, "SELECT n FROM things").expect("rows"), ["20"]);
-    assert_eq!(rows(&mut one, "SELECT * FROM only").expect_err("not here").sqlstate(), SqlState::UNDEFINED_TABLE);
-    rows(&mut other, "DROP TABLE things, only").expect("dropped");
+    assert_eq!(rows(&mut one, "SELECT * FROM another").expect_err("not here").sqlstate(), SqlState::UNDEFINED_TABLE);
+    rows(&mut other, "DROP TABLE things, another").expect("dropped");
     assert_eq!(engine.account_names(), ["devstoreaccount1"]);
     assert_eq!(rows(&mut one, "SELECT n FROM things").expect("rows"), ["1"]);
 }

@@ -1,4 +1,4 @@
-//! Reads of few keys beside the same statements on the planner's way.
+//! Reads by key beside the same statements as queries.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn question(dice: &mut Dice, columns: &[String]) -> (String, Vec<Value>) {
 }
 
 #[test]
-fn few_keys_are_read_as_the_planner_reads_them() {
+fn reads_by_key_run_as_the_planner_reads_them() {
     for seed in 1..=40 {
         let mut dice = Dice(seed);
         let engines = both();
@@ -170,7 +170,7 @@ fn few_keys_are_read_as_the_planner_reads_them() {
         for _ in 0..25 {
             let (sql, values) = question(&mut dice, &columns);
             let prepared = prepare(&mut sessions[0], &sql);
-            assert!(prepared.expect("prepares").is_key_read(), "seed {seed}: {sql}");
+            assert!(prepared.expect("prepares").is_by_key(), "seed {seed}: {sql}");
             let [clever, plain] = sessions.each_mut().map(|session| all(session, &sql, &values));
             let context = format!("seed {seed}: {sql} {values:?}\n{text}");
             match (clever, plain) {

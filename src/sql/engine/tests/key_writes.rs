@@ -1,4 +1,4 @@
-//! Writes of given keys beside the same statements on the planner's way.
+//! Writes by key beside the same statements as queries.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{Dice, entities, open, rows_with};
 use crate::engine::Engine;
-use crate::session::{OfFewKeys, Result, Session, SqlState, TransactionStatus, parse_all};
+use crate::session::{BoundKeyStatement, Result, Session, SqlState, TransactionStatus, parse_all};
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, Value};
 
@@ -57,7 +57,7 @@ fn ask(session: &mut Session, sql: &str, values: &[Value]) -> Result<Vec<String>
 
 fn is_by_key(session: &mut Session, sql: &str) -> bool {
     let statement = parse_all(sql).expect("parses").pop().expect("a statement");
-    block_on(session.prepare(Arc::new(statement), &[])).is_ok_and(|prepared| prepared.is_key_write())
+    block_on(session.prepare(Arc::new(statement), &[])).is_ok_and(|prepared| prepared.is_by_key())
 }
 
 fn value(dice: &mut Dice) -> Value {
@@ -245,26 +245,26 @@ fn what_is_written_by_key_is_what_a_query_would_have_written() {
 
 #[test]
 fn what_is_written_with_literals_in_place_of_parameters_is_what_the_statement_says() {
-    let (mut of_few_keys, mut written) = (0, 0);
+    let (mut by_key, mut written) = (0, 0);
     beside(0x5eed_2000..0x5eed_2018, |dice, [clever, long]| {
         let (sql, plain, _) = statement(dice, false);
         let done = block_on(async {
-            match clever.of_few_keys(&sql).await {
-                Some(OfFewKeys::Write(prepared, literals)) => clever.run_key_write(&prepared, &literals).await,
+            match clever.bind_key_statement(&sql).await {
+                Some(BoundKeyStatement::Write(prepared, literals)) => clever.run_key_write(&prepared, &literals).await,
                 other => other.map_or(Ok(None), |other| panic!("{sql} writes: {other:?}")),
             }
         });
         let done = match done {
             Ok(None) => ask(clever, &sql, &[]).map(drop),
             done => {
-                of_few_keys += 1;
+                by_key += 1;
                 done.map(drop)
             }
         };
         written += usize::from(done.is_ok());
         (sql, [done, ask(long, &plain, &[]).map(drop)])
     });
-    assert!(of_few_keys > 150, "only {of_few_keys} statements were run so");
+    assert!(by_key > 150, "only {by_key} statements were run so");
     assert!(written > 200, "only {written} statements wrote");
 }
 

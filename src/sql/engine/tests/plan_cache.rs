@@ -6,7 +6,7 @@ use futures::executor::block_on;
 
 use super::{import, open, rows, rows_with};
 use crate::engine::Engine;
-use crate::session::{OfFewKeys, Outcome, Prepared, Session, SqlState, parse_all};
+use crate::session::{BoundKeyStatement, Outcome, Prepared, Session, SqlState, parse_all};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
 
@@ -202,12 +202,12 @@ fn types_of_parameters_are_part_of_the_statement() {
 }
 
 #[test]
-fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
+fn reads_by_key_that_differ_in_their_texts_are_planned_once() {
     let engine = engine();
     import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
     let mut session = session(&engine);
-    let mut read = |sql: &str| match block_on(session.of_few_keys(sql)) {
-        Some(OfFewKeys::Read(prepared, values)) => (prepared, values),
+    let mut read = |sql: &str| match block_on(session.bind_key_statement(sql)) {
+        Some(BoundKeyStatement::Read(prepared, values)) => (prepared, values),
         other => panic!("{sql} is no read of one key: {other:?}"),
     };
     let (first, values) = read(POINT);
@@ -221,21 +221,21 @@ fn reads_of_few_keys_that_differ_in_their_texts_are_planned_once() {
         [COUNT, "SELECT * FROM tab WHERE \"A\" = '1'", "SELECT * FROM tab WHERE \"PartitionKey\" = 'a' AND \"A\" = '1'"]
     {
         for _ in 0..2 {
-            assert!(block_on(session.of_few_keys(other)).is_none(), "{other}");
+            assert!(block_on(session.bind_key_statement(other)).is_none(), "{other}");
         }
     }
 }
 
 #[test]
-fn writes_of_few_keys_that_differ_in_their_literals_are_prepared_once() {
+fn writes_by_key_that_differ_in_their_literals_are_prepared_once() {
     let engine = engine();
     import(&engine, "Tab", SECOND, 1 << 20).expect("imports");
     let mut session = session(&engine);
-    let mut write = |sql: &str| match block_on(session.of_few_keys(sql)) {
-        Some(OfFewKeys::Write(prepared, literals)) => {
+    let mut write = |sql: &str| match block_on(session.bind_key_statement(sql)) {
+        Some(BoundKeyStatement::Write(prepared, literals)) => {
             (prepared.clone(), block_on(session.run_key_write(&prepared, &literals)))
         }
-        other => panic!("{sql} is no write of few keys: {other:?}"),
+        other => panic!("{sql} is no write by key: {other:?}"),
     };
     let done = |tag: &str| format!("Ok(Some(Done({tag:?})))");
     let insert = |row: &str, value: &str| {
@@ -259,14 +259,16 @@ fn writes_of_few_keys_that_differ_in_their_literals_are_prepared_once() {
 
     // The table is another one: what was prepared is not used any more, and what is new is known.
     ask(&mut session, "ALTER TABLE tab ADD COLUMN \"New\" text");
-    let Some(OfFewKeys::Write(third, _)) = block_on(session.of_few_keys(&insert("4", "4"))) else { panic!("a write") };
+    let Some(BoundKeyStatement::Write(third, _)) = block_on(session.bind_key_statement(&insert("4", "4"))) else {
+        panic!("a write")
+    };
     assert!(!Arc::ptr_eq(&first, &third), "prepared anew");
     let renamed = insert("4", "4").replace("\"A\"", "\"B2\"");
-    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "there is no such column yet");
+    assert!(block_on(session.bind_key_statement(&renamed)).is_none(), "there is no such column yet");
     ask(&mut session, "ALTER TABLE tab ADD COLUMN \"B2\" int");
-    assert!(block_on(session.of_few_keys(&renamed)).is_some(), "there is one now");
+    assert!(block_on(session.bind_key_statement(&renamed)).is_some(), "there is one now");
     ask(&mut session, "SET default_transaction_read_only = on");
-    assert!(block_on(session.of_few_keys(&renamed)).is_none(), "read-only");
+    assert!(block_on(session.bind_key_statement(&renamed)).is_none(), "read-only");
 }
 
 #[test]

@@ -40,8 +40,8 @@ pub struct ImportOptions {
     pub rejects: Option<Arc<RejectsFile>>,
     /// Reads, sorts and compares everything, reports, and leaves the table as it is.
     pub dry_run: bool,
-    /// Refuses an input that looks incomplete ([`rowkey_formats::WarningKind::Truncated`]), types of properties
-    /// that no input has ([`rowkey_formats::WarningKind::Unused`]), and any reject.
+    /// Refuses an input that looks incomplete ([`rowkey_formats::WarningKind::Truncated`]), types
+    /// of properties that no input has ([`rowkey_formats::WarningKind::Unused`]), and any reject.
     pub strict: bool,
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file.

@@ -24,9 +24,9 @@ pub struct SkippedAccount {
 impl EntityService {
     /// Imports every table of an account ([`ImportOptions::from_account`]) that the databases of
     /// Azurite in `sources` hold, each into the table of its name. Each table is imported as
-    /// [`EntityService::import`] does it: all of it becomes visible at once, or nothing. `done` gets
-    /// the report of each; after an error no further table is imported. Names are checked before
-    /// anything is. Dropping the future cancels the table that is being imported.
+    /// [`EntityService::import`] does it: all of it becomes visible at once, or nothing. `done`
+    /// gets the report of each; after an error no further table is imported. Names are checked
+    /// before anything is. Dropping the future cancels the table that is being imported.
     pub async fn import_tables(
         &self,
         sources: Vec<Source>,

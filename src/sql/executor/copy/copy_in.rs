@@ -1,10 +1,10 @@
-//! Rows that come in.
+//! COPY FROM STDIN: from bytes to rows.
 
 use std::sync::Arc;
 
 use super::options::CopyOptions;
 use super::reader::{Fields, Lines};
-use crate::writes::{Budget, Draft, Target, text_value};
+use crate::writes::{MemoryBudget, Target, TargetRowBuilder, text_value};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::TextStyle;
 
@@ -16,7 +16,7 @@ pub struct CopyIn {
     columns: Vec<usize>,
     options: CopyOptions,
     style: Arc<TextStyle>,
-    budget: Budget,
+    budget: MemoryBudget,
     lines: Lines,
     fields: Fields,
     line: u64,
@@ -24,7 +24,7 @@ pub struct CopyIn {
     failing: Option<usize>,
     /// A line `\.` was read: what follows is passed over.
     ended: bool,
-    drafts: Vec<Draft>,
+    rows: Vec<TargetRowBuilder>,
 }
 
 impl CopyIn {
@@ -33,7 +33,7 @@ impl CopyIn {
         columns: Vec<usize>,
         options: CopyOptions,
         style: Arc<TextStyle>,
-        budget: Budget,
+        budget: MemoryBudget,
     ) -> Self {
         Self {
             target,
@@ -46,7 +46,7 @@ impl CopyIn {
             line: 0,
             failing: None,
             ended: false,
-            drafts: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -62,7 +62,7 @@ impl CopyIn {
         }
         self.lines.push(bytes);
         while let Some(line) = self.lines.next(&self.options)? {
-            self.row(line)?;
+            self.add_line(line)?;
             if self.ended {
                 break;
             }
@@ -71,16 +71,17 @@ impl CopyIn {
     }
 
     /// The rows, when there are no more bytes.
-    pub(crate) fn finish(mut self) -> Result<(Target, Vec<Draft>)> {
+    pub(crate) fn finish(mut self) -> Result<(Target, Vec<TargetRowBuilder>)> {
         if !self.ended
             && let Some(line) = self.lines.rest()?
         {
-            self.row(line)?;
+            self.add_line(line)?;
         }
-        Ok((self.target, self.drafts))
+        Ok((self.target, self.rows))
     }
 
-    fn row(&mut self, line: std::ops::Range<usize>) -> Result<()> {
+    /// Adds the row of a line.
+    fn add_line(&mut self, line: std::ops::Range<usize>) -> Result<()> {
         self.line += 1;
         let at = line.clone();
         let bytes = self.lines.bytes(line);
@@ -92,17 +93,18 @@ impl CopyIn {
             return Ok(());
         }
         self.failing = None;
-        let read = self.fields.read(bytes, &self.options).and_then(|()| self.draft());
-        let taken = read.and_then(|draft| self.budget.take(draft.memory_bytes()).map(|()| draft));
+        let read = self.fields.read(bytes, &self.options).and_then(|()| self.build_row());
+        let taken = read.and_then(|row| self.budget.take(row.memory_bytes()).map(|()| row));
         match taken {
-            Ok(draft) => self.drafts.push(draft),
+            Ok(row) => self.rows.push(row),
             Err(error) => return Err(error.with_context(self.context(at))),
         }
         Ok(())
     }
 
-    fn draft(&mut self) -> Result<Draft> {
-        let mut draft = Draft::default();
+    /// Builds the row of the fields that were read last.
+    fn build_row(&mut self) -> Result<TargetRowBuilder> {
+        let mut row = TargetRowBuilder::default();
         for (place, at) in self.columns.iter().enumerate() {
             let column = &self.target.columns[*at];
             if place >= self.fields.len() {
@@ -116,14 +118,14 @@ impl CopyIn {
                 }
                 None => None,
             };
-            draft.assign(column, value)?;
+            row.assign(column, value)?;
             self.failing = None;
         }
         if self.fields.len() > self.columns.len() {
             return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "extra data after last expected column"));
         }
-        draft.key(&self.target)?;
-        Ok(draft)
+        row.key(&self.target)?;
+        Ok(row)
     }
 
     /// Which line it is, and which of its fields, as PostgreSQL says it.

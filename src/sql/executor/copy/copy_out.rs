@@ -1,4 +1,4 @@
-//! Rows that go out.
+//! COPY TO STDOUT: from rows to lines.
 
 use std::sync::Arc;
 

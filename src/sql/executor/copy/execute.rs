@@ -1,4 +1,4 @@
-//! COPY, from its statement to its rows and from its rows to the log.
+//! COPY, from its statement to its rows, and from its rows to operations.
 
 use std::sync::Arc;
 
@@ -11,10 +11,13 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext};
 use crate::executor::Executor;
 use crate::executor::portal::Rows;
-use crate::writes::{self, Before, Budget, Change, Takes, Target, duplicate_key, entities, syntax};
+use crate::writes::{
+    self, MemoryBudget, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put, syntax,
+};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 use rowkey_postgres::cancellation::Signals;
+use rowkey_storage::{Condition, Operation};
 
 fn server_files() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
@@ -30,7 +33,7 @@ pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
 }
 
 impl Executor {
-    /// What COPY FROM STDIN is to take.
+    /// Begins a COPY FROM STDIN: its table, columns and options.
     pub(crate) fn copy_in(
         &self,
         context: &StatementContext,
@@ -67,35 +70,36 @@ impl Executor {
             column.check_written(false)?;
         }
         let style = Arc::clone(context.session.settings.style());
-        Ok(CopyIn::new(target, places, options, style, Budget::beside(held_bytes)))
+        Ok(CopyIn::new(target, places, options, style, MemoryBudget::beside(held_bytes)))
     }
 
-    /// The changes that the rows of a COPY are.
-    pub(crate) async fn copied(
+    /// The operations that the rows of a COPY FROM come to. Nothing is written yet.
+    pub(crate) async fn finish_copy(
         &self,
         copy: CopyIn,
         signals: &Signals,
         is_transaction: bool,
-    ) -> Result<(Target, Vec<Change>)> {
-        let (target, drafts) = copy.finish()?;
-        let keys = drafts.iter().map(|draft| draft.key(&target)).collect::<Result<Vec<Key>>>()?;
+    ) -> Result<(Target, Vec<Operation<'static>>)> {
+        let (target, rows) = copy.finish()?;
+        let keys = rows.iter().map(|row| row.key(&target)).collect::<Result<Vec<Key>>>()?;
         let mut once = std::collections::HashSet::with_capacity(keys.len());
         if let Some(twice) = keys.iter().find(|key| !once.insert(*key)) {
             return Err(duplicate_key(target.name(), twice));
         }
         drop(once);
-        let before = match is_transaction {
-            true => Before::Absent,
-            false => {
-                let found = entities(&target.snapshot, self.compiler.store().files(), signals, &keys).await?;
-                if let Some((key, _)) = keys.iter().zip(&found).find(|(_, found)| found.is_some()) {
-                    return Err(duplicate_key(target.name(), key));
-                }
-                Before::Seen(None)
+        if !is_transaction {
+            let existing = current_versions(&target.snapshot, self.compiler.store().files(), signals, &keys).await?;
+            if let Some((key, _)) = keys.iter().zip(&existing).find(|(_, existing)| existing.is_some()) {
+                return Err(duplicate_key(target.name(), key));
             }
+        }
+        let table = target.table().id;
+        let operation = |(key, row): (Key, TargetRowBuilder)| match is_transaction {
+            // The commit finds out whether the key exists.
+            true => insert(table, key, row.properties),
+            false => put(table, key, row.properties, Condition::Unchanged(None)),
         };
-        let change = |(key, draft): (Key, writes::Draft)| Change { key, before, after: Some(draft.properties) };
-        Ok((target, keys.into_iter().zip(drafts).map(change).collect()))
+        Ok((target, keys.into_iter().zip(rows).map(operation).collect()))
     }
 
     /// The rows of COPY TO STDOUT.

@@ -1,4 +1,4 @@
-//! Cutting what comes in into lines and fields.
+//! Splitting the input of COPY FROM into lines and fields.
 
 use super::options::CopyOptions;
 use rowkey_base::{Error, Result, SqlState};
@@ -36,7 +36,7 @@ impl Lines {
             let byte = self.buffer[at];
             if options.csv {
                 if self.quoted && byte == options.escape && options.escape != options.quote {
-                    // What is escaped has to be there too.
+                    // The escaped byte has to be there too.
                     if at + 1 >= self.buffer.len() {
                         break;
                     }
@@ -148,7 +148,7 @@ impl Fields {
         }
     }
 
-    /// Reads what stands behind a backslash; gives the place behind that.
+    /// Reads an escape sequence after its backslash; gives the place after it.
     fn unescape(&mut self, line: &[u8], at: usize) -> usize {
         let digits = |from: usize, most: usize, radix: u32| {
             let mut value: u32 = 0;

@@ -18,7 +18,7 @@ use rowkey_storage::TableSnapshot;
 /// Up to so many keys are looked up one by one; more are picked from the range that they span.
 const KEYS_LOOKED_UP_MAX: usize = 64;
 
-/// What takes entities, a batch at a time.
+/// A consumer of entities, a batch at a time.
 type Take<'a> = dyn FnMut(&Rows) -> Result<()> + Send + 'a;
 
 impl Session {

@@ -13,7 +13,7 @@ use rowkey_model::columns::{PropertyReader, property_type};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{EdmType, Value, validate_property_name};
 
-/// Which columns of a query are what of an entity.
+/// Which column of a query is which part of an entity.
 #[derive(Debug)]
 pub(super) struct EntityRows {
     names: Arc<PropertyNames>,

@@ -120,8 +120,8 @@ pub(crate) async fn write_rows(
     Ok(progress.report(notes))
 }
 
-/// Refuses the column of properties without columns: what is in it is ours, and nobody could read
-/// it back.
+/// Refuses the column of properties without columns: its content is an internal form, which no
+/// import reads.
 fn refuse_other(columns: &[Column]) -> Result<()> {
     let is_other = |column: &Column| {
         let is_bytes = matches!(column.field.data_type(), DataType::Binary | DataType::BinaryView);

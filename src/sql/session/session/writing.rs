@@ -1,4 +1,4 @@
-//! What a session writes: definitions, entities, rows that are copied in.
+//! Writes of a session: definitions, DML, COPY FROM.
 
 use std::sync::Arc;
 
@@ -12,31 +12,30 @@ use crate::executor::Rows;
 use crate::executor::copy::CopyIn;
 use crate::session::commit;
 use crate::session::transaction::TransactionStatus;
-use crate::writes;
+use crate::writes::{ParameterValues, returns_timestamp};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::{Operation, TableHold, Terms};
+use rowkey_storage::{TableHold, Terms};
 
-/// How often a statement reads again because somebody else was faster.
+/// How often a statement runs because other transactions were first.
 const WRITE_ATTEMPTS_MAX: usize = 200;
-/// After so many attempts, others wait for the statement; for one that writes much, after the
-/// first.
+/// After so many attempts, the statement holds its table; a large one after the first.
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
-/// That is much.
+/// A statement with so many operations is large.
 const LARGE_OPERATIONS: usize = 1000;
-/// How often a definition is tried again after somebody else changed the catalog first.
+/// How often a definition is tried because other transactions changed the catalog first.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
-    /// Commits what the block has defined and written. If that fails, the block is over and nothing
-    /// of it stays.
+    /// Commits the definitions and the write set of the block. If that fails, the block is rolled
+    /// back.
     pub(super) async fn commit_writes(&mut self, hold: Option<&TableHold>) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
         }
-        let operations = self.transaction.own().map(|own| own.operations()).unwrap_or_default();
+        let operations = self.transaction.write_set().map(|writes| writes.operations()).unwrap_or_default();
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
             Some(definitions) => {
@@ -57,7 +56,7 @@ impl Session {
         committed
     }
 
-    /// Defines something: at once, or as part of the transaction block.
+    /// Runs a definition: it commits at once, or with the transaction block.
     pub(super) async fn define(&mut self, prepared: &Arc<Prepared>, definition: &ast::Statement) -> Result<Outcome> {
         self.transaction.refuse_if_failed()?;
         let tag = Definition::tag(definition);
@@ -74,7 +73,7 @@ impl Session {
                 break defined;
             }
             if let (true, None, Some(first)) = (is_alone, &hold, rewritten.first()) {
-                // Nobody may write to it while all of it is read and written.
+                // Other transactions may not write to it while all of it is read and written.
                 hold = Some(commit::hold_table(self.compiler.store(), first.table).await?);
                 continue;
             }
@@ -84,19 +83,19 @@ impl Session {
                 self.transaction.begin_implicit(&mut self.settings)?;
                 let context = self.context();
                 for rewritten in &rewritten {
-                    let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
+                    let held = self.transaction.held_bytes();
                     let files = self.compiler.store().files();
-                    let changed = rewritten.changed_entities(files, &context.snapshot, &context.signals, held);
-                    let (table, changes) = changed.await?;
-                    if let Some(own) = self.transaction.own() {
-                        own.add(&table, changes, context.now)?;
+                    let rewritten = rewritten.operations(files, &context.snapshot, &context.signals, held);
+                    let (table, operations) = rewritten.await?;
+                    if let Some(write_set) = self.transaction.write_set() {
+                        write_set.add(&table, operations, context.now)?;
                     }
                 }
                 self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
                 if is_alone { self.commit_implicit_holding(hold.as_ref()).await } else { Ok(()) }
             };
             match committed {
-                // Somebody else was first: the statement is read again, against what there is now.
+                // Another transaction was first: the statement is analyzed again.
                 Err(error)
                     if is_alone
                         && error.sqlstate() == SqlState::SERIALIZATION_FAILURE
@@ -124,32 +123,29 @@ impl Session {
         }
     }
 
-    /// Runs a write of few keys with literals for its parameters; `None` if the statement has to be
-    /// run as it was written.
+    /// Runs a write by key with literals for its parameters; `None` if the statement has to be run
+    /// as it was written.
     pub async fn run_key_write(&mut self, prepared: &Prepared, literals: &[Literal]) -> Result<Option<Outcome>> {
         match &prepared.statement.request {
-            Request::Write(written) => self.write_by_key(prepared, written, writes::Values::Written(literals)).await,
+            Request::Write(written) => self.write_by_key(prepared, written, ParameterValues::Literals(literals)).await,
             _ => Ok(None),
         }
     }
 
-    /// Whether a write of few keys is the same for the next statement as when it was prepared.
+    /// Whether a write by key means the same in the next statement as when it was prepared.
     pub(crate) fn is_as_prepared(&self, prepared: &Prepared) -> bool {
         let snapshot = self.transaction.snapshot_seen(|| self.compiler.snapshot());
-        prepared.key_write.as_ref().is_some_and(|write| write.fits(&snapshot, &self.settings))
+        prepared.key_write().is_some_and(|write| write.fits(&snapshot, &self.settings))
     }
 
-    /// Writes entities of given keys; `None` if the statement is not of that kind, or has to be run
-    /// in another way.
+    /// Runs a write by key; `None` if the statement is none, or has to be run as any other.
     pub(super) async fn write_by_key(
         &mut self,
         prepared: &Prepared,
         written: &ast::Statement,
-        values: writes::Values<'_>,
+        values: ParameterValues<'_>,
     ) -> Result<Option<Outcome>> {
-        if prepared.key_write.is_none() {
-            return Ok(None);
-        }
+        let Some(key_write) = prepared.key_write() else { return Ok(None) };
         self.transaction.refuse_if_failed()?;
         let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
         self.refuse_if_read_only(verb)?;
@@ -160,41 +156,40 @@ impl Session {
             self.registration.signals().check()?;
             let (compiler, executor) = (&self.compiler, &self.executor);
             let snapshot = self.transaction.snapshot(|| compiler.snapshot());
-            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-            let found = executor.key_changes(&snapshot, &self.settings, prepared, values, is_transaction, held).await?;
-            let Some(found) = found else { return Ok(None) };
-            if let (false, Some(kept)) = (is_transaction, &found.kept) {
-                let signals = self.registration.signals();
-                executor.refuse_if_deleted(&found.table, std::slice::from_ref(kept), signals).await?;
+            let held = self.transaction.held_bytes();
+            let files = compiler.store().files();
+            let written = key_write.operations(files, &snapshot, &self.settings, values, is_transaction, held).await?;
+            let Some((table, result)) = written else { return Ok(None) };
+            if !is_transaction && !result.skipped.is_empty() {
+                executor.refuse_if_deleted(&table, &result.skipped, self.registration.signals()).await?;
             }
             let now = self.transaction.now(|| compiler.now());
-            if let Some(own) = self.transaction.own() {
-                own.add(&found.table, found.changes, now)?;
+            if let Some(write_set) = self.transaction.write_set() {
+                write_set.add(&table, result.operations, now)?;
             } else {
-                let table = found.table.table.id;
-                let changes = found.changes.iter();
-                let operations: Vec<Operation<'_>> = changes.filter_map(|change| change.operation(table)).collect();
-                let terms = Terms { hold: turn.as_ref(), planned: std::slice::from_ref(&found.table.table) };
+                let operations = &result.operations;
+                let terms = Terms { hold: turn.as_ref(), planned: std::slice::from_ref(&table.table) };
                 if !operations.is_empty() {
-                    match commit::commit(self.compiler.store(), &operations, terms, self.registration.signals()).await {
-                        // What it has read is out of date: it reads again.
+                    match commit::commit(compiler.store(), operations, terms, self.registration.signals()).await {
+                        // What it has read is out of date: it runs again.
                         Err(error)
                             if error.sqlstate() == SqlState::SERIALIZATION_FAILURE && attempt < WRITE_ATTEMPTS_MAX =>
                         {
                             attempt += 1;
                             drop(turn.take());
-                            turn = commit::turn_at_held_table(self.compiler.store(), table).await?;
+                            turn = commit::turn_at_held_table(self.compiler.store(), table.table.id).await?;
                             continue;
                         }
                         committed => committed?,
                     };
                 }
             }
-            return Ok(Some(Outcome::Done(write_tag(verb, found.count))));
+            return Ok(Some(Outcome::Done(write_tag(verb, result.count))));
         }
     }
 
-    /// Writes: at once and again if somebody was faster, or as part of the transaction block.
+    /// Runs a statement that writes: it commits at once, and runs again if another transaction was
+    /// first; in a transaction block it adds to the write set.
     pub(super) async fn write(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -209,22 +204,21 @@ impl Session {
         let mut hold = None;
         loop {
             let context = self.context();
-            let held = self.transaction.own().map_or(0, |own| own.memory_bytes());
-            let (write, mut done) =
-                self.executor.changes(&context, prepared, written, parameters, is_transaction, held).await?;
-            let mut answer = self.executor.returned(&context, prepared, &write, &done.returned, parameters).await?;
-            match self.transaction.own() {
-                Some(own) => own.add(&write.target.snapshot, std::mem::take(&mut done.changes), context.now)?,
+            let held = self.transaction.held_bytes();
+            let (write, mut result) =
+                self.executor.run_write(&context, prepared, written, parameters, is_transaction, held).await?;
+            let mut answer = self.executor.returning(&context, prepared, &write, &result.returned, parameters).await?;
+            let operations = std::mem::take(&mut result.operations);
+            match self.transaction.write_set() {
+                Some(write_set) => write_set.add(&write.target.snapshot, operations, context.now)?,
                 None => {
                     let table = write.target.table().id;
-                    let operations: Vec<Operation<'_>> =
-                        done.changes.iter().filter_map(|change| change.operation(table)).collect();
                     if !operations.is_empty() {
                         let signals = self.registration.signals();
                         let planned = std::slice::from_ref(&write.target.snapshot.table);
                         let terms = Terms { hold: hold.as_ref(), planned };
                         let committed = match commit::commit(self.compiler.store(), &operations, terms, signals).await {
-                            // What it has read is out of date: it reads again.
+                            // What it has read is out of date: it runs again.
                             Err(error)
                                 if error.sqlstate() == SqlState::SERIALIZATION_FAILURE
                                     && attempt < WRITE_ATTEMPTS_MAX =>
@@ -240,37 +234,34 @@ impl Session {
                             }
                             committed => committed?,
                         };
-                        if done.returned.are_written && writes::returns_timestamp(&write) {
-                            done.returned.set_timestamp(committed.timestamp);
-                            answer =
-                                self.executor.returned(&context, prepared, &write, &done.returned, parameters).await?;
+                        if result.returned.are_written && returns_timestamp(&write) {
+                            result.returned.set_timestamp(committed.timestamp);
+                            let returned = &result.returned;
+                            answer = self.executor.returning(&context, prepared, &write, returned, parameters).await?;
                         }
                     }
                 }
             }
             return Ok(match (answer, &prepared.columns) {
                 (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
-                _ => Outcome::Done(write_tag(verb, done.count)),
+                _ => Outcome::Done(write_tag(verb, result.count)),
             });
         }
     }
 
-    /// Writes what has come in; the answer is the tag.
+    /// Writes the rows of a COPY FROM; gives the tag.
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
         let now = self.compiler.now();
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
-        let (target, changes) = self.executor.copied(copy, self.registration.signals(), is_transaction).await?;
-        let rows = changes.len();
-        match self.transaction.own() {
-            Some(own) => own.add(&target.snapshot, changes, now)?,
+        let signals = self.registration.signals();
+        let (target, operations) = self.executor.finish_copy(copy, signals, is_transaction).await?;
+        let rows = operations.len();
+        match self.transaction.write_set() {
+            Some(write_set) => write_set.add(&target.snapshot, operations, now)?,
+            None if operations.is_empty() => {}
             None => {
-                let table = target.table().id;
-                let operations: Vec<Operation<'_>> =
-                    changes.iter().filter_map(|change| change.operation(table)).collect();
-                if !operations.is_empty() {
-                    let terms = Terms { hold: None, planned: std::slice::from_ref(&target.snapshot.table) };
-                    commit::commit(self.compiler.store(), &operations, terms, self.registration.signals()).await?;
-                }
+                let terms = Terms { hold: None, planned: std::slice::from_ref(&target.snapshot.table) };
+                commit::commit(self.compiler.store(), &operations, terms, signals).await?;
             }
         }
         Ok(format!("COPY {rows}"))

@@ -11,9 +11,7 @@ use datafusion::sql::parser::{DFParserBuilder, Statement as Parsed};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
 use super::*;
-use crate::system_catalog::{
-    ActivityRow, CursorRow, FunctionRow, PreparedRow, SessionFacts, SettingRow, SystemCatalog,
-};
+use crate::system_catalog::{ActivityRow, CursorRow, FunctionRow, PreparedRow, SessionInfo, SettingRow, SystemCatalog};
 use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_postgres::desugar;
@@ -28,9 +26,9 @@ mod shapes;
 const DATABASE: &str = "devstoreaccount1";
 
 #[derive(Debug)]
-struct Facts;
+struct TestSession;
 
-impl SessionFacts for Facts {
+impl SessionInfo for TestSession {
     fn database(&self) -> &str {
         DATABASE
     }
@@ -142,7 +140,7 @@ fn catalog() -> SystemCatalog {
     let snapshot = Snapshot::default();
     let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse(DATABASE).expect("an account");
-    SystemCatalog::new(snapshot.with_catalog(catalog), account, Arc::new(Facts))
+    SystemCatalog::new(snapshot.with_catalog(catalog), account, Arc::new(TestSession))
 }
 
 struct Names(SystemCatalog);
@@ -176,7 +174,7 @@ fn session() -> SessionContext {
     for schema in catalog.schema_names() {
         database.register_schema(&schema, catalog.schema(&schema).expect("a schema")).expect("registered");
     }
-    let context = CatalogContext { oids: catalog.oids(), facts: Arc::new(Facts), control: Arc::new(Control) };
+    let context = CatalogContext { oids: catalog.oids(), session: Arc::new(TestSession), control: Arc::new(Control) };
     let mut config = SessionConfig::new()
         .with_default_catalog_and_schema(DATABASE, "pg_catalog")
         .with_create_default_catalog_and_schema(false)

@@ -36,7 +36,7 @@ fn comments(contents: &Contents) -> Vec<Comment> {
                 (object, oid::PG_CLASS, i32::from(column.number))
             }
             CommentObject::Schema(name) => (namespace_of(name)?, oid::PG_NAMESPACE, 0),
-            CommentObject::Database => (oid::of_database(contents.facts.database()), oid::PG_DATABASE, 0),
+            CommentObject::Database => (oid::of_database(contents.session.database()), oid::PG_DATABASE, 0),
         };
         Some(Comment { object, class, part, text })
     };

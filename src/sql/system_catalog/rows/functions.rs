@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::super::cell::{Rows, rows};
 use super::super::contents::Contents;
-use super::super::facts::{FunctionKind, FunctionRow};
 use super::super::oid;
 use super::super::recorded::{
     CASTS, FUNCTIONS, FUNCTIONS_BY_NAME, Function, OPERATOR_CLASSES, OPERATORS, function_by_oid, function_oid,
 };
+use super::super::session_info::{FunctionKind, FunctionRow};
 use rowkey_postgres::types::{TYPES, type_by_name};
 
 /// The language of functions that are part of the server.
@@ -37,7 +37,7 @@ impl Functions {
                 by_oid.insert(oid, Shown { name: function.name.into(), function: function.clone() });
             }
         }
-        for (name, kind) in contents.facts.function_names() {
+        for (name, kind) in contents.session.function_names() {
             let places = FUNCTIONS_BY_NAME.get(name.as_str()).into_iter().flatten();
             for function in
                 places.filter_map(|place| FUNCTIONS.get(*place)).filter(|function| is_callable(function, kind))
@@ -47,7 +47,7 @@ impl Functions {
         }
         // In one order on all servers, so that those that want the same oid always get the same
         // ones.
-        let mut callable = contents.facts.functions();
+        let mut callable = contents.session.functions();
         callable.sort_by_key(signature);
         callable.dedup();
         for row in &callable {

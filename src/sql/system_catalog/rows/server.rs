@@ -20,7 +20,7 @@ pub(super) fn pg_namespace() -> Rows {
 }
 
 pub(super) fn pg_database(contents: &Arc<Contents>) -> Rows {
-    rows!(contents.facts.databases(), |name| {
+    rows!(contents.session.databases(), |name| {
         oid: oid::of_database(&name), datname: name, datdba: oid::ROLE, encoding: UTF8, datlocprovider: 'c',
         datistemplate: false, datallowconn: true, datconnlimit: -1, datfrozenxid: BOOTSTRAP_TRANSACTION,
         datminmxid: BOOTSTRAP_TRANSACTION, dattablespace: oid::TABLESPACE, datcollate: LOCALE, datctype: LOCALE,

@@ -7,7 +7,7 @@ use super::super::contents::Contents;
 use super::super::oid;
 
 pub(super) fn pg_settings(contents: &Arc<Contents>) -> Rows {
-    rows!(contents.facts.settings(), |setting| {
+    rows!(contents.session.settings(), |setting| {
         name: setting.name, setting: setting.setting, unit: setting.unit, category: setting.category,
         short_desc: setting.short_desc, context: setting.context, vartype: setting.vartype, source: setting.source,
         min_val: setting.min_val, max_val: setting.max_val, enumvals: setting.enumvals, boot_val: setting.boot_val,
@@ -16,7 +16,7 @@ pub(super) fn pg_settings(contents: &Arc<Contents>) -> Rows {
 }
 
 pub(super) fn pg_stat_activity(contents: &Arc<Contents>) -> Rows {
-    rows!(contents.facts.activity(), |session| {
+    rows!(contents.session.activity(), |session| {
         datid: oid::of_database(&session.database), datname: session.database, pid: session.pid, usesysid: oid::ROLE,
         usename: session.user, application_name: session.application_name, client_addr: session.client_addr,
         client_port: session.client_port, backend_start: Cell::Time(session.backend_start_micros),
@@ -27,7 +27,7 @@ pub(super) fn pg_stat_activity(contents: &Arc<Contents>) -> Rows {
 }
 
 pub(super) fn pg_prepared_statements(contents: &Arc<Contents>) -> Rows {
-    rows!(contents.facts.prepared_statements(), |prepared| {
+    rows!(contents.session.prepared_statements(), |prepared| {
         name: prepared.name, statement: prepared.statement, prepare_time: Cell::Time(prepared.prepared_micros),
         parameter_types: prepared.parameter_type_oids, from_sql: prepared.from_sql, generic_plans: 0_i64,
         custom_plans: 0_i64,
@@ -35,7 +35,7 @@ pub(super) fn pg_prepared_statements(contents: &Arc<Contents>) -> Rows {
 }
 
 pub(super) fn pg_cursors(contents: &Arc<Contents>) -> Rows {
-    rows!(contents.facts.cursors(), |cursor| {
+    rows!(contents.session.cursors(), |cursor| {
         name: cursor.name, statement: cursor.statement, is_holdable: cursor.holdable, is_binary: cursor.binary,
         is_scrollable: cursor.scrollable, creation_time: Cell::Time(cursor.created_micros),
     })

@@ -105,9 +105,9 @@ fn index_blocks(contents: &Contents) -> Rows {
 }
 
 fn databases(contents: &Contents) -> Rows {
-    let sessions = contents.facts.activity();
+    let sessions = contents.session.activity();
     let connected = move |name: &str| sessions.iter().filter(|session| session.database == name).count();
-    rows!(contents.facts.databases(), |name| {
+    rows!(contents.session.databases(), |name| {
         datid: oid::of_database(&name), numbackends: i32::try_from(connected(&name)).ok()?, datname: name,
         xact_commit: 0_i64, xact_rollback: 0_i64, blks_read: 0_i64, blks_hit: 0_i64, tup_returned: 0_i64,
         tup_fetched: 0_i64, tup_inserted: 0_i64, tup_updated: 0_i64, tup_deleted: 0_i64, conflicts: 0_i64,
@@ -118,7 +118,7 @@ fn databases(contents: &Contents) -> Rows {
 }
 
 fn conflicts(contents: &Contents) -> Rows {
-    rows!(contents.facts.databases(), |name| {
+    rows!(contents.session.databases(), |name| {
         datid: oid::of_database(&name), datname: name, confl_tablespace: 0_i64, confl_lock: 0_i64,
         confl_snapshot: 0_i64, confl_bufferpin: 0_i64, confl_deadlock: 0_i64,
     })

@@ -13,7 +13,7 @@ const HALF_YEAR_MICROS: i64 = 182 * 24 * 3600 * MICROS_PER_SECOND;
 
 /// Zones that are not known here are left out.
 pub(super) fn pg_timezone_names(contents: &Arc<Contents>) -> Rows {
-    let now = contents.facts.now_micros();
+    let now = contents.session.now_micros();
     let known = time_zones().filter_map(move |name| {
         let zone = Zone::parse(name).ok()?;
         Some((name, at(&zone, now), at(&zone, now + HALF_YEAR_MICROS)))

@@ -1,44 +1,48 @@
-//! What a transaction block has written and not yet committed.
+//! The write set of a transaction: what its block has written and not yet committed.
+//!
+//! Operations come in, and go out at COMMIT. Between, entities are kept once, in a third shape: as
+//! versions of a delta, which the transaction's scans and look-ups merge with those of the table.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::changes::{Before, Change, TRANSACTION_BYTES_MAX, too_large};
+use super::memory_budget::{TRANSACTION_BYTES_MAX, too_large};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Key};
 use rowkey_storage::delta::{Generation, Locations, Version};
-use rowkey_storage::{Change as Done, Condition, KeyHash, Operation, OwnWrites, Properties, Snapshot, TableSnapshot};
+use rowkey_storage::{Change, Condition, Content, KeyHash, Operation, OwnWrites, Snapshot, TableSnapshot};
 
 /// The writes of a transaction, numbered by the statements that made them.
 #[derive(Debug, Default)]
-pub(crate) struct OwnChanges {
+pub(crate) struct WriteSet {
     tables: Arc<OwnWrites>,
     names: HashMap<u64, Arc<PropertyNames>>,
     /// By table: the version that the transaction saw before it first wrote the entity.
     seen: HashMap<u64, HashMap<Key, Option<DateTime>>>,
-    /// Tables that the transaction has emptied: what it writes to them afterwards depends on
-    /// nothing.
-    emptied: BTreeSet<u64>,
+    /// Tables that the transaction has truncated: what it writes to them afterwards is made for no
+    /// version.
+    truncated: BTreeSet<u64>,
     /// Number of the last statement that wrote.
     statement: u64,
 }
 
-/// Where a savepoint is: what comes later has greater numbers.
+/// The write set at a savepoint: statements after it have greater numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Mark {
+pub(crate) struct WriteSetMark {
     tables: Arc<OwnWrites>,
     names: HashMap<u64, Arc<PropertyNames>>,
-    emptied: BTreeSet<u64>,
+    truncated: BTreeSet<u64>,
     statement: u64,
 }
 
-impl OwnChanges {
+impl WriteSet {
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.values().all(|writes| writes.is_empty())
     }
 
+    /// About how much memory it takes, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let seen = |keys: &HashMap<Key, _>| keys.len() as u64 * 160;
         let writes: u64 = self.tables.values().map(|writes| writes.memory_bytes()).sum();
@@ -50,16 +54,22 @@ impl OwnChanges {
         if self.is_empty() { snapshot } else { snapshot.with_own_writes(Arc::clone(&self.tables)) }
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        let Self { tables, names, emptied, statement, .. } = self;
-        Mark { tables: Arc::clone(tables), names: names.clone(), emptied: emptied.clone(), statement: *statement }
+    /// Where a savepoint rolls back to.
+    pub(crate) fn mark(&self) -> WriteSetMark {
+        let Self { tables, names, truncated, statement, .. } = self;
+        WriteSetMark {
+            tables: Arc::clone(tables),
+            names: names.clone(),
+            truncated: truncated.clone(),
+            statement: *statement,
+        }
     }
 
     /// Takes back what was written after a mark.
-    pub(crate) fn roll_back(&mut self, mark: &Mark) {
+    pub(crate) fn roll_back(&mut self, mark: &WriteSetMark) {
         self.tables = Arc::clone(&mark.tables);
         self.names.clone_from(&mark.names);
-        self.emptied.clone_from(&mark.emptied);
+        self.truncated.clone_from(&mark.truncated);
         self.take_back(mark.statement);
     }
 
@@ -72,52 +82,65 @@ impl OwnChanges {
         }
     }
 
-    /// What was written to a table so far goes with everything else in it.
-    pub(crate) fn empty(&mut self, table: u64) {
+    /// The table is truncated, and what was written to it so far goes.
+    pub(crate) fn truncate(&mut self, table: u64) {
         self.forget(table);
-        self.emptied.insert(table);
+        self.truncated.insert(table);
     }
 
-    /// What was written to a table so far goes with the table.
+    /// The table is dropped, and what was written to it so far goes.
     pub(crate) fn forget(&mut self, table: u64) {
         Arc::make_mut(&mut self.tables).remove(&table);
         self.names.remove(&table);
     }
 
-    /// Adds what a statement writes: all of it, or nothing and an error.
-    pub(crate) fn add(&mut self, table: &TableSnapshot, changes: Vec<Change>, now: DateTime) -> Result<()> {
+    /// Adds the operations of a statement: all of them, or none and an error. `now` is the time of
+    /// the transaction.
+    pub(crate) fn add(
+        &mut self,
+        table: &TableSnapshot,
+        operations: Vec<Operation<'static>>,
+        now: DateTime,
+    ) -> Result<()> {
         let names = table.names();
-        let mut rows = Rows::with_capacity(changes.len(), 0);
-        let mut written = Vec::with_capacity(changes.len());
-        for change in changes {
-            let seen = match change.before {
-                Before::Seen(seen) => seen,
-                Before::Any | Before::Absent => {
-                    return Err(Error::new(SqlState::INTERNAL_ERROR, "an entity is written that was not read"));
-                }
+        let mut rows = Rows::with_capacity(operations.len(), 0);
+        let mut written = Vec::with_capacity(operations.len());
+        for Operation { key, change, condition, .. } in operations {
+            let Condition::Unchanged(seen) = condition else {
+                return Err(Error::new(SqlState::INTERNAL_ERROR, "an entity is written that was not read"));
             };
-            match &change.after {
-                None => rows.push(&names, change.key.as_ref(), None, std::iter::empty())?,
-                Some(properties) => {
+            let is_deleted = match &change {
+                Change::Delete => {
+                    rows.push(&names, key.as_ref().as_ref(), None, std::iter::empty())?;
+                    true
+                }
+                Change::InsertOrReplace(properties) => {
                     // Later than the version before, as the one that is committed will be.
                     let timestamp = match seen {
                         Some(seen) if seen >= now => DateTime::from_micros(seen.micros() + 1, 0),
                         _ => DateTime::from_micros(now.micros(), 0),
                     };
                     let properties = numbered(&names, properties)?;
-                    rows.push(&names, change.key.as_ref(), Some(timestamp), properties.into_iter())?;
+                    rows.push(&names, key.as_ref().as_ref(), Some(timestamp), properties.into_iter())?;
+                    false
                 }
-            }
-            written.push((change.key, seen, change.after.is_none()));
+                Change::Insert(_) | Change::Replace(_) | Change::Merge(_) | Change::InsertOrMerge(_) => {
+                    return Err(Error::new(
+                        SqlState::INTERNAL_ERROR,
+                        "no statement of a transaction makes this change",
+                    ));
+                }
+            };
+            written.push((key.into_owned(), seen, is_deleted));
         }
         let id = table.table.id;
         self.statement += 1;
         let tables = Arc::make_mut(&mut self.tables);
         let writes = Arc::clone(tables.entry(id).or_insert_with(|| Arc::new(Generation::default())));
-        let is_emptied = self.emptied.contains(&id);
+        let is_truncated = self.truncated.contains(&id);
         let seen_before = self.seen.entry(id).or_default();
         for (row, (key, seen, is_deleted)) in rows.to_encoded().zip(written) {
-            if !is_emptied {
+            if !is_truncated {
                 // What was seen first is the version of the snapshot; later ones are the
                 // transaction's own.
                 seen_before.entry(key).or_insert(seen);
@@ -137,7 +160,8 @@ impl OwnChanges {
         Ok(())
     }
 
-    /// What the store is asked to do at COMMIT.
+    /// The operations that COMMIT makes durable: one for each entity, for the version that the
+    /// transaction saw first.
     pub(crate) fn operations(&self) -> Vec<Operation<'static>> {
         let mut operations = Vec::new();
         for (&table, writes) in self.tables.iter() {
@@ -145,14 +169,14 @@ impl OwnChanges {
             let seen = self.seen.get(&table);
             for version in writes.visible(u64::MAX) {
                 let key = version.key().to_key();
-                let is_emptied = self.emptied.contains(&table);
-                let seen = seen.and_then(|seen| seen.get(&key)).copied().flatten().filter(|_| !is_emptied);
+                let is_truncated = self.truncated.contains(&table);
+                let seen = seen.and_then(|seen| seen.get(&key)).copied().flatten().filter(|_| !is_truncated);
                 let change = match version.row() {
                     Some(row) => {
                         let entity = row.properties().map(|(id, value)| (names.name(id), value.to_value()));
-                        Done::InsertOrReplace(Cow::Owned(entity.collect()))
+                        Change::InsertOrReplace(Cow::Owned(entity.collect()))
                     }
-                    None if seen.is_some() => Done::Delete,
+                    None if seen.is_some() => Change::Delete,
                     // Made and removed by the same transaction.
                     None => continue,
                 };
@@ -169,9 +193,9 @@ impl OwnChanges {
 }
 
 /// Properties with their numbers; names and values are checked.
-fn numbered<'v>(names: &PropertyNames, properties: &'v Properties) -> Result<Vec<(PropertyId, ValueRef<'v>)>> {
+fn numbered<'v>(names: &PropertyNames, properties: &'v Content<'_>) -> Result<Vec<(PropertyId, ValueRef<'v>)>> {
     let mut numbered = Vec::with_capacity(properties.len());
-    for (name, value) in properties {
+    for (name, value) in properties.iter() {
         value.validate(name)?;
         numbered.push((names.accept(name)?, ValueRef::from(value)));
     }

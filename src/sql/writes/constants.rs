@@ -1,4 +1,5 @@
-//! Values that a statement gives itself, or makes of the entity that it changes by adding.
+//! Values that need no query: constants and parameters of a statement, and sums of such with the
+//! column that they are assigned to.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 
@@ -9,36 +10,34 @@ use rowkey_model::{EdmType, Entity, Value};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
 
-/// The name of the row that could not be inserted.
+/// The name of the row proposed for insertion, in ON CONFLICT DO UPDATE.
 pub(super) const EXCLUDED: &str = "excluded";
 
-/// A value that needs no query.
+/// An expression that is computed without a query.
 #[derive(Debug, Clone)]
-pub(super) enum Given {
-    Constant(Option<Value>),
+pub(crate) enum ConstantExpr {
+    /// None is NULL.
+    Literal(Option<Value>),
     /// By its place among the parameters.
     Parameter(usize),
-    /// That of the row which could not be inserted, by its place in the list.
-    Proposed(usize),
-    /// What the entity has in the column that is assigned to, and so much more or less.
-    Sum {
-        by: Box<Given>,
-        negative: bool,
-    },
+    /// The same column of the row proposed for insertion, by its place in the column list.
+    Excluded(usize),
+    /// `column + by`, or `column - by`, for the column that is assigned to.
+    Increment { by: Box<ConstantExpr>, negative: bool },
 }
 
 /// The values of a statement's parameters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Values<'a> {
-    /// As the client has sent them, of the types that the parameters have.
-    Sent(&'a [SqlValue]),
-    /// As they were written into the statement where the parameters are.
-    Written(&'a [Literal]),
+pub(crate) enum ParameterValues<'a> {
+    /// Bound by the client, of the parameters' types.
+    Bound(&'a [SqlValue]),
+    /// Literals that stood in the text where it has parameters now.
+    Literals(&'a [Literal]),
 }
 
-impl Values<'_> {
-    /// That of a parameter, by its place, as a column takes it. `None` if it needs a cast, or does
-    /// not fit; `Some(None)` is NULL.
+impl ParameterValues<'_> {
+    /// The value of a parameter, by its place, as a column takes it. `None` if it needs a cast, or
+    /// does not fit; `Some(None)` is NULL.
     pub(crate) fn get(
         &self,
         place: usize,
@@ -47,43 +46,43 @@ impl Values<'_> {
         style: &TextStyle,
     ) -> Option<Option<Value>> {
         match self {
-            Values::Sent(values) => same_value(values.get(place)?, types.get(place)?, column),
-            Values::Written(literals) => literal_value(literals.get(place)?, column, style).map(Some),
+            ParameterValues::Bound(values) => same_value(values.get(place)?, types.get(place)?, column),
+            ParameterValues::Literals(literals) => literal_value(literals.get(place)?, column, style).map(Some),
         }
     }
 }
 
-impl Given {
-    /// A constant or a parameter.
-    pub(super) fn read(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Option<Self> {
-        // What is wrong with a constant is told by the long way.
+impl ConstantExpr {
+    /// A literal or a parameter; `None` for other expressions, and for literals that do not fit.
+    pub(crate) fn read(expr: &Expr, column: &TargetColumn, style: &TextStyle) -> Option<Self> {
+        // The query over it tells what is wrong with a literal.
         match Cell::read(expr, column, style).ok()? {
-            Cell::Constant(value) => Some(Given::Constant(value)),
-            Cell::Parameter(number) => Some(Given::Parameter(number.checked_sub(1)?)),
+            Cell::Constant(value) => Some(ConstantExpr::Literal(value)),
+            Cell::Parameter(number) => Some(ConstantExpr::Parameter(number.checked_sub(1)?)),
             Cell::Expression(_) => None,
         }
     }
 }
 
-/// The values of SET, where none changes the key. `inserted` are the columns of the row that may be
-/// named as `excluded`.
-pub(super) fn assigned(
+/// The assignments of SET, if all are constant and none changes the key. `inserted` are the columns
+/// of the row that may be named as `excluded`.
+pub(crate) fn constant_assignments(
     write: &Write,
     assignments: &[(usize, Expr)],
     inserted: &[usize],
     style: &TextStyle,
-) -> Option<Vec<(usize, Given)>> {
+) -> Option<Vec<(usize, ConstantExpr)>> {
     if write.alias == EXCLUDED {
         return None;
     }
     let of = |(at, expr): &(usize, Expr)| {
         let column = &write.target.columns[*at];
-        // Where the type of the value decides, a query decides on that.
+        // Where the type of the value decides the property's, it is left to the query.
         if !matches!(column.takes, Takes::Typed { .. }) {
             return None;
         }
         let place = inserted.iter().position(|inserted| inserted == at);
-        let given = match expr {
+        let value = match expr {
             Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
                 if !is_number(column) {
                     return None;
@@ -96,11 +95,11 @@ pub(super) fn assigned(
                 } else {
                     return None;
                 };
-                Given::Sum { by: Box::new(by), negative }
+                ConstantExpr::Increment { by: Box::new(by), negative }
             }
             expr => term(expr, column, place, style)?,
         };
-        Some((*at, given))
+        Some((*at, value))
     };
     assignments.iter().map(of).collect()
 }
@@ -121,24 +120,28 @@ fn is_own(expr: &Expr, write: &Write, column: &TargetColumn) -> bool {
     }
 }
 
-/// A constant, a parameter, or the same column of the row that could not be inserted, which is at
-/// `proposed` if it was given.
-fn term(expr: &Expr, column: &TargetColumn, proposed: Option<usize>, style: &TextStyle) -> Option<Given> {
+/// A literal, a parameter, or the same column of the row proposed for insertion: at `proposed`
+/// among its columns, NULL if it is not among them.
+fn term(expr: &Expr, column: &TargetColumn, proposed: Option<usize>, style: &TextStyle) -> Option<ConstantExpr> {
     match expr {
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
             [relation, name] if relation.value == EXCLUDED && name.value == column.name => {
-                Some(proposed.map_or(Given::Constant(None), Given::Proposed))
+                Some(proposed.map_or(ConstantExpr::Literal(None), ConstantExpr::Excluded))
             }
             _ => None,
         },
-        expr => Given::read(expr, column, style),
+        expr => ConstantExpr::read(expr, column, style),
     }
 }
 
-/// What an entity has in a column of one type, with something added to it or taken from it;
-/// `Some(None)` is NULL. `None` if the sum is no number of that type: what becomes of it then is
-/// not told here.
-pub(super) fn sum(entity: &Entity, column: &TargetColumn, by: Option<Value>, negative: bool) -> Option<Option<Value>> {
+/// The value of a column of one type with `by` added to it, or taken from it; `Some(None)` is NULL.
+/// `None` if the sum is no number of that type: the query over it tells the error.
+pub(crate) fn increment(
+    entity: &Entity,
+    column: &TargetColumn,
+    by: Option<Value>,
+    negative: bool,
+) -> Option<Option<Value>> {
     let Takes::Typed { property, edm, .. } = &column.takes else { return None };
     // A value of another type is NULL in this column.
     let own = entity.get(property).filter(|own| own.edm_type() == *edm);

@@ -1,4 +1,4 @@
-//! What a statement knows of the session that runs it.
+//! The session as a statement sees it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use rowkey_postgres::settings::Settings;
 
 /// A session as it was when a statement of it began.
 #[derive(Debug, Clone)]
-pub(crate) struct SessionInfo {
+pub(crate) struct StatementSession {
     pub settings: Settings,
     pub user: String,
     pub pid: i32,
@@ -18,26 +18,26 @@ pub(crate) struct SessionInfo {
     pub cursors: Vec<CursorRow>,
     pub registry: Arc<Registry>,
     /// What `set_config` set while the statement ran; the session takes it over afterwards.
-    pub changes: Changes,
+    pub changes: SettingChanges,
 }
 
 /// Settings changed by functions, in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Changes(Arc<Mutex<Vec<Change>>>);
+pub(crate) struct SettingChanges(Arc<Mutex<Vec<SettingChange>>>);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct SettingChange {
     pub name: String,
     pub value: String,
     pub local: bool,
 }
 
-impl Changes {
-    pub(crate) fn take(&self) -> Vec<Change> {
+impl SettingChanges {
+    pub(crate) fn take(&self) -> Vec<SettingChange> {
         std::mem::take(&mut *self.lock())
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Change>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<SettingChange>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -40,7 +40,7 @@ fn what_is_kept_is_what_a_filter_leaves() {
             (0..(rows + from).div_ceil(stretch)).flat_map(|_| vec![dice.below(10) >= least; stretch]).collect();
         let kept = BooleanBuffer::from(kept).slice(from, rows);
         let wanted = BooleanArray::from(kept.clone());
-        let kept = KeptRows::new(kept);
+        let kept = RowFilter::new(kept);
         assert_eq!(kept.count(), wanted.true_count());
         for column in columns(rows + from, nulls, &mut dice) {
             let column = column.slice(from, rows);

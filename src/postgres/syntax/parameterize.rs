@@ -1,13 +1,18 @@
-//! A statement with parameters in place of its literals.
+//! Simple parameterization, as SQL Server calls it: parameters in place of the literals of a
+//! statement, so that statements that differ in their literals only are prepared once.
+//!
+//! Clients of the simple protocol write values into the text. This works on tokens, to be cheaper
+//! than a parse; what the statement means, and whether it means the same with parameters, is for
+//! the caller to know.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Longer statements are no reads of few keys.
-const READ_BYTES_MAX: usize = 2 << 10;
-const READ_LITERALS_MAX: usize = 4;
-/// Longer statements that write spend their time elsewhere.
+/// Longer queries are not worth it: with one, more time is spent elsewhere.
+const QUERY_BYTES_MAX: usize = 2 << 10;
+const QUERY_LITERALS_MAX: usize = 4;
+/// The same for statements that write.
 const WRITE_BYTES_MAX: usize = 16 << 10;
 const WRITE_LITERALS_MAX: usize = 64;
 
@@ -22,35 +27,30 @@ pub enum Literal {
     },
 }
 
-/// What a statement is, but for its literals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LiteralFormKind {
-    Read,
-    Write,
-}
-
-/// A statement with parameters in place of its literals, and these. Of a statement that reads they
-/// are its texts; of one that writes, numbers too where they are all that is assigned.
+/// A statement with parameters in place of its literals, and these. Of a SELECT they are its texts;
+/// of INSERT, UPDATE and DELETE, numbers too where they are all that is assigned.
 #[derive(Debug, PartialEq, Eq)]
-pub struct LiteralForm {
-    pub kind: LiteralFormKind,
+pub struct Parameterized {
+    /// Whether it is a SELECT.
+    pub is_query: bool,
     pub text: String,
     pub literals: Vec<Literal>,
 }
 
-impl LiteralForm {
-    /// `None` if it is another statement, or has none, or parameters already.
+impl Parameterized {
+    /// `None` for another statement, one without literals, one that has parameters already, and
+    /// texts where literals cannot be told from their surroundings.
     pub fn of(text: &str) -> Option<Self> {
-        let kind = kind_of(text)?;
-        let (bytes_max, literals_max) = match kind {
-            LiteralFormKind::Read => (READ_BYTES_MAX, READ_LITERALS_MAX),
-            LiteralFormKind::Write => (WRITE_BYTES_MAX, WRITE_LITERALS_MAX),
+        let is_query = begins_as_query(text)?;
+        let (bytes_max, literals_max) = match is_query {
+            true => (QUERY_BYTES_MAX, QUERY_LITERALS_MAX),
+            false => (WRITE_BYTES_MAX, WRITE_LITERALS_MAX),
         };
         if text.len() > bytes_max {
             return None;
         }
         let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
-        let mut form = Self { kind, text: String::with_capacity(text.len()), literals: Vec::new() };
+        let mut parameterized = Self { is_query, text: String::with_capacity(text.len()), literals: Vec::new() };
         // Between VALUES or SET and what follows the values.
         let mut assigns = false;
         let mut before = Token::EOF;
@@ -58,7 +58,6 @@ impl LiteralForm {
         while let Some(token) = tokens.next() {
             let begins_value = assigns && matches!(before, Token::LParen | Token::Comma | Token::Eq);
             let literal = match token {
-                // `date '2020-01-01'` is one thing.
                 Token::SingleQuotedString(_) if is_other_word(&before) => return None,
                 Token::SingleQuotedString(text) => Literal::Text(text),
                 Token::Number(digits, false) if begins_value => Literal::Number { digits, negative: false },
@@ -66,7 +65,7 @@ impl LiteralForm {
                     let Some(Token::Number(digits, _)) = tokens.next() else { return None };
                     Literal::Number { digits, negative: true }
                 }
-                // At the end it says nothing.
+                // The end of the only statement.
                 Token::SemiColon if tokens.peek().is_none() => break,
                 token => {
                     if !is_written_as_read(&token) {
@@ -74,46 +73,41 @@ impl LiteralForm {
                     }
                     if let Token::Word(word) = &token {
                         match word.keyword {
-                            Keyword::VALUES | Keyword::SET => assigns = kind == LiteralFormKind::Write,
+                            Keyword::VALUES | Keyword::SET => assigns = !is_query,
                             Keyword::WHERE | Keyword::ON | Keyword::RETURNING | Keyword::FROM => assigns = false,
                             _ => {}
                         }
                     }
-                    form.text.push_str(&token.to_string());
-                    form.text.push(' ');
+                    parameterized.text.push_str(&token.to_string());
+                    parameterized.text.push(' ');
                     before = token;
                     continue;
                 }
             };
-            if form.literals.len() == literals_max {
+            if parameterized.literals.len() == literals_max {
                 return None;
             }
-            form.literals.push(literal);
-            form.text.push_str(&format!("${} ", form.literals.len()));
+            parameterized.literals.push(literal);
+            parameterized.text.push_str(&format!("${} ", parameterized.literals.len()));
             before = Token::Placeholder(String::new());
         }
-        (!form.literals.is_empty()).then_some(form)
+        (!parameterized.literals.is_empty()).then_some(parameterized)
     }
 }
 
-fn kind_of(text: &str) -> Option<LiteralFormKind> {
+/// Whether the first word is SELECT; `None` if it is none of SELECT, INSERT, UPDATE and DELETE.
+fn begins_as_query(text: &str) -> Option<bool> {
     let first = text.trim_start().get(..6)?;
     let is = |word: &str| first.eq_ignore_ascii_case(word);
-    if is("select") {
-        Some(LiteralFormKind::Read)
-    } else if is("insert") || is("update") || is("delete") {
-        Some(LiteralFormKind::Write)
-    } else {
-        None
-    }
+    if is("select") { Some(true) } else { (is("insert") || is("update") || is("delete")).then_some(false) }
 }
 
-/// Whether a text behind it may belong to it.
+/// Whether a literal after the token may belong to it, as in `date '2020-01-01'`.
 fn is_other_word(token: &Token) -> bool {
     matches!(token, Token::Word(word) if !matches!(word.keyword, Keyword::AND | Keyword::BETWEEN))
 }
 
-/// Whether its text, as it is written here, is read as the same again.
+/// Whether the text of a token is tokenized as the same token again.
 fn is_written_as_read(token: &Token) -> bool {
     match token {
         Token::Word(word) => word.quote_style.is_none_or(|quote| !word.value.contains(quote)),
@@ -142,12 +136,12 @@ fn is_written_as_read(token: &Token) -> bool {
 mod tests {
     use super::*;
 
-    fn form(text: &str) -> Option<(String, Vec<String>)> {
+    fn parameterized(text: &str) -> Option<(String, Vec<String>)> {
         let written = |literal: Literal| match literal {
             Literal::Text(text) => text,
             Literal::Number { digits, negative } => format!("{}{digits} as a number", if negative { "-" } else { "" }),
         };
-        LiteralForm::of(text).map(|form| (form.text, form.literals.into_iter().map(written).collect()))
+        Parameterized::of(text).map(|found| (found.text, found.literals.into_iter().map(written).collect()))
     }
 
     fn tokens(text: &str) -> Vec<Token> {
@@ -180,14 +174,14 @@ mod tests {
             ),
             ("DELETE FROM t WHERE a = 1 AND b = ''", "DELETE FROM t WHERE a = 1 AND b = $1", vec![""]),
         ] {
-            let (form, found) = form(text).expect(text);
-            assert_eq!(tokens(&form), tokens(wanted), "{text}");
+            let (with_parameters, found) = parameterized(text).expect(text);
+            assert_eq!(tokens(&with_parameters), tokens(wanted), "{text}");
             assert_eq!(found, literals, "{text}");
         }
     }
 
     #[test]
-    fn what_cannot_be_told_apart_from_something_else_has_no_form() {
+    fn a_statement_whose_literals_cannot_be_told_apart_is_left_alone() {
         for text in [
             "SELECT 1",
             "SELECT $1, 'a'",
@@ -204,7 +198,7 @@ mod tests {
             "",
             "SELECT 'a','b','c','d','e'",
         ] {
-            assert_eq!(form(text), None, "{text}");
+            assert_eq!(parameterized(text), None, "{text}");
         }
     }
 }

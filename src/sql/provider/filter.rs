@@ -1,4 +1,4 @@
-//! Some rows of the columns of a batch.
+//! A filter of rows, applied to the columns of a batch.
 //!
 //! Masked rows lie all over a file, so what is kept between them are many short stretches. Copied
 //! one by one these cost more than all of the decoding of a column of numbers; a number is copied
@@ -17,14 +17,14 @@ use arrow::error::ArrowError;
 const WORD_BITS: usize = 64;
 
 /// Which rows are kept.
-pub(super) struct KeptRows {
+pub(super) struct RowFilter {
     kept: BooleanBuffer,
     count: usize,
     /// For columns that are not of numbers.
     filter: OnceCell<FilterPredicate>,
 }
 
-impl KeptRows {
+impl RowFilter {
     /// A row is kept where its bit is set.
     pub(super) fn new(kept: BooleanBuffer) -> Self {
         Self { count: kept.count_set_bits(), kept, filter: OnceCell::new() }

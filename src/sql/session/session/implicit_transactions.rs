@@ -1,4 +1,4 @@
-//! Transactions that nobody has begun, and the end of all of them.
+//! Implicit transactions, and the end of all transactions.
 
 use super::Session;
 use crate::session::transaction::TransactionStatus;

@@ -1,4 +1,4 @@
-//! An entity while a statement works on it.
+//! A row of the target table while a statement builds it.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key, Value};
 use rowkey_storage::Properties;
 
-/// The keys and properties that an entity is to have.
+/// Builds the key and the properties of an entity from the values that are assigned to columns.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft {
+pub(crate) struct TargetRowBuilder {
     partition: Option<String>,
     row: Option<String>,
     pub properties: Properties,
-    /// Properties that this statement has given a value.
-    given: Vec<Arc<str>>,
+    /// Properties that the statement has assigned a value to.
+    assigned: Vec<Arc<str>>,
 }
 
-impl Draft {
-    /// The content of an entity.
+impl TargetRowBuilder {
+    /// Begins with what an entity has.
     pub(crate) fn of(entity: &Entity) -> Self {
         Self {
             partition: Some(entity.key.partition.clone()),
             row: Some(entity.key.row.clone()),
             properties: entity.parts().to_vec(),
-            given: Vec::new(),
+            assigned: Vec::new(),
         }
     }
 
-    /// Nothing yet, with room for so many columns.
-    pub(crate) fn with_room(columns: usize) -> Self {
-        Self { properties: Vec::with_capacity(columns), given: Vec::with_capacity(columns), ..Self::default() }
+    /// Begins with nothing, with room for so many columns.
+    pub(crate) fn with_capacity(columns: usize) -> Self {
+        Self { properties: Vec::with_capacity(columns), assigned: Vec::with_capacity(columns), ..Self::default() }
     }
 
-    /// Sets a column. NULL removes the property: from a column of one type only a value of that
-    /// type.
+    /// Assigns a value to a column. NULL removes the property; in a column of one type, only a
+    /// value of that type. Fails where two columns of one property are assigned values.
     pub(crate) fn assign(&mut self, column: &TargetColumn, value: Option<Value>) -> Result<()> {
         let property = match (&column.takes, value) {
             (Takes::PartitionKey, value) => {
@@ -48,25 +48,25 @@ impl Draft {
             (Takes::Timestamp | Takes::Other, None) => return Ok(()),
             (Takes::Timestamp | Takes::Other, Some(_)) => return column.check_written(false),
             (Takes::Typed { property, edm, .. }, None) => {
-                let given = self.given.contains(property);
-                self.properties.retain(|(name, value)| given || name != property || value.edm_type() != *edm);
+                let is_assigned = self.assigned.contains(property);
+                self.properties.retain(|(name, value)| is_assigned || name != property || value.edm_type() != *edm);
                 return Ok(());
             }
             (Takes::Shown { property }, None) => {
-                let given = self.given.contains(property);
-                self.properties.retain(|(name, _)| given || name != property);
+                let is_assigned = self.assigned.contains(property);
+                self.properties.retain(|(name, _)| is_assigned || name != property);
                 return Ok(());
             }
             (Takes::Typed { property, .. } | Takes::Shown { property }, Some(value)) => (property, value),
         };
         let (property, value) = property;
-        if self.given.contains(property) {
+        if self.assigned.contains(property) {
             let message = format!("property \"{property}\" is given several values: it has one, of one type");
             return Err(Error::new(SqlState::INVALID_STATEMENT, message).with_hint(format!(
                 "set one of the columns of property \"{property}\" and leave the others, or set them to NULL"
             )));
         }
-        self.given.push(Arc::clone(property));
+        self.assigned.push(Arc::clone(property));
         match self.properties.iter_mut().find(|(name, _)| name == property) {
             Some((_, stored)) => *stored = value,
             None => self.properties.push((Arc::clone(property), value)),
@@ -74,7 +74,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The key, which has to be there as a whole.
+    /// The key; fails with `NOT_NULL_VIOLATION` where a part was not assigned.
     pub(crate) fn key(&self, target: &Target) -> Result<Key> {
         let missing = match (&self.partition, &self.row) {
             (Some(partition), Some(row)) => return Ok(Key::new(partition.as_str(), row.as_str())),
@@ -90,7 +90,7 @@ impl Draft {
         Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(detail))
     }
 
-    /// The same, of a draft whose properties alone are still wanted.
+    /// The same, taken out: of the row, the properties alone are left.
     pub(crate) fn take_key(&mut self, target: &Target) -> Result<Key> {
         match (self.partition.take(), self.row.take()) {
             (Some(partition), Some(row)) => Ok(Key::new(partition, row)),
@@ -101,13 +101,13 @@ impl Draft {
         }
     }
 
-    /// About how much memory it takes.
+    /// About how much memory it takes, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         properties_bytes(&self.properties) + 160
     }
 }
 
-/// About how much memory properties take.
+/// About how much memory properties take, in bytes.
 pub(crate) fn properties_bytes(properties: &Properties) -> u64 {
     let value_bytes = |value: &Value| match value {
         Value::Binary(bytes) => bytes.len(),

@@ -1,4 +1,4 @@
-//! Which plans are reads of few keys.
+//! Which queries are reads by key, by their plans.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr};
 
-use super::{Bound, KeyRead, Operand, Rows};
+use crate::by_key::key_read::{Bound, KeyRead, Operand, Rows};
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_postgres::types::PostgresType;
 
@@ -19,85 +19,81 @@ const ROW: usize = 1;
 const COLUMNS_MAX: usize = 32;
 const COLUMNS_EACH_MAX: usize = 4;
 
-impl KeyRead {
-    /// The read that a plan comes to: plain columns of one table, one PartitionKey, and one RowKey,
-    /// a span of them or all. `None` for everything else. The plan is that of the SQL planner,
-    /// before any rule, so that what its names mean is settled.
-    pub(crate) fn of(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<Self> {
-        let (mut plan, mut fetch, mut order) = (plan, None, None);
-        if let LogicalPlan::Limit(limit) = plan {
-            let (Ok(SkipType::Literal(0)), Ok(FetchType::Literal(rows))) =
-                (limit.get_skip_type(), limit.get_fetch_type())
-            else {
-                return None;
-            };
-            fetch = rows;
-            plan = &limit.input;
-        }
-        // A column that is sorted by and not asked for is taken away above the sort.
-        let mut outer = None;
-        if let LogicalPlan::Projection(projection) = plan
-            && matches!(*projection.input, LogicalPlan::Sort(_))
-        {
-            outer = Some(projection);
-            plan = &projection.input;
-        }
-        if let LogicalPlan::Sort(sort) = plan {
-            if sort.fetch.is_some() {
-                return None;
-            }
-            order = Some(sort);
-            plan = &sort.input;
-        }
-        let LogicalPlan::Projection(projection) = plan else { return None };
-        let LogicalPlan::Filter(filter) = projection.input.as_ref() else { return None };
-        let mut source = filter.input.as_ref();
-        while let LogicalPlan::SubqueryAlias(alias) = source {
-            source = &alias.input;
-        }
-        let LogicalPlan::TableScan(scan) = source else { return None };
-        if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
+/// Recognises `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]`: plain
+/// columns of one table, one PartitionKey, and one RowKey, a range of them or all.
+pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<KeyRead> {
+    let (mut plan, mut fetch, mut order) = (plan, None, None);
+    if let LogicalPlan::Limit(limit) = plan {
+        let (Ok(SkipType::Literal(0)), Ok(FetchType::Literal(rows))) = (limit.get_skip_type(), limit.get_fetch_type())
+        else {
             return None;
-        }
-        let provider = source_as_provider(&scan.source).ok()?;
-        let table = provider.downcast_ref::<EntityTable>()?;
-        if !table.reads_cleverly() || table.table().has_other() {
-            return None;
-        }
-        // Aliases rename columns and keep their places.
-        let schema = filter.input.schema();
-        let places: Vec<usize> = projection.expr.iter().map(|expr| place(expr, schema)).collect::<Option<_>>()?;
-        let mut condition = Condition::default();
-        for part in split_conjunction(&filter.predicate) {
-            condition.add(part, schema, parameters)?;
-        }
-        let (rows, partition) = (condition.rows()?, condition.partition?);
-        let is_point = matches!(rows, Rows::One(_));
-        if let Some(sort) = order
-            && !is_point
-            && !keeps_key_order(&sort.expr, plan.schema(), &places)?
-        {
-            return None;
-        }
-        let places = match outer {
-            None => places,
-            Some(outer) => {
-                let inner = |expr| place(expr, plan.schema()).and_then(|at| places.get(at).copied());
-                outer.expr.iter().map(inner).collect::<Option<_>>()?
-            }
         };
-        let columns_max = COLUMNS_MAX.max(places.len() * COLUMNS_EACH_MAX);
-        if !is_point && table.columns().schema().fields().len() > columns_max {
+        fetch = rows;
+        plan = &limit.input;
+    }
+    // A column of ORDER BY that is not selected is projected away above the sort.
+    let mut outer = None;
+    if let LogicalPlan::Projection(projection) = plan
+        && matches!(*projection.input, LogicalPlan::Sort(_))
+    {
+        outer = Some(projection);
+        plan = &projection.input;
+    }
+    if let LogicalPlan::Sort(sort) = plan {
+        if sort.fetch.is_some() {
             return None;
         }
-        let columns = EntityRows::new(table.columns(), places)?;
-        let seen = Arc::downgrade(table.table());
-        let table = table.snapshot().without_content().table;
-        Some(Self { table, seen, partition, rows, columns, fetch })
+        order = Some(sort);
+        plan = &sort.input;
     }
+    let LogicalPlan::Projection(projection) = plan else { return None };
+    let LogicalPlan::Filter(filter) = projection.input.as_ref() else { return None };
+    let mut source = filter.input.as_ref();
+    while let LogicalPlan::SubqueryAlias(alias) = source {
+        source = &alias.input;
+    }
+    let LogicalPlan::TableScan(scan) = source else { return None };
+    if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
+        return None;
+    }
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = provider.downcast_ref::<EntityTable>()?;
+    if !table.reads_cleverly() || table.table().has_other() {
+        return None;
+    }
+    // Aliases rename columns and keep their places.
+    let schema = filter.input.schema();
+    let places: Vec<usize> = projection.expr.iter().map(|expr| place(expr, schema)).collect::<Option<_>>()?;
+    let mut condition = Condition::default();
+    for part in split_conjunction(&filter.predicate) {
+        condition.add(part, schema, parameters)?;
+    }
+    let (rows, partition) = (condition.rows()?, condition.partition?);
+    let is_point = matches!(rows, Rows::One(_));
+    if let Some(sort) = order
+        && !is_point
+        && !keeps_key_order(&sort.expr, plan.schema(), &places)?
+    {
+        return None;
+    }
+    let places = match outer {
+        None => places,
+        Some(outer) => {
+            let inner = |expr| place(expr, plan.schema()).and_then(|at| places.get(at).copied());
+            outer.expr.iter().map(inner).collect::<Option<_>>()?
+        }
+    };
+    let columns_max = COLUMNS_MAX.max(places.len() * COLUMNS_EACH_MAX);
+    if !is_point && table.columns().schema().fields().len() > columns_max {
+        return None;
+    }
+    let columns = EntityRows::new(table.columns(), places)?;
+    let seen = Arc::downgrade(table.table());
+    let table = table.snapshot().without_content().table;
+    Some(KeyRead { table, seen, partition, rows, columns, fetch })
 }
 
-/// Where in the table the column lies that an output is, unchanged.
+/// The place in the table of the column that an output is; `None` if it is computed.
 fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
     match expr {
         Expr::Column(column) => schema.index_of_column(column).ok(),
@@ -106,14 +102,14 @@ fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
     }
 }
 
-/// Whether the order of keys within one partition is what the sort wants. `None` where it sorts by
-/// something else than columns.
+/// Whether rows of one partition in key order are sorted. `None` where the sort is by other
+/// expressions than columns.
 fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Option<bool> {
     for key in sort {
         let Expr::Column(column) = &key.expr else { return None };
         match *places.get(schema.index_of_column(column).ok()?)? {
             PARTITION => {}
-            // No two rows have the same, so that nothing behind it matters.
+            // It is unique within a partition: keys after it decide nothing.
             ROW => return Some(key.asc),
             _ => return Some(false),
         }
@@ -121,7 +117,7 @@ fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Op
     Some(true)
 }
 
-/// What the conditions say of the keys.
+/// The conditions of WHERE on the key columns.
 #[derive(Default)]
 struct Condition {
     partition: Option<Operand>,
@@ -131,7 +127,8 @@ struct Condition {
 }
 
 impl Condition {
-    /// `None` if the part is no condition of this kind, or a second one for the same end.
+    /// Adds a conjunct; `None` if it is no comparison of a key column, or a second one for the same
+    /// bound.
     fn add(&mut self, part: &Expr, schema: &DFSchema, parameters: &[&'static PostgresType]) -> Option<()> {
         let key = |expr: &Expr| match expr {
             Expr::Column(column) => key_column(column, schema),
@@ -177,7 +174,7 @@ fn key_column(column: &Column, schema: &DFSchema) -> Option<usize> {
     schema.index_of_column(column).ok().filter(|place| [PARTITION, ROW].contains(place))
 }
 
-/// A text that is known before the table is read.
+/// A text that is known before the table is read: a literal or a parameter.
 fn operand(expr: &Expr, parameters: &[&'static PostgresType]) -> Option<Operand> {
     match expr {
         Expr::Literal(ScalarValue::Utf8(text) | ScalarValue::Utf8View(text), metadata) if metadata.is_none() => {
@@ -187,7 +184,7 @@ fn operand(expr: &Expr, parameters: &[&'static PostgresType]) -> Option<Operand>
             let place = placeholder.id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
             ["text", "varchar"].contains(&parameters.get(place)?.name).then_some(Operand::Parameter(place))
         }
-        // A text stays what it is.
+        // Between types of text, a cast changes nothing.
         Expr::Cast(cast) if cast.field.data_type().is_string() && cast.field.metadata().is_empty() => {
             operand(&cast.expr, parameters)
         }

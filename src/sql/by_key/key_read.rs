@@ -1,12 +1,4 @@
-//! Reads of few keys, answered without the query engine's planner: for one entity, or a page of
-//! them, planning a query takes many times as long as reading them.
-//!
-//! A prepared plan of the shape `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey"
-//! ..]` is recognised once ([`KeyRead::of`]) and then run as a look-up ([`KeyRead::rows`]). Where
-//! that cannot be done, because more is to be read than a few pages, or the table is not what it
-//! was, the caller takes the plan.
-
-mod recognize;
+//! Reads by key, run as look-ups in the snapshot.
 
 use std::sync::{Arc, Weak};
 
@@ -24,46 +16,47 @@ use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Snapshot, Table};
 
-/// Pages that are read this way; of more, the scan is the better way.
+/// Pages that are read this way; for more, a scan is faster.
 const PAGES_MAX: usize = 4;
 
-/// A read of few keys of one table.
+/// A read of one entity, or of some rows of one partition.
 #[derive(Debug)]
 pub(crate) struct KeyRead {
-    /// As it was when the statement was planned, without what was in it.
-    table: Arc<Table>,
-    /// The very one.
-    seen: Weak<Table>,
-    partition: Operand,
-    rows: Rows,
-    columns: EntityRows,
-    fetch: Option<usize>,
+    /// The table when the statement was planned, without its content.
+    pub(super) table: Arc<Table>,
+    /// That table itself, to find out cheaply whether it has changed.
+    pub(super) seen: Weak<Table>,
+    pub(super) partition: Operand,
+    pub(super) rows: Rows,
+    pub(super) columns: EntityRows,
+    /// LIMIT.
+    pub(super) fetch: Option<usize>,
 }
 
 /// A text, or NULL, to which keys are compared.
 #[derive(Debug)]
-enum Operand {
+pub(super) enum Operand {
     Text(Option<String>),
     /// By its place among the parameters.
     Parameter(usize),
 }
 
-/// RowKeys.
+/// The RowKeys that are read.
 #[derive(Debug)]
-enum Rows {
+pub(super) enum Rows {
     One(Operand),
     Between { lower: Option<Bound>, upper: Option<Bound> },
 }
 
 #[derive(Debug)]
-struct Bound {
-    operand: Operand,
-    inclusive: bool,
+pub(super) struct Bound {
+    pub operand: Operand,
+    pub inclusive: bool,
 }
 
 impl KeyRead {
-    /// The rows, under the names and with the types of `columns`. `None` if they have to be asked
-    /// for in another way.
+    /// The rows, under the names and with the types of `columns`. `None` if the statement has to be
+    /// run as a query.
     pub(crate) async fn rows(
         &self,
         files: &RunFiles,
@@ -135,7 +128,8 @@ impl KeyRead {
         Ok(Some(found))
     }
 
-    /// The table in a snapshot, if it has the columns that it had.
+    /// The table in a snapshot, if its name and columns are those that the statement was planned
+    /// for.
     fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
         let now = snapshot.table(self.table.id)?;
         let same = self.seen.as_ptr() == Arc::as_ptr(now)

@@ -53,18 +53,18 @@ impl Shown {
 /// A function over the typed columns of one property (a DateTime's may be followed by its ticks):
 /// the value that is there, in the shown type. An entity has a property in one type at most.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct ShownValue {
+pub(super) struct DisplayValue {
     shown: Shown,
     signature: Signature,
 }
 
-impl ShownValue {
+impl DisplayValue {
     pub(super) fn new(shown: Shown) -> Self {
         Self { shown, signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
-impl ScalarUDFImpl for ShownValue {
+impl ScalarUDFImpl for DisplayValue {
     fn name(&self) -> &str {
         "shown_value"
     }

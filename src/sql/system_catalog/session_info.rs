@@ -1,9 +1,10 @@
-//! What the catalog shows of the server and of the session that reads it.
+//! What the catalog knows of the server and of the session that reads it.
 
 use std::fmt::Debug;
 
-/// Answers of the session for which a catalog is made. Times are microseconds since 1970 in UTC.
-pub(crate) trait SessionFacts: Debug + Send + Sync {
+/// The session for which a catalog is made, and its server. Times are microseconds since 1970 in
+/// UTC.
+pub(crate) trait SessionInfo: Debug + Send + Sync {
     /// The database of the session.
     fn database(&self) -> &str;
     /// All databases there are, that of the session among them.
@@ -20,7 +21,7 @@ pub(crate) trait SessionFacts: Debug + Send + Sync {
     fn cursors(&self) -> Vec<CursorRow>;
     /// All sessions of the server.
     fn activity(&self) -> Vec<ActivityRow>;
-    /// Functions that a statement may call, where the types of their arguments are told.
+    /// Functions that a statement may call, where the types of their arguments are known.
     fn functions(&self) -> Vec<FunctionRow>;
     /// The names of all functions that a statement may call. Those that PostgreSQL has are listed
     /// with its signatures.

@@ -1,0 +1,61 @@
+//! The query of RETURNING.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::sql::sqlparser::ast;
+
+use super::rows::{MemoryColumn, column_of, memory_table};
+use super::syntax::{self, from_memory, memory_name};
+use super::write::Write;
+use crate::planner::MEMORY_ROWS;
+use rowkey_base::Result;
+use rowkey_model::{DateTime, Entity};
+use rowkey_storage::run::TIMESTAMP;
+
+/// What RETURNING is computed from.
+#[derive(Debug, Default)]
+pub(crate) struct Returned {
+    /// The rows of the table: their new versions, of DELETE the old ones.
+    pub entities: Vec<Entity>,
+    /// Columns of other relations.
+    pub others: Vec<MemoryColumn>,
+    /// Whether the entities are new versions, whose Timestamp the commit decides.
+    pub are_written: bool,
+}
+
+impl Returned {
+    /// Gives the new versions the Timestamp of their commit.
+    pub(crate) fn set_timestamp(&mut self, timestamp: DateTime) {
+        self.entities.iter_mut().for_each(|entity| entity.timestamp = timestamp);
+    }
+}
+
+/// The query that RETURNING is, and the rows in memory that it reads; `None` without RETURNING.
+pub(crate) fn returning_query(
+    write: &Write,
+    returned: &Returned,
+) -> Result<Option<(ast::Statement, Arc<dyn TableProvider>)>> {
+    let Some(items) = &write.returning else { return Ok(None) };
+    let aliases = write.aliases();
+    let mut columns: Vec<MemoryColumn> = Vec::new();
+    for (alias, name) in write.returned() {
+        if alias != write.alias {
+            continue;
+        }
+        let target = &write.target.columns[write.target.place(&name)?];
+        let field = target.field.as_ref().clone().with_name(memory_name(&alias, &name));
+        columns.push((Arc::new(field), column_of(target, &returned.entities)?));
+    }
+    columns.extend(returned.others.iter().cloned());
+    let mut items = items.clone();
+    from_memory(&mut items, &aliases);
+    let from = vec![syntax::from_table(&["public", MEMORY_ROWS], MEMORY_ROWS)];
+    let query = syntax::select(write.with.as_ref(), items, from, None)?;
+    Ok(Some((query, memory_table(columns, returned.entities.len())?)))
+}
+
+/// Whether RETURNING names the Timestamp, which is known when the write is committed.
+pub(crate) fn returns_timestamp(write: &Write) -> bool {
+    write.returned().iter().any(|(alias, name)| *alias == write.alias && name == TIMESTAMP)
+}
