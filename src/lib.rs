@@ -48,10 +48,11 @@
 //! # Life of a query
 //!
 //! What comes in over the wire, from the command line or through [`Database::sql`] takes the same
-//! way.
+//! way, but for one short cut of the wire's simple protocol.
 //!
 //! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
-//!    text. A statement by key that was seen before, but for its literals, is found by its tokens
+//!    text. In the simple protocol, where clients write values into the text, a statement by key
+//!    that was seen before, but for its literals, is found by its tokens
 //!    (`Session::bind_key_statement`) and run by `KeyRead` or `KeyWrite` without a parse or a plan.
 //! 2. `rowkey_postgres::syntax::parse` makes one statement of it. `Session::context` gives it a
 //!    `StatementContext`: the snapshot of the transaction or the newest one, the session, the time,
@@ -76,17 +77,17 @@
 //!    flow up to the [`Answer`]; a wire connection and the command line write them by the same
 //!    `ColumnEncoder`, as the session's settings say.
 //!
-//! A point read ([`Table::get`]) skips all that. The entity service (`EntityService::get`), which
-//! every door to single entities is built on, asks `TableSnapshot::get`: it looks at the delta,
-//! finds the file in the manifest, the page of keys by the page index and the row by binary search,
-//! and decodes one row.
+//! A point read ([`Table::get`]) skips all that: `EntityService::get`, as a statement by key does,
+//! asks `TableSnapshot::get`, which looks at the delta, finds the file in the manifest, the page of
+//! keys by the page index and the row by binary search, and decodes one row.
 //!
 //! # Life of a write
 //!
-//! A single write ([`Table::insert`], SQL, or a transaction of many). A statement builds rows
-//! (`TargetRowBuilder`) and comes to operations, each for the version of the entity that it has
-//! read (`Executor::run_write`). A transaction block keeps them in its `WriteSet`; only the
-//! session's transaction commits them (`session::commit`):
+//! A write is one or more operations on entities, committed together. [`Table::insert`] hands its
+//! own to `EntityService::operate`. An SQL statement builds rows (`TargetRowBuilder`) and comes to
+//! operations, each for the version of the entity that it has read (`Executor::run_write`); a
+//! transaction block keeps them in its `WriteSet`, and only the session's transaction commits them
+//! (`session::commit`). Either way:
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.
@@ -107,7 +108,7 @@
 //! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal
 //!    stays; a range partition that changes is cut into new run files, each written under a
 //!    temporary name, synced, renamed, and its folder synced.
-//! 4. `Store::commit` appends one record to the log that names all of them. When it is durable, the
+//! 4. `Store::commit_job` appends one record to the log that names all of them. When it is durable, the
 //!    new catalog is published: readers see all of the import or nothing. Files that no snapshot
 //!    reaches any more are removed.
 //!
@@ -119,12 +120,28 @@
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
 //! | `embedded`, `wire`, `command` | embedded API, Postgres wire protocol, command line | no |
-//! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; the entity service; `engine` | yes |
+//! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; beside them the entity service; `engine`, which owns a data folder | yes |
 //! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports; the JSON of one entity | no |
 //! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |
 //! | `model` | entities, keys, types, limits; `files` on disk; `rows` to be stored | no |
 //! | `base` | errors, time, the calendar, what a rule rejects | no |
+//! | `features` | no code: the features with which tests take dependencies | no |
+//!
+//! # Where new things go
+//!
+//! | what | where | mind |
+//! |---|---|---|
+//! | an access path | a shape of keys: `AccessPath` in `sql/access/path.rs`. One that has to read before it knows its keys, as an index would: `EntityTable::scan` (`sql/provider/table.rs`), since `access` does no I/O | filters are claimed earlier, in `supports_filters_pushdown`; `by_key`, `EntityService::page` and exports by key do not ask `plan_access`; EXPLAIN's words are in `sql/explain/text.rs`, its answers in `sql/access_paths/*.slt` |
+//! | a property type | `EdmType` and `Value` in `model/value.rs`, `model/columns` (Arrow), `model/rows` (memory, spilling), `storage/records/writes.rs` and `storage/run` (disk), `formats`, `sql/definitions` and `sql/writes` (DDL, assignment) | tags on disk are for good (`EdmType::tag`); types in memory have three bits; look for `EdmType::ALL` and for `_ =>` over types; `tests/durability/versions.rs` opens old folders |
+//! | a wire message | from clients: `wire/message.rs`, then `Connection::handle`; to clients: `wire/wire.rs`, framed by pgwire | whether an error skips to Sync is decided in `Connection::handle` and `message::malformed`; notices come from `Session::take_notices`; `tests/robustness` sends malformed ones |
+//! | an HTTP route | a door: a member beside `wire`, started by `command/serve.rs`, on `Engine::entities_of` (account, principal) and `EntityService::{get, page, operate, operate_group}`; bodies by `rowkey_formats::entity_json` | `tests/layers/members.rs` names members, doors and who starts them; `.ci/run` names members too; a filter has to become an `EntityQuery`: keys by `access`, the rest as a closure |
+//! | a maintenance job | `storage/maintenance`: a kind of `Work`, found due in `Maintainer::round` (`worker.rs`), its status in `status.rs` | one thread does all: work is cut into steps that ask whether to stop, and writers that stall go first; `RunFiles` verifies a block once, so a check reads the file itself |
+//! | a function or rewrite of PostgreSQL's | `postgres/functions`, `postgres/desugar`; what works around DataFusion in `postgres/workarounds`, with a canary test | `rowkey_postgres::install` lists the rules in order |
+//!
+//! Rules that a test keeps, in `tests/layers`: what members depend on (`members.rs`), no import
+//! cycles between modules (`cycles.rs`), who touches the disk, the clock and the terminal, files of
+//! 700 lines and comments of 100 columns at most (`rules.rs`).
 //!
 //! # Glossary
 //!
@@ -132,6 +149,8 @@
 //! |---|---|
 //! | entity | properties under a PartitionKey and a RowKey, as in the Table service |
 //! | account | a namespace of tables; SQL's database |
+//! | door | a member through which callers come in: `embedded`, `wire`, `command` |
+//! | principal | who asks at a door; may do everything so far |
 //! | partition | all entities with one PartitionKey |
 //! | range partition | an interval of keys of a table with the run files that hold it |
 //! | run file | an immutable Parquet file of entities in key order |

@@ -1,4 +1,4 @@
-//! The in-process API; everything else is built on it.
+//! A database of this process: a thin face of the entity service and of sessions.
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reading exports of entity tables into `rows::Rows`, and writing them.
+//! Reading exports of entity tables into `rowkey_model::rows::Rows`, and writing them.
 //!
 //! A [`Source`] is a named stream of bytes or a file. [`decode`] reads it in one of the
 //! [`Format`]s: one thread at a time reads and cuts the input into batches, worker threads turn

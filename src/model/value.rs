@@ -13,7 +13,7 @@ use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
 
 /// The eight property types. The order is that of their names and is the order of typed columns in
-/// a file.
+/// a file; what stands for a type on disk is its [`tag`](EdmType::tag).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum EdmType {
     Binary,
@@ -51,6 +51,35 @@ impl EdmType {
             EdmType::Int64 => "Int64",
             EdmType::String => "String",
         }
+    }
+
+    /// What stands for the type in the log and in run files. A tag is never given to another type.
+    pub fn tag(self) -> u8 {
+        match self {
+            EdmType::Binary => 0,
+            EdmType::Boolean => 1,
+            EdmType::DateTime => 2,
+            EdmType::Double => 3,
+            EdmType::Guid => 4,
+            EdmType::Int32 => 5,
+            EdmType::Int64 => 6,
+            EdmType::String => 7,
+        }
+    }
+
+    /// The type of a tag; none where no type has it.
+    pub fn of_tag(tag: u8) -> Option<EdmType> {
+        Some(match tag {
+            0 => EdmType::Binary,
+            1 => EdmType::Boolean,
+            2 => EdmType::DateTime,
+            3 => EdmType::Double,
+            4 => EdmType::Guid,
+            5 => EdmType::Int32,
+            6 => EdmType::Int64,
+            7 => EdmType::String,
+            _ => return None,
+        })
     }
 
     /// Reads `Edm.Int64` or `Int64`.
@@ -151,16 +180,16 @@ impl Value {
 /// equals itself and 0.0 is not -0.0.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Value::Binary(a), Value::Binary(b)) => a == b,
-            (Value::Boolean(a), Value::Boolean(b)) => a == b,
-            (Value::DateTime(a), Value::DateTime(b)) => a == b,
-            (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-            (Value::Guid(a), Value::Guid(b)) => a == b,
-            (Value::Int32(a), Value::Int32(b)) => a == b,
-            (Value::Int64(a), Value::Int64(b)) => a == b,
-            (Value::String(a), Value::String(b)) => a == b,
-            _ => false,
+        // By the type of one of them, so that no type is forgotten.
+        match self {
+            Value::Binary(a) => matches!(other, Value::Binary(b) if a == b),
+            Value::Boolean(a) => matches!(other, Value::Boolean(b) if a == b),
+            Value::DateTime(a) => matches!(other, Value::DateTime(b) if a == b),
+            Value::Double(a) => matches!(other, Value::Double(b) if a.to_bits() == b.to_bits()),
+            Value::Guid(a) => matches!(other, Value::Guid(b) if a == b),
+            Value::Int32(a) => matches!(other, Value::Int32(b) if a == b),
+            Value::Int64(a) => matches!(other, Value::Int64(b) if a == b),
+            Value::String(a) => matches!(other, Value::String(b) if a == b),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
 //! service.
 //!
-//! `entity_service` reads and writes entities by key, without SQL. From there up: `access` turns
-//! predicates into key sets; `provider` scans what they leave; `system_catalog` answers what is
-//! asked about the database; `planner` plans one statement over one snapshot; `writes` and
-//! `definitions` say what a statement changes; `by_key` recognises and runs statements by key;
-//! `compiler` prepares statements, `executor` runs them, a [`session`] keeps what lasts between
-//! them; and the [`engine`] is what every way in holds.
+//! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
+//! `system_catalog` answers what is asked about the database; `planner` plans one statement over
+//! one snapshot; `writes` and `definitions` say what a statement changes; `by_key` recognises and
+//! runs statements by key; `compiler` prepares statements, `executor` runs them, `explain` tells
+//! what they read, and a [`session`] keeps what lasts between them (`registry` knows all sessions).
+//! Beside them, without SQL, `entity_service` reads and writes entities by key and imports exports.
+//! The [`engine`] owns a data folder and gives both to every door.
 
 mod access;
 mod answer;

@@ -1,8 +1,12 @@
-//! What is durable and what is visible.
+//! One data folder: what of it is durable, and which version of it a reader sees.
 //!
-//! A [`Store`] is one data folder. Its log holds edits of the [`Catalog`], which names every
-//! table's run files in its [`Manifest`]; a [`Snapshot`] is the catalog after one record. Entities
-//! lie in run files ([`run`]); [`ingest`] merges sorted streams of them into a table.
+//! A [`Store`] is the facade. Its log (`log`, `records`) holds edits of the [`Catalog`], which
+//! names every table's run files in its [`Manifest`], and writes of entities; both are replayed
+//! when it is opened (`recovery`). Recent entities lie in memory ([`delta`]), the others in run
+//! files ([`run`]). A [`Snapshot`] is one catalog with the delta up to a sequence number. `write`
+//! takes operations, [`ingest`] merges sorted streams of entities into a table, `maintenance` folds
+//! and compacts in the background, [`check()`] verifies everything, and `repair` takes out what is
+//! damaged.
 
 mod catalog;
 mod check;

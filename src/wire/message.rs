@@ -276,11 +276,12 @@ impl Body {
             }
             b'd' => Message::CopyData(self.0.split_to(self.0.len())),
             b'f' => Message::CopyFail(self.text()?),
-            // `c`, and `p`, which is only asked for before a session begins.
-            _ => {
+            // `p` is only asked for before a session begins.
+            b'c' | b'p' => {
                 self.0.clear();
                 Message::CopyDone
             }
+            _ => return Err(Malformed::Content("invalid frontend message type")),
         })
     }
 }

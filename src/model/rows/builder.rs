@@ -3,7 +3,7 @@
 use super::arena::Rows;
 use super::names::{PropertyId, PropertyNames};
 use super::row_ref::{HEADER_BYTES, Header, KEY_SEPARATOR, Properties, TIMESTAMP_NONE};
-use super::value_ref::{ValueRef, type_code};
+use super::value_ref::{TYPE_BITS, ValueRef, type_code};
 use crate::{DateTime, ENTITY_BYTES_MAX, KeyRef, PROPERTIES_MAX, Rejected, Rule};
 
 /// Appends entities to a [`Rows`], one after another: `begin`, `set` for each property, then
@@ -64,7 +64,7 @@ impl<'a> RowBuilder<'a> {
             unfinished.ascending = false;
         }
         unfinished.properties.push((property, at));
-        let word = (property.0 << 3) | type_code(value.edm_type());
+        let word = (property.0 << TYPE_BITS) | type_code(value.edm_type());
         self.rows.arena.extend_from_slice(&word.to_le_bytes());
         value.encode(&mut self.rows.arena);
     }

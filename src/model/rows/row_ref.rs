@@ -1,7 +1,7 @@
 //! One encoded entity.
 
 use super::names::{PropertyId, PropertyNames};
-use super::value_ref::{ValueRef, decode, fixed, text};
+use super::value_ref::{TYPE_BITS, TYPE_MASK, ValueRef, decode, fixed, text};
 use crate::{DateTime, Entity, KeyRef};
 
 /// Bytes of the fixed part between a row's properties and its key: length of the properties (u32),
@@ -205,8 +205,8 @@ impl<'a> Iterator for Properties<'a> {
         }
         let (word, rest) = fixed(self.encoded);
         let word = u32::from_le_bytes(word);
-        let (value, rest) = decode(word & 7, rest);
+        let (value, rest) = decode(word & TYPE_MASK, rest);
         self.encoded = rest;
-        Some((PropertyId(word >> 3), value))
+        Some((PropertyId(word >> TYPE_BITS), value))
     }
 }

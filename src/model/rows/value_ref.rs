@@ -90,16 +90,16 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
 /// As for [`Value`]: doubles by bits.
 impl PartialEq for ValueRef<'_> {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (ValueRef::Binary(a), ValueRef::Binary(b)) => a == b,
-            (ValueRef::Boolean(a), ValueRef::Boolean(b)) => a == b,
-            (ValueRef::DateTime(a), ValueRef::DateTime(b)) => a == b,
-            (ValueRef::Double(a), ValueRef::Double(b)) => a.to_bits() == b.to_bits(),
-            (ValueRef::Guid(a), ValueRef::Guid(b)) => a == b,
-            (ValueRef::Int32(a), ValueRef::Int32(b)) => a == b,
-            (ValueRef::Int64(a), ValueRef::Int64(b)) => a == b,
-            (ValueRef::String(a), ValueRef::String(b)) => a == b,
-            _ => false,
+        // By the type of one of them, so that no type is forgotten.
+        match self {
+            ValueRef::Binary(a) => matches!(other, ValueRef::Binary(b) if a == b),
+            ValueRef::Boolean(a) => matches!(other, ValueRef::Boolean(b) if a == b),
+            ValueRef::DateTime(a) => matches!(other, ValueRef::DateTime(b) if a == b),
+            ValueRef::Double(a) => matches!(other, ValueRef::Double(b) if a.to_bits() == b.to_bits()),
+            ValueRef::Guid(a) => matches!(other, ValueRef::Guid(b) if a == b),
+            ValueRef::Int32(a) => matches!(other, ValueRef::Int32(b) if a == b),
+            ValueRef::Int64(a) => matches!(other, ValueRef::Int64(b) if a == b),
+            ValueRef::String(a) => matches!(other, ValueRef::String(b) if a == b),
         }
     }
 }
@@ -111,14 +111,18 @@ fn encode_bytes(arena: &mut Vec<u8>, bytes: &[u8]) {
     arena.extend_from_slice(bytes);
 }
 
-/// The three bits that stand for a type beside a property's number.
+/// Bits that stand for a type beside a property's number, in memory and in spill files.
+pub(super) const TYPE_BITS: u32 = 3;
+pub(super) const TYPE_MASK: u32 = (1 << TYPE_BITS) - 1;
+const _: () = assert!(EdmType::ALL.len() <= 1 << TYPE_BITS, "the types need more bits");
+
 pub(super) fn type_code(edm_type: EdmType) -> u32 {
     edm_type as u32
 }
 
 /// Splits the value of the type with this code off the front of encoded properties.
 pub(super) fn decode<'a>(code: u32, encoded: &'a [u8]) -> (ValueRef<'a>, &'a [u8]) {
-    match EdmType::ALL[(code & 7) as usize] {
+    match EdmType::ALL[(code & TYPE_MASK) as usize] {
         EdmType::Binary => {
             let (bytes, rest) = decode_bytes(encoded);
             (ValueRef::Binary(bytes), rest)

@@ -17,11 +17,15 @@ fn types_are_named_and_ordered_by_name() {
     for edm_type in EdmType::ALL {
         assert_eq!(EdmType::parse(edm_type.name()), Some(edm_type));
         assert_eq!(EdmType::parse(&format!("Edm.{edm_type}")), Some(edm_type));
+        assert_eq!(EdmType::of_tag(edm_type.tag()), Some(edm_type));
     }
     assert!(EdmType::ALL.windows(2).all(|pair| pair[0] < pair[1] && pair[0].name() < pair[1].name()));
     for text in ["", "int32", "Edm.Edm.Int32", "Edm.", "Int", "edm.Int32"] {
         assert_eq!(EdmType::parse(text), None, "{text}");
     }
+    let tags: Vec<u8> = EdmType::ALL.map(EdmType::tag).into();
+    assert_eq!(tags, [0, 1, 2, 3, 4, 5, 6, 7], "data folders hold these");
+    assert_eq!(EdmType::of_tag(8), None);
     let numeric: Vec<_> = EdmType::ALL.into_iter().filter(|t| t.is_numeric()).collect();
     assert_eq!(numeric, [EdmType::Double, EdmType::Int32, EdmType::Int64]);
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use rowkey_model::{KeyCut, KeySet};
 
 /// How a table is read, cheapest first: the kinds of query of the Table service's design guide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum AccessPath {
     /// Single keys.
     Point,
@@ -14,6 +14,7 @@ pub enum AccessPath {
     /// Whole partitions, named or in a bounded span.
     Partition,
     /// Anything else.
+    #[default]
     Table,
 }
 

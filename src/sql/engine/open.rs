@@ -139,7 +139,8 @@ impl Engine {
         Ok(repair_log(files).await?)
     }
 
-    pub fn store(&self) -> &Arc<Store> {
+    #[cfg(test)]
+    pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
     }
 

@@ -102,7 +102,7 @@ fn batch(schema: &SchemaRef, reads: &[TableRead]) -> Result<RecordBatch> {
     };
     let columns = vec![
         text(|read| Some(read.table.clone())),
-        text(|read| Some(read.path.to_owned())),
+        text(|read| Some(read.path.label().to_owned())),
         text(|read| Some(read.keys.clone())),
         text(|read| (!read.residual.is_empty()).then(|| read.residual.join(" AND "))),
         text(|read| read.order.clone()),

@@ -62,7 +62,7 @@ fn table_read(read: &TableRead) -> Value {
     let mut object = json!({
         "Node Type": "Entity Scan",
         "Relation Name": read.table,
-        "Access Path": read.path,
+        "Access Path": read.path.label(),
         "Key Bounds": read.keys,
         "Residual Filter": read.residual,
         "Range Partitions": share(read.range_partitions),

@@ -34,7 +34,7 @@ pub(super) struct Share {
 #[derive(Debug, Clone, Default)]
 pub(super) struct TableRead {
     pub table: String,
-    pub path: &'static str,
+    pub path: AccessPath,
     pub point_keys: Option<usize>,
     pub keys: String,
     pub residual: Vec<String>,
@@ -96,8 +96,8 @@ async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
     let whole_files = manifest.files().count() as u64;
     let mut read = TableRead {
         table: scan.table.name.clone(),
-        path: scan.access.path.label(),
-        point_keys: (scan.access.path.label() == "point").then(|| scan.access.keys.ranges().len()),
+        path: scan.access.path,
+        point_keys: (scan.access.path == AccessPath::Point).then(|| scan.access.keys.ranges().len()),
         keys: scan.access.describe(),
         residual: residual.collect(),
         order: exec.order().map(|direction| direction.to_string()),
@@ -111,7 +111,7 @@ async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
         pages: Share { part: 0, whole: manifest.files().map(|file| u64::from(file.key_pages)).sum() },
         ..TableRead::default()
     };
-    if scan.access.path.label() == "table" && manifest.live_rows() >= HINT_ROWS_MIN {
+    if scan.access.path == AccessPath::Table && manifest.live_rows() >= HINT_ROWS_MIN {
         read.hint = scan.access.hint();
     }
     let columns = TableColumns::of(&scan.table);

@@ -47,15 +47,13 @@ fn add(plan: &Arc<dyn ExecutionPlan>, depth: usize, reads: &Reads, verbose: bool
 
 /// `Point scan of Employees`.
 pub(super) fn title(read: &TableRead) -> String {
-    let mut path = read.path.to_owned();
-    if let Some(first) = path.get_mut(0..1) {
-        first.make_ascii_uppercase();
-    }
-    let mut title = match read.path {
-        "point" => format!("{path} query on {}", read.table),
-        "range" => format!("{path} query on {}", read.table),
-        _ => format!("{path} scan of {}", read.table),
+    let kind = match read.path {
+        AccessPath::Point => "Point query on",
+        AccessPath::Range => "Range query on",
+        AccessPath::Partition => "Partition scan of",
+        AccessPath::Table => "Table scan of",
     };
+    let mut title = format!("{kind} {}", read.table);
     if let Some(order) = &read.order {
         title.push_str(&format!(" in {order}"));
     }

@@ -191,7 +191,7 @@ impl Session {
         self.transaction.status()
     }
 
-    /// Warnings since they were taken last.
+    /// Notices and warnings since they were taken last.
     pub fn take_notices(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.notices)
     }

@@ -2,8 +2,9 @@
 //!
 //! An [`Ingest`] walks the stream and the table's range partitions side by side. A range partition
 //! that the stream reaches is merged with it and written anew, one that it does not reach keeps its
-//! files, and so does one in which every entity is found equal to the stored one. Nothing is named
-//! until [`Ingest::finish`] enters all of it in the log as one record.
+//! files, and so does one in which every entity is found equal to the stored one. Nothing names
+//! the new files until the edits that [`Ingest::finish`] gives are committed, as one record of the
+//! log.
 
 mod cutter;
 mod earlier;

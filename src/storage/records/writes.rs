@@ -154,7 +154,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 }
 
 fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
-    out.push(value.edm_type() as u8);
+    out.push(value.edm_type().tag());
     match value {
         ValueRef::Binary(bytes) => {
             put_u32(out, bytes.len());

@@ -1,6 +1,6 @@
 //! Properties without a column of their own, as they lie together in the `(other)` column.
 //!
-//! One after another: length of the name (u16), name, type (its place in the order of type names),
+//! One after another: length of the name (u16), name, type ([`EdmType::tag`]),
 //! length of the value (u32), value. Numbers are little-endian, DateTimes are 100 ns ticks since
 //! 1970, Guids 16 bytes in their text order.
 
@@ -13,7 +13,7 @@ use rowkey_model::{DateTime, EdmType, Value};
 pub(super) fn encode(name: &str, value: ValueRef<'_>, out: &mut Vec<u8>) {
     out.extend((name.len() as u16).to_le_bytes());
     out.extend(name.as_bytes());
-    out.push(value.edm_type() as u8);
+    out.push(value.edm_type().tag());
     let mut sized = |bytes: &[u8]| {
         out.extend((bytes.len() as u32).to_le_bytes());
         out.extend(bytes);
@@ -39,7 +39,7 @@ pub fn decode(mut encoded: &[u8]) -> Option<Vec<(Arc<str>, Value)>> {
         let (&tag, rest) = rest.split_first()?;
         let (value_bytes, rest) = rest.split_first_chunk::<4>()?;
         let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*value_bytes) as usize)?;
-        let edm = *EdmType::ALL.get(usize::from(tag))?;
+        let edm = EdmType::of_tag(tag)?;
         properties.push((Arc::from(std::str::from_utf8(name).ok()?), decode_value(edm, value)?));
         encoded = rest;
     }
