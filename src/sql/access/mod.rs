@@ -26,5 +26,6 @@ mod plan;
 mod predicate;
 mod verdict;
 
+pub(crate) use path::AccessPath;
 pub(crate) use plan::AccessPlan;
 pub use plan::plan_access;

@@ -12,6 +12,7 @@ use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::sql::unparser::Unparser;
 use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 
+use crate::access::AccessPath;
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
 use rowkey_model::columns::typed_name;

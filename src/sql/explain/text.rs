@@ -7,6 +7,7 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 
 use super::analyze::Ran;
 use super::read::{Share, TableRead, address};
+use crate::access::AccessPath;
 use crate::provider::EntityScanExec;
 
 type Reads = [(usize, TableRead)];
