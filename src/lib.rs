@@ -108,9 +108,9 @@
 //! 3. `Ingest` walks the sorted rows and the table's range partitions side by side. What is equal
 //!    stays; a range partition that changes is cut into new run files, each written under a
 //!    temporary name, synced, renamed, and its folder synced.
-//! 4. `Store::commit_job` appends one record to the log that names all of them. When it is durable, the
-//!    new catalog is published: readers see all of the import or nothing. Files that no snapshot
-//!    reaches any more are removed.
+//! 4. `Store::commit_job` appends one record to the log that names all of them. When it is durable,
+//!    the new catalog is published: readers see all of the import or nothing. Files that no
+//!    snapshot reaches any more are removed.
 //!
 //! # Members of the workspace
 //!
