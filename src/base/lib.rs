@@ -1,4 +1,4 @@
-//! What every other crate stands on: the error, time, and the calendar.
+//! What every other crate stands on: the error, and time from ticks to calendar dates.
 
 pub mod clock;
 mod date_time;

@@ -56,6 +56,8 @@ struct Sample {
     surely_binary: bool,
 }
 
+const _: () = assert!(EdmType::ALL.len() <= u8::BITS as usize, "a byte has a bit for each type");
+
 fn bit(edm_type: EdmType) -> u8 {
     1 << edm_type as u8
 }

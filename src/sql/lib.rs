@@ -4,9 +4,10 @@
 //! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
 //! `system_catalog` answers what is asked about the database; `planner` plans one statement over
 //! one snapshot; `writes` and `definitions` say what a statement changes; `by_key` recognises and
-//! runs statements by key; `compiler` prepares statements, `executor` runs them, `explain` tells
-//! what they read, and a [`session`] keeps what lasts between them (`registry` knows all sessions).
-//! Beside them, without SQL, `entity_service` reads and writes entities by key and imports exports.
+//! runs statements by key; `explain` tells what a plan reads; `compiler` prepares statements,
+//! `executor` runs them, and a [`session`] keeps what lasts between them (`registry` knows all
+//! sessions). `entity_service`, right above storage, reads and writes entities by key without SQL,
+//! and imports exports.
 //! The [`engine`] owns a data folder and gives both to every door.
 
 mod access;

@@ -150,6 +150,10 @@ pub(crate) fn is_whole(buffer: &BytesMut) -> bool {
     })
 }
 
+const UNKNOWN_KIND: &str = "invalid frontend message type";
+/// The messages of a session, by their first bytes; `p` is only asked for before it begins.
+const KINDS: &[u8] = b"QPBDECHSXdcfFp";
+
 fn malformed(kind: u8, malformed: Malformed) -> Message {
     match kind {
         b'Q' | b'F' => Message::MalformedQuery(malformed),
@@ -160,7 +164,7 @@ fn malformed(kind: u8, malformed: Malformed) -> Message {
 /// The next message of a session.
 pub(crate) fn next(buffer: &mut BytesMut) -> Result<Next, Lost> {
     let (Some(&kind), Some(length)) = (buffer.first(), peek_length(buffer, 1)) else { return Ok(Next::Part) };
-    if !b"QPBDECHSXdcfFp".contains(&kind) {
+    if !KINDS.contains(&kind) {
         return Err(Lost(format!("invalid frontend message type {kind}")));
     }
     let length = usize::try_from(length).ok().filter(|length| (4..=PASSED_OVER_BYTES_MAX).contains(length));
@@ -276,12 +280,11 @@ impl Body {
             }
             b'd' => Message::CopyData(self.0.split_to(self.0.len())),
             b'f' => Message::CopyFail(self.text()?),
-            // `p` is only asked for before a session begins.
             b'c' | b'p' => {
                 self.0.clear();
                 Message::CopyDone
             }
-            _ => return Err(Malformed::Content("invalid frontend message type")),
+            _ => return Err(Malformed::Content(UNKNOWN_KIND)),
         })
     }
 }

@@ -19,6 +19,9 @@ const PAGE_DURATION_MAX: Duration = Duration::from_secs(5);
 pub type EntityFilter = Arc<dyn Fn(&Entity) -> bool + Send + Sync>;
 
 /// Which entities are asked for, and what of them.
+///
+/// A door that takes a filter as text parses it; what the filter says of the keys is for this crate
+/// to find, since `access` is here.
 #[derive(Clone)]
 pub struct EntityQuery {
     /// Nothing else is read; the shape decides between point, range, partition and table scan.

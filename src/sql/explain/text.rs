@@ -46,7 +46,7 @@ fn add(plan: &Arc<dyn ExecutionPlan>, depth: usize, reads: &Reads, verbose: bool
     }
 }
 
-/// `Point scan of Employees`.
+/// `Point query on Employees`.
 pub(super) fn title(read: &TableRead) -> String {
     let kind = match read.path {
         AccessPath::Point => "Point query on",

@@ -29,7 +29,10 @@ impl Work {
 
     /// Whether the maintenance thread does it unasked: a statement may wait until it is done.
     fn is_background(self) -> bool {
-        matches!(self, Work::Fold | Work::Compaction)
+        match self {
+            Work::Fold | Work::Compaction => true,
+            Work::Import | Work::Vacuum => false,
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //!       timestamp  i64 ticks of 100 ns since 1970
 //!       properties u16 count, then for each: u32 place among the names, u8 type, value
 //! ```
-//! A type is its place in the order of type names. Values of fixed length are little-endian;
+//! A type is its [`EdmType::tag`]. Values of fixed length are little-endian;
 //! Strings and Binaries have a u32 length before them. A write of a key takes the place of all
 //! earlier ones; what it was before is not kept.
 
@@ -285,8 +285,8 @@ impl<'a> Input<'a> {
     }
 
     fn value(&mut self) -> Result<ValueRef<'a>, String> {
-        let [code] = self.fixed()?;
-        let edm = EdmType::ALL.get(usize::from(code)).ok_or_else(|| format!("a value has the unknown type {code}"))?;
+        let [tag] = self.fixed()?;
+        let edm = EdmType::of_tag(tag).ok_or_else(|| format!("a value has the unknown type {tag}"))?;
         Ok(match edm {
             EdmType::Binary => {
                 let bytes = self.u32()? as usize;

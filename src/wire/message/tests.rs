@@ -97,3 +97,12 @@ fn the_first_message_is_one_of_four() {
         assert_eq!(first(&mut startup(body)), Ok(Some(First::Unreadable)));
     }
 }
+
+#[test]
+fn every_kind_that_is_let_in_is_read_and_no_other() {
+    for kind in 0..=u8::MAX {
+        let read = Body(bytes::Bytes::from_static(&[0; 64])).message(kind);
+        let is_unknown = read == Err(Malformed::Content(UNKNOWN_KIND));
+        assert_eq!(KINDS.contains(&kind), !is_unknown, "{}", char::from(kind));
+    }
+}
