@@ -122,7 +122,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "NAME", value_parser = table_name)]
     pub(super) table: Option<TableName>,
 
-    /// Of a database of Azurite, the account whose tables are imported [default: devstoreaccount1]
+    /// Of a database of Azurite, the account whose tables are imported [default: that of --account]
     #[arg(long, value_name = "ACCOUNT")]
     pub(super) from_account: Option<String>,
 

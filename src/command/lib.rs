@@ -13,6 +13,7 @@ mod cursor;
 mod export;
 mod failure;
 mod import;
+mod interruption;
 mod output;
 mod progress;
 mod prompt;

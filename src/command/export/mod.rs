@@ -1,7 +1,6 @@
 //! `rowkey export`: a table, some of its entities, or the rows of a query, into files that others
 //! read.
 
-mod interruption;
 mod progress;
 
 use std::io::{self, IsTerminal};
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use super::arguments::ExportArguments;
 use super::failure::{ExitStatus, Failure, tell};
+use super::interruption;
 use super::progress::ProgressLine;
 use super::text::{counted, grouped};
 use rowkey_base::clock::{Clock, SystemClock};

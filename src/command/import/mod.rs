@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::arguments::{DATA_MEMORY, ImportArguments, OnError};
 use super::failure::{ExitStatus, Failure, tell};
+use super::interruption;
 use super::progress::ProgressLine;
 use super::text::counted;
 use inputs::Input;
@@ -19,6 +20,7 @@ use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_formats::{Format, KeyColumns, Manifest, PropertyTypes, RejectsFile, Source};
 use rowkey_model::TableName;
 use rowkey_sql::engine::{ImportOptions, ImportReport, SkippedAccount};
+use rowkey_sql::session::SqlState;
 
 /// Rejects and skipped files that are named; of more there is a count.
 const LISTED_MAX: usize = 20;
@@ -74,7 +76,10 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
         .map_err(|error| Failure::plain(format!("cannot start a thread: {error}"), "is a limit on threads reached?"))?;
     let table = arguments.table.clone();
     let begun_with = Arc::clone(&clock);
-    let imported = tokio::task::spawn_blocking(move || {
+    let interrupted = interruption::watch()
+        .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "run it again"))?;
+    let running = Arc::clone(&options.progress);
+    let mut importing = tokio::task::spawn_blocking(move || {
         let mut reports: Vec<Imported> = Vec::new();
         let mut begun = begun_with.elapsed();
         let mut done = |table: &str, report: ImportReport| {
@@ -90,8 +95,14 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
             None => database.entities().import_tables_blocking(sources, &options, &mut done),
         };
         (reports, result)
-    })
-    .await;
+    });
+    let (imported, interrupted) = tokio::select! {
+        imported = &mut importing => (imported, None),
+        Ok(status) = interrupted => {
+            running.cancel();
+            (importing.await, Some(status))
+        }
+    };
     if let Some(line) = line {
         line.end();
     }
@@ -111,9 +122,19 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
         tell_some(report::assumed(report).into_iter());
     }
     out.flush()?;
+    let result = result.map_err(|error| match interrupted {
+        Some(status) if error.sqlstate() == SqlState::QUERY_CANCELED => Failure::Interrupted {
+            message: "the import was interrupted".to_owned(),
+            hint: "what is told above was imported, nothing else; run it again".to_owned(),
+            status,
+        },
+        _ => Failure::Engine(error),
+    });
     for SkippedAccount { input, account, tables } in result? {
         let tables = counted(tables.len() as u64, "table", "tables");
-        tell(format_args!("skipped {input}: {tables} of account {account}; --from-account {account} imports them"));
+        tell(format_args!(
+            "skipped {input}: {tables} of account {account}; --account {account} imports them into an account of that name"
+        ));
     }
     let rejected: u64 = reports.iter().map(|imported| imported.report.rejected).sum();
     let entities: u64 = reports.iter().map(|imported| imported.report.entities).sum();

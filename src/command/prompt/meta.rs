@@ -91,7 +91,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("\\echo", "TEXT", "print a text"),
     ("\\set", "[NAME TEXT]", "let :NAME, :'NAME' and :\"NAME\" stand for a text in statements, or list such names"),
     ("\\unset", "NAME", "forget such a name"),
-    ("\\c", "[DATABASE]", "tell the database and the user; there is no other database"),
+    ("\\c", "[DATABASE]", "tell the database and the user; --account opens another one"),
     ("\\conninfo", "", "tell what is open"),
     ("\\h", "[NAME]", "statements, and how they are written"),
     ("\\?", "", "these commands"),

@@ -213,7 +213,10 @@ impl Shell {
             }
             Meta::Unset(name) => self.variables.unset(&name),
             Meta::Connect(Some(database)) if database != self.database.account().as_str() => {
-                tell(format_args!("\\c: database \"{}\" does not exist: there is one", visible(&database)));
+                tell(format_args!(
+                    "\\c: the prompt stays with its database; --account {0} opens \"{0}\"",
+                    visible(&database)
+                ));
             }
             Meta::Connect(_) => self.show(|runner, out| describe::connection(runner, out))?,
             Meta::Copy(copy) => self.copy(copy)?,

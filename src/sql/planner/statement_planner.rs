@@ -10,7 +10,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::tokenizer::Location;
-use rowkey_model::AccountName;
+use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions;
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
@@ -244,14 +244,30 @@ impl StatementPlanner {
         let planned = parameters::plan(&state, query, declared).await;
         let (plan, parameters) = planned.map_err(|error| at_function(error, called, &statement.source))?;
         // Literals and what is computed from them get their types from the analyzer.
-        let is_plain = !output.is_empty() && output.iter().all(|output| output.origin.is_some());
-        let analyzed = match is_plain {
+        let analyzed = match self.are_columns_of_tables(&output) {
             true => None,
             // What is wrong beside the types of the columns is told when the statement runs.
             false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
         };
         let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
         Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
+    }
+
+    /// Whether the output is nothing but columns of entity tables, whose types are stored. Those of
+    /// views are what the analyzer makes of their queries.
+    fn are_columns_of_tables(&self, output: &[names::OutputColumn]) -> bool {
+        // Neighbours are mostly of one relation, which is looked up once.
+        let mut before: Option<(&str, &str)> = None;
+        !output.is_empty()
+            && output.iter().all(|output| {
+                let Some(names::Origin { schema, relation, .. }) = &output.origin else { return false };
+                if before == Some((schema, relation)) {
+                    return true;
+                }
+                before = Some((schema, relation));
+                let name = TableName::parse(relation).ok().filter(|_| *schema == PUBLIC);
+                name.is_some_and(|name| self.catalog().table(self.account(), &name).is_some())
+            })
     }
 
     fn columns(&self, plan: &LogicalPlan, output: Vec<names::OutputColumn>) -> Result<Vec<Column>> {

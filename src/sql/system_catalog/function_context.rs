@@ -121,10 +121,7 @@ impl FunctionContext for CatalogContext {
         if name.is_some_and(|name| self.oids.database_oid(name).is_none()) {
             return None;
         }
-        // Of other accounts nothing is told.
-        let own = name.is_none_or(|name| name == self.session.database());
-        let relations = if own { self.oids.relations("public") } else { Vec::new() };
-        Some(relations.iter().filter(|relation| relation.kind == 'r').map(|relation| relation.bytes).sum())
+        Some(self.oids.account_bytes(name.unwrap_or(self.session.database())))
     }
 
     fn schema_oid(&self, name: &str) -> Option<u32> {

@@ -10,7 +10,6 @@ use super::contents::{Contents, Relation, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
 use super::rows::{comment, index_definition, key_constraint_definition, quoted, types};
-use super::wanted::Wanted;
 use rowkey_model::TableName;
 use rowkey_postgres::types::{type_by_name, type_by_oid};
 
@@ -181,6 +180,12 @@ impl Oids {
         self.contents.session.databases().into_iter().find(|name| oid::of_database(name) == oid)
     }
 
+    /// Bytes of the files of all tables of an account.
+    pub(crate) fn account_bytes(&self, account: &str) -> u64 {
+        let tables = self.contents.snapshot.catalog.tables().filter(|table| table.account == account);
+        tables.flat_map(|table| table.manifest.files()).map(|file| file.bytes).sum()
+    }
+
     pub(crate) fn database_oid(&self, name: &str) -> Option<u32> {
         self.contents.session.databases().iter().find(|known| *known == name).map(|name| oid::of_database(name))
     }
@@ -222,12 +227,6 @@ impl Oids {
     /// the relation that lists such objects, such as `pg_class`.
     pub(crate) fn comment(&self, object: u32, class: u32, column: i32) -> Option<String> {
         comment(&self.contents, object, class, column)
-    }
-
-    /// The relations of a schema.
-    pub(crate) fn relations(&self, schema: &str) -> Vec<RelationFacts> {
-        let all = self.contents.relations(&Wanted::default());
-        all.filter(|relation| relation.schema == schema).map(|relation| facts(&relation)).collect()
     }
 
     /// The table whose part an oid names.

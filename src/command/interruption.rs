@@ -1,4 +1,4 @@
-//! Signals that end an export, which then removes what it has written so far.
+//! Signals that end an export or an import, which then removes what it has written so far.
 
 use std::io;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// Grace period of an interrupted export. One that is blocked on a full pipe never sees the signal.
+/// Grace period of what is interrupted. What is blocked on a pipe never sees the signal.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What shells add to the number of the signal that ended a program.
 const EXIT_SIGNAL: u8 = 128;
@@ -21,7 +21,7 @@ pub(super) fn watch() -> io::Result<oneshot::Receiver<u8>> {
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
         let mut status = signals.next().await;
-        // An export that has just ended has nothing left to remove.
+        // What has just ended has nothing left to remove.
         if sender.send(status).is_ok() {
             status = tokio::time::timeout(PATIENCE, signals.next()).await.unwrap_or(status);
         }
