@@ -2,7 +2,7 @@
 //! of the catalog, `ARRAY(SELECT ...)`, set-returning functions, correlated subqueries.
 //!
 //! [`rewrite_syntax`] runs on the parsed statement, after its names are resolved; the rest are
-//! hooks of the planner and rules of the analyzer, which [`install`] adds to a session's state.
+//! hooks of the planner and rules of the analyzer, which `install` adds to a session's state.
 
 mod array_subquery;
 mod ast;
