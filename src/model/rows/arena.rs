@@ -117,7 +117,7 @@ impl Rows {
         }
     }
 
-    /// Appends a copy of a row, which must use the same [`PropertyNames`].
+    /// Appends a copy of a row, which must use the same `PropertyNames`.
     pub fn push_ref(&mut self, row: RowRef<'_>) {
         let header_at = self.arena.len() + row.header_at();
         self.arena.extend_from_slice(row.encoded_bytes());
