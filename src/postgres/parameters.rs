@@ -18,8 +18,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visit, Visitor,
-    visit_expressions_mut,
+    self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
 };
 
 use crate::functions::typed_constant;
@@ -30,6 +29,7 @@ use rowkey_base::{Error, Result, SqlState};
 
 use crate::error::from_datafusion;
 use crate::syntax::{count, select_of};
+use crate::syntax::{visit, visit_expressions_mut};
 
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub async fn plan(
@@ -196,7 +196,7 @@ struct Limits(Vec<usize>);
 impl Limits {
     fn of(query: &ast::Statement) -> Self {
         let mut limits = Self::default();
-        let _walked: ControlFlow<()> = query.visit(&mut limits);
+        let _walked = visit(query, &mut limits);
         limits
     }
 }
@@ -263,11 +263,18 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
         ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
     });
     let values = values.collect::<Result<Vec<_>>>()?;
-    plan.transform_up_with_subqueries(|node| bind(node, &values)).data().map_err(from_datafusion)
+    // Whether the columns of a node so far may be others, as to NULL: those above are made of them.
+    let mut changes_columns = false;
+    let bound = plan.transform_up_with_subqueries(|node| bind(node, &values, &mut changes_columns)).data();
+    bound.map_err(from_datafusion)
 }
 
 /// Puts values in the place of the parameters of one node, whose columns keep their names.
-fn bind(node: LogicalPlan, values: &[ScalarValue]) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+fn bind(
+    node: LogicalPlan,
+    values: &[ScalarValue],
+    changes_columns: &mut bool,
+) -> datafusion::common::Result<Transformed<LogicalPlan>> {
     // A limit is counted, so that only its value matters, and the planner wants it bare.
     let is_limit = matches!(node, LogicalPlan::Limit(_));
     let names = NamePreserver::new(&node);
@@ -285,6 +292,10 @@ fn bind(node: LogicalPlan, values: &[ScalarValue]) -> datafusion::common::Result
         })?;
         Ok(bound.update_data(|expr| name.restore(expr)))
     })?;
+    *changes_columns |= bound.transformed && !matches!(bound.data, LogicalPlan::Filter(_));
+    if !*changes_columns {
+        return Ok(bound);
+    }
     bound.map_data(|node| match node {
         // Their types come from their rows.
         LogicalPlan::Values(rows) => LogicalPlanBuilder::values(rows.values)?.build(),

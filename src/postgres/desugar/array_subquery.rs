@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArgumentClause, GroupByExpr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableFactor, TableWithJoins, Value, ValueWithSpan, visit_expressions,
+    TableFactor, TableWithJoins, Value, ValueWithSpan,
 };
 
-use super::ast::{bare_query, call, call_with, derived, last_word, quoted, select};
+use super::ast::{call, call_with, derived, last_word, quoted, select};
 use crate::functions::system::ARRAY_OR_EMPTY;
+use crate::syntax::plain_query;
+use crate::syntax::visit_expressions;
 
 /// The values of a query's one column, in its order, as an array; an empty one if there are none.
 ///
@@ -158,7 +160,7 @@ fn collect_result(mut query: Query) -> Query {
     }
     let relation = derived(query, COLLECTED, &columns, false);
     let item = SelectItem::UnnamedExpr(array_agg(Expr::Identifier(quoted(VALUE)), ordered));
-    bare_query(SetExpr::Select(Box::new(select(vec![item], vec![relation]))))
+    plain_query(SetExpr::Select(Box::new(select(vec![item], vec![relation]))))
 }
 
 fn is_position(expr: &Expr) -> bool {

@@ -1,11 +1,12 @@
 //! Nodes of the syntax tree, as rewrites make and read them.
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select,
-    SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, TableAlias, TableAliasColumnDef,
+    TableFactor, TableWithJoins, Value,
 };
+
+use crate::syntax::plain_select;
 
 /// The last part of a name, in lower case unless it is quoted.
 pub(super) fn last_word(name: &ObjectName) -> String {
@@ -52,22 +53,6 @@ pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionA
     })
 }
 
-/// A query around a body, with nothing else.
-pub(super) fn bare_query(body: SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
-    }
-}
-
 pub(super) fn number(digits: &str) -> Expr {
     Expr::value(Value::Number(digits.to_owned(), false))
 }
@@ -89,30 +74,6 @@ pub(super) fn derived(query: Query, name: &str, columns: &[String], lateral: boo
 
 /// `SELECT items FROM relations`
 pub(super) fn select(projection: Vec<SelectItem>, relations: Vec<TableFactor>) -> Select {
-    Select {
-        select_token: AttachedToken::empty(),
-        optimizer_hints: Vec::new(),
-        distinct: None::<Distinct>,
-        select_modifiers: None,
-        top: None,
-        top_before_distinct: false,
-        projection,
-        exclude: None,
-        into: None,
-        from: relations.into_iter().map(|relation| TableWithJoins { relation, joins: Vec::new() }).collect(),
-        lateral_views: Vec::new(),
-        prewhere: None,
-        selection: None,
-        connect_by: Vec::new(),
-        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
-        cluster_by: Vec::new(),
-        distribute_by: Vec::new(),
-        sort_by: Vec::new(),
-        having: None,
-        named_window: Vec::new(),
-        qualify: None,
-        window_before_qualify: false,
-        value_table_mode: None,
-        flavor: SelectFlavor::Standard,
-    }
+    let from = relations.into_iter().map(|relation| TableWithJoins { relation, joins: Vec::new() });
+    plain_select(projection, from.collect())
 }

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value, visit_expressions,
-    visit_expressions_mut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
 };
 
 use super::ast::{call, last_word};
+use crate::syntax::{visit_expressions, visit_expressions_mut};
 
 /// Makes the names of such calls unique.
 pub(super) fn make_names_unique(statement: &mut Statement) {

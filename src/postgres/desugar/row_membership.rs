@@ -10,7 +10,8 @@ use datafusion::sql::sqlparser::ast::{
     SelectItem, SetExpr, UnaryOperator, Value,
 };
 
-use super::ast::{bare_query, binary, call, derived, last_word, null, number, quoted, select};
+use super::ast::{binary, call, derived, last_word, null, number, quoted, select};
+use crate::syntax::plain_query;
 
 const MEMBERS: &str = "__members";
 
@@ -37,7 +38,7 @@ fn condition(expr: &mut Expr) -> Result<(), String> {
                 let (equal, members) = compared(row, std::mem::replace(subquery, empty()))?;
                 let mut found = select(vec![SelectItem::UnnamedExpr(one())], vec![members]);
                 found.selection = Some(equal);
-                let subquery = Box::new(bare_query(SetExpr::Select(Box::new(found))));
+                let subquery = Box::new(plain_query(SetExpr::Select(Box::new(found))));
                 *left_most = Expr::Exists { subquery, negated: false };
                 return Ok(());
             }
@@ -67,7 +68,7 @@ pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
         else_result: Some(Box::new(truth(false))),
     };
     let found = select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__member") }], vec![members]);
-    let found = Expr::Subquery(Box::new(bare_query(SetExpr::Select(Box::new(found)))));
+    let found = Expr::Subquery(Box::new(plain_query(SetExpr::Select(Box::new(found)))));
     *expr = match negated {
         true => Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) })),
         false => found,
@@ -128,7 +129,7 @@ fn width(query: &Query) -> Option<usize> {
 }
 
 fn empty() -> Box<Query> {
-    Box::new(bare_query(SetExpr::Select(Box::new(select(Vec::new(), Vec::new())))))
+    Box::new(plain_query(SetExpr::Select(Box::new(select(Vec::new(), Vec::new())))))
 }
 
 fn one() -> Expr {

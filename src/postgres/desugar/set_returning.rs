@@ -7,11 +7,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias,
-    TableAliasColumnDef, TableFactor, visit_expressions,
+    TableAliasColumnDef, TableFactor,
 };
 
-use super::ast::{bare_query, call, derived, last_word, name_of, quoted, select, text};
+use super::ast::{call, derived, last_word, name_of, quoted, select, text};
 use crate::functions::system::ARRAY_ORDINALS;
+use crate::syntax::plain_query;
+use crate::syntax::visit_expressions;
 
 /// A set-returning function, the one that returns its rows as an array, and its columns if it has
 /// several.
@@ -139,7 +141,7 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
     }
     let items =
         values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
-    let query = bare_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
+    let query = plain_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
     *factor = derived(query, &alias_name, &columns, true);
 }
 

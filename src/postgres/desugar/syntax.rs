@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArguments, LimitClause, ObjectName,
-    ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitMut,
-    VisitorMut,
+    ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -18,25 +17,40 @@ use super::set_returning::{relation_of_function, rows_of};
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
+use crate::syntax::visit_mut;
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
 pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
     make_names_unique(statement);
-    match statement.visit(&mut Rewriter::default()) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(unsupported) => not_impl_err!("{unsupported}"),
+    let mut rewriter = Rewriter::default();
+    // It breaks at what is not supported.
+    let _walked = visit_mut(statement, &mut rewriter);
+    match rewriter.unsupported {
+        None => Ok(()),
+        Some(unsupported) => not_impl_err!("{unsupported}"),
     }
 }
 
 #[derive(Default)]
 struct Rewriter {
     windows: Windows,
+    unsupported: Option<String>,
+}
+
+impl Rewriter {
+    fn refuse(&mut self, unsupported: String) -> ControlFlow<()> {
+        self.unsupported = Some(unsupported);
+        ControlFlow::Break(())
+    }
+
+    fn refuse_if(&mut self, flow: ControlFlow<String>) -> ControlFlow<()> {
+        flow.map_break(|unsupported| self.unsupported = Some(unsupported))
+    }
 }
 
 impl VisitorMut for Rewriter {
-    /// What is not supported.
-    type Break = String;
+    type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
         // DataFusion would answer as if ALL were not there, or as if there were no duplicates on
@@ -46,10 +60,10 @@ impl VisitorMut for Rewriter {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
                 match (op, set_quantifier) {
                     (SetOperator::Except, SetQuantifier::All) => {
-                        return ControlFlow::Break("EXCEPT ALL is not supported".to_owned());
+                        return self.refuse("EXCEPT ALL is not supported".to_owned());
                     }
                     (SetOperator::Intersect, SetQuantifier::All) => {
-                        return ControlFlow::Break("INTERSECT ALL is not supported".to_owned());
+                        return self.refuse("INTERSECT ALL is not supported".to_owned());
                     }
                     _ => operations.extend([left.as_ref(), right.as_ref()]),
                 }
@@ -66,9 +80,10 @@ impl VisitorMut for Rewriter {
             }
         }
         if let Err(unsupported) = with_ties(query) {
-            return ControlFlow::Break(unsupported);
+            return self.refuse(unsupported);
         }
-        self.windows.enter_query(query)
+        let entered = self.windows.enter_query(query);
+        self.refuse_if(entered)
     }
 
     fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Self::Break> {
@@ -78,9 +93,10 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
         if let Err(unsupported) = row_membership::in_conditions(select) {
-            return ControlFlow::Break(unsupported);
+            return self.refuse(unsupported);
         }
-        self.windows.enter(select)
+        let entered = self.windows.enter(select);
+        self.refuse_if(entered)
     }
 
     fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Self::Break> {
@@ -90,10 +106,13 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         match expr {
-            Expr::Function(Function { over: Some(window), .. }) => self.windows.complete(window),
+            Expr::Function(Function { over: Some(window), .. }) => {
+                let completed = self.windows.complete(window);
+                self.refuse_if(completed)
+            }
             Expr::InSubquery { .. } => match row_membership::as_value(expr) {
                 Ok(()) => ControlFlow::Continue(()),
-                Err(unsupported) => ControlFlow::Break(unsupported),
+                Err(unsupported) => self.refuse(unsupported),
             },
             _ => ControlFlow::Continue(()),
         }

@@ -6,7 +6,8 @@ use datafusion::sql::sqlparser::ast::{
     Query, SelectItem, SetExpr, Value, ValueWithSpan, Values, WindowSpec, WindowType,
 };
 
-use super::ast::{bare_query, binary, call, derived, number, quoted, select};
+use super::ast::{binary, call, derived, number, quoted, select};
+use crate::syntax::plain_query;
 
 const ROWS: &str = "__ordered";
 const RANK: &str = "__rank";
@@ -55,7 +56,7 @@ pub(super) fn with_ties(query: &mut Query) -> Result<(), String> {
         Some(LimitClause::LimitOffset { offset, .. }) => offset.map(|offset| offset.value),
         _ => None,
     };
-    let taken = bare_query(std::mem::replace(query.body.as_mut(), SetExpr::Values(no_values())));
+    let taken = plain_query(std::mem::replace(query.body.as_mut(), SetExpr::Values(no_values())));
     let columns: Vec<String> = names.iter().cloned().chain([RANK.to_owned(), PLACE.to_owned()]).collect();
     let items = names.iter().map(|name| SelectItem::UnnamedExpr(column(name))).collect();
     let mut outer = select(items, vec![derived(taken, ROWS, &columns, false)]);

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, Statement, UnaryOperator, Value,
-    ValueWithSpan, helpers::attached_token::AttachedToken, visit_expressions, visit_expressions_mut,
+    ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
 use super::decimal::Decimal;
 use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
+use crate::syntax::{visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.

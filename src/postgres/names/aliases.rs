@@ -3,13 +3,15 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Statement, TableFactor, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Statement, TableFactor, VisitorMut};
+
+use crate::syntax::visit_mut;
 
 /// Gives other names to aliases, which are unique among those that see each other: where `s` has a
 /// column and is the alias of an outer table too, the planner would look for a field in the column.
 pub(super) fn rename_clashing(statement: &mut Statement, clashing: &[Rc<str>]) {
     if !clashing.is_empty() {
-        let _walked: ControlFlow<()> = statement.visit(&mut Renamed { clashing });
+        let _walked = visit_mut(statement, &mut Renamed { clashing });
     }
 }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    visit_expressions,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -17,6 +16,7 @@ use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::with::renamed;
 use super::{Lookup, Relation};
 use crate::functions::system::is_reserved;
+use crate::syntax::visit_expressions;
 
 impl Resolver<'_> {
     /// Resolves the names of a FROM clause; returns what it offers to the rest of the query.

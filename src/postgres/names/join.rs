@@ -12,9 +12,9 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
-use super::query::{plain_query, plain_select};
 use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
+use crate::syntax::{plain_query, plain_select};
 
 /// Which side of a join keeps all its rows, which says where a merged column comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,15 +4,14 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value, visit_expressions,
-};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, Pick, fold, numbered, pick};
 use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::scope::{Resolver, it_may_be, unwrapped};
+use crate::syntax::visit_expressions;
 
 /// Most operators one behind the other in an expression that is looked for in the select list.
 const LENGTH_MAX: usize = 100;

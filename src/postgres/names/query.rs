@@ -1,17 +1,17 @@
 //! Queries: set operations, VALUES, and what stands around them.
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table,
     TableFactor, TableWithJoins, Values, WildcardAdditionalOptions,
 };
-use datafusion::sql::sqlparser::ast::{GroupByExpr, Ident, ObjectName, SelectFlavor};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Column, Output, Place};
 use super::error::{NameError, Result, SqlState};
 use super::order::is_long;
 use super::scope::{Frame, Level, Resolver};
+use crate::syntax::plain_select;
 
 impl Resolver<'_> {
     /// Resolves the names of a query; returns its output columns.
@@ -231,50 +231,4 @@ fn all_of(table: &Table) -> Select {
         vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())],
         vec![TableWithJoins { relation, joins: Vec::new() }],
     )
-}
-
-/// `SELECT projection FROM from`.
-pub(super) fn plain_select(projection: Vec<SelectItem>, from: Vec<TableWithJoins>) -> Select {
-    Select {
-        select_token: AttachedToken::empty(),
-        optimizer_hints: Vec::new(),
-        distinct: None,
-        select_modifiers: None,
-        top: None,
-        top_before_distinct: false,
-        projection,
-        exclude: None,
-        into: None,
-        from,
-        lateral_views: Vec::new(),
-        prewhere: None,
-        selection: None,
-        connect_by: Vec::new(),
-        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
-        cluster_by: Vec::new(),
-        distribute_by: Vec::new(),
-        sort_by: Vec::new(),
-        having: None,
-        named_window: Vec::new(),
-        qualify: None,
-        window_before_qualify: false,
-        value_table_mode: None,
-        flavor: SelectFlavor::Standard,
-    }
-}
-
-/// A query that is this SELECT and nothing else.
-pub(super) fn plain_query(body: SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
-    }
 }

@@ -10,8 +10,9 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, fold, quoted, rename, unique};
 use super::error::{NameError, Result, SqlState};
-use super::query::{plain_query, plain_select, same_width, start_of};
+use super::query::{same_width, start_of};
 use super::scope::{Cte, Resolver};
+use crate::syntax::{plain_query, plain_select};
 
 impl Resolver<'_> {
     /// Resolves the names of the queries of a WITH clause and brings them into scope.

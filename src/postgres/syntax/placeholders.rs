@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, Value, Visit, visit_expressions};
+use datafusion::sql::sqlparser::ast::{self, Value, Visit};
 
+use super::visit::visit_expressions;
 use rowkey_base::{Error, Result, SqlState};
 
 /// The highest number of a parameter.

@@ -108,10 +108,14 @@ impl EntityService {
         let (mut page, mut looked_at) = (EntityPage::default(), false);
         for range in query.keys_left().ranges() {
             if let Some(key) = range.as_point() {
-                let is_late = is_late(looked_at);
+                // Before it is read: keys that are not there cost time as well.
+                if is_late(looked_at) {
+                    page.continuation = Some(key.to_key());
+                    return Ok(page);
+                }
                 looked_at = true;
                 let Some(entity) = table.get(files, key).await? else { continue };
-                if page.entities.len() == query.top || is_late {
+                if page.entities.len() == query.top {
                     page.continuation = Some(key.to_key());
                     return Ok(page);
                 }

@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast;
 use super::Executor;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
+use crate::planner::physical_plan;
 use crate::provider::EntityTable;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
@@ -49,7 +50,7 @@ impl Executor {
             }
         };
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
-        let plan = planner.state.create_physical_plan(&plan).await;
+        let plan = physical_plan(&planner.state, plan).await;
         let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
         Ok((plan, planner.settings.task_context()))
     }

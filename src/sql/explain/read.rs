@@ -169,7 +169,7 @@ fn file_columns(run: &RunFile, columns: &TableColumns, wanted: &BTreeSet<String>
                     add(property);
                 }
             }
-            Some(ColumnSource::Shown { property, types, .. }) => {
+            Some(ColumnSource::Widened { property, types, .. }) => {
                 add(property);
                 types.iter().for_each(|edm| add(&typed_name(property, *edm)));
             }

@@ -1,10 +1,9 @@
 //! Table functions of schema `rowkey`.
 
-use std::ops::ControlFlow;
-
-use datafusion::sql::sqlparser::ast::{Statement, visit_relations_mut};
+use datafusion::sql::sqlparser::ast::Statement;
 
 use crate::system_catalog::ROWKEY_SCHEMA;
+use rowkey_postgres::syntax::visit_relations_mut;
 
 /// `access_paths(sql)`: how a statement would find its rows.
 pub(crate) const ACCESS_PATHS: &str = "access_paths";
@@ -46,7 +45,7 @@ pub(crate) fn columns(function: &str) -> Option<Vec<String>> {
 
 /// Table functions of schema `rowkey` are known to the planner by their bare names.
 pub(crate) fn unqualify(statement: &mut Statement) {
-    let _walked: ControlFlow<()> = visit_relations_mut(statement, |name| {
+    visit_relations_mut(statement, |name| {
         let named = |place: usize, wanted: &[&str]| {
             let part = name.0.get(place).and_then(|part| part.as_ident());
             part.is_some_and(|part| wanted.iter().any(|wanted| part.value.eq_ignore_ascii_case(wanted)))
@@ -54,6 +53,5 @@ pub(crate) fn unqualify(statement: &mut Statement) {
         if name.0.len() == 2 && named(0, &[ROWKEY_SCHEMA]) && named(1, &[ACCESS_PATHS, ENTITY_TYPES]) {
             name.0.remove(0);
         }
-        ControlFlow::Continue(())
     });
 }

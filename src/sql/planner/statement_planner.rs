@@ -17,6 +17,7 @@ use rowkey_storage::{Catalog, Snapshot};
 
 use super::column::Column;
 use super::own_functions;
+use super::physical::physical_plan;
 use super::plan_size::refuse_large;
 use super::relations::SnapshotRelations;
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
@@ -162,12 +163,12 @@ impl StatementPlanner {
 
     /// A plan to look at.
     pub(crate) async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
-        Ok((self.state.create_physical_plan(plan).await.map_err(from_datafusion)?, self.settings.task_context()))
+        Ok((physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?, self.settings.task_context()))
     }
 
     /// Runs a plan.
     pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<CancellableRows> {
-        let plan = self.state.create_physical_plan(plan).await.map_err(from_datafusion)?;
+        let plan = physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?;
         let token = CancellationToken::new(Arc::clone(signals));
         Ok(CancellableRows::new(
             execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, self.settings.task_context())
@@ -204,7 +205,7 @@ impl StatementPlanner {
                 "the statement has parameters, for which there are no values",
             ));
         }
-        self.state.create_physical_plan(&planned.plan).await.map_err(from_datafusion)
+        physical_plan(&self.state, planned.plan).await.map_err(from_datafusion)
     }
 
     /// The plan of a query before its values are known, with the types of its parameters and its

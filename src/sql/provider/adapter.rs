@@ -14,8 +14,8 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
 use parquet::arrow::RowNumber;
 
-use super::columns::{ColumnSource, Shown, TableColumns};
-use super::display_columns::DisplayValue;
+use super::columns::{ColumnSource, TableColumns, WidenedType};
+use super::widening::WidenedValue;
 use rowkey_model::EdmType;
 use rowkey_model::columns::{property_type, tick_name, typed_name};
 
@@ -70,7 +70,7 @@ impl EntityColumnAdapter {
                 Some(stored) => self.stored(&stored, wanted),
                 None => Ok(Arc::new(Literal::new(ScalarValue::try_from(wanted)?))),
             },
-            Some(ColumnSource::Shown { property, types, shown }) => self.shown(property, types, *shown),
+            Some(ColumnSource::Widened { property, types, to }) => self.widened(property, types, *to),
         }
     }
 
@@ -96,12 +96,12 @@ impl EntityColumnAdapter {
         Ok(Arc::new(CastExpr::new(column, wanted.clone(), None)))
     }
 
-    fn shown(&self, property: &str, types: &[EdmType], shown: Shown) -> Result<Arc<dyn PhysicalExpr>> {
+    fn widened(&self, property: &str, types: &[EdmType], to: WidenedType) -> Result<Arc<dyn PhysicalExpr>> {
         let mut arguments: Vec<Arc<dyn PhysicalExpr>> = Vec::new();
         for stored in types.iter().filter_map(|&edm| self.find(property, edm).map(|name| (name, edm))) {
             let (name, edm) = stored;
             let Some((index, field)) = self.file.column_with_name(&name) else { continue };
-            if arguments.is_empty() && *field.data_type() == shown.data_type() && self.only_type(property, types) {
+            if arguments.is_empty() && *field.data_type() == to.data_type() && self.only_type(property, types) {
                 return Ok(Arc::new(Column::new(&name, index)));
             }
             arguments.push(Arc::new(Column::new(&name, index)));
@@ -111,12 +111,12 @@ impl EntityColumnAdapter {
             }
         }
         if arguments.is_empty() {
-            return Ok(Arc::new(Literal::new(ScalarValue::try_from(&shown.data_type())?)));
+            return Ok(Arc::new(Literal::new(ScalarValue::try_from(&to.data_type())?)));
         }
-        let function = Arc::new(ScalarUDF::new_from_impl(DisplayValue::new(shown)));
-        let field = Arc::new(Field::new(property, shown.data_type(), true));
+        let function = Arc::new(ScalarUDF::new_from_impl(WidenedValue::new(to)));
+        let field = Arc::new(Field::new(property, to.data_type(), true));
         Ok(Arc::new(ScalarFunctionExpr::new(
-            "shown_value",
+            "widened_value",
             function,
             arguments,
             field,

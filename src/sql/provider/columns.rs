@@ -24,45 +24,45 @@ pub(crate) enum ColumnSource {
     /// Values of one type of a property.
     Typed { property: Arc<str>, edm: EdmType },
     /// Values of several types of a property, brought to one type.
-    Shown { property: Arc<str>, types: Vec<EdmType>, shown: Shown },
+    Widened { property: Arc<str>, types: Vec<EdmType>, to: WidenedType },
     /// All properties without a column.
     Other,
 }
 
-/// In which type a property of several types is shown.
+/// The one type that the values of a property of several types are brought to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Shown {
+pub(crate) enum WidenedType {
     Int64,
     Double,
     Text,
 }
 
-impl Shown {
+impl WidenedType {
     fn of(types: &[EdmType]) -> Self {
         if !types.iter().all(|edm| edm.is_numeric()) {
-            Shown::Text
+            WidenedType::Text
         } else if types.contains(&EdmType::Double) {
-            Shown::Double
+            WidenedType::Double
         } else {
-            Shown::Int64
+            WidenedType::Int64
         }
     }
 
     /// The one that has this type in SQL.
     pub(crate) fn of_data_type(wanted: &DataType) -> Option<Self> {
-        [Shown::Int64, Shown::Double, Shown::Text].into_iter().find(|shown| shown.data_type() == *wanted)
+        [WidenedType::Int64, WidenedType::Double, WidenedType::Text].into_iter().find(|to| to.data_type() == *wanted)
     }
 
     pub(crate) fn data_type(self) -> DataType {
         data_type(self.edm(), BytesLayout::Views)
     }
 
-    /// The property type of the shown values.
+    /// The property type of the widened values.
     pub(super) fn edm(self) -> EdmType {
         match self {
-            Shown::Int64 => EdmType::Int64,
-            Shown::Double => EdmType::Double,
-            Shown::Text => EdmType::String,
+            WidenedType::Int64 => EdmType::Int64,
+            WidenedType::Double => EdmType::Double,
+            WidenedType::Text => EdmType::String,
         }
     }
 }
@@ -96,9 +96,9 @@ impl TableColumns {
                 [] => {}
                 [edm] => columns.push(typed(property.to_string(), *edm)),
                 types => {
-                    let shown = Shown::of(types);
-                    let source = ColumnSource::Shown { property: Arc::clone(property), types: types.to_vec(), shown };
-                    columns.push((Field::new(property.to_string(), shown.data_type(), true), source));
+                    let to = WidenedType::of(types);
+                    let source = ColumnSource::Widened { property: Arc::clone(property), types: types.to_vec(), to };
+                    columns.push((Field::new(property.to_string(), to.data_type(), true), source));
                     columns.extend(types.iter().map(|&edm| typed(typed_name(property, edm), edm)));
                 }
             }

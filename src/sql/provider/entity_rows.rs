@@ -11,7 +11,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
 
 use super::adapter::EntityColumnAdapterFactory;
-use super::columns::{ColumnSource, Shown, TableColumns};
+use super::columns::{ColumnSource, TableColumns, WidenedType};
 use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, property_array};
 use rowkey_model::rows::ValueRef;
 use rowkey_model::{EdmType, Entity};
@@ -30,7 +30,7 @@ enum Wanted {
     RowKey,
     Timestamp,
     Typed(Arc<str>, EdmType),
-    Shown(Arc<str>, Shown),
+    Widened(Arc<str>, WidenedType),
 }
 
 impl EntityRows {
@@ -44,7 +44,7 @@ impl EntityRows {
                 (ColumnSource::Key, ROW_KEY) => Wanted::RowKey,
                 (ColumnSource::Key, TIMESTAMP) => Wanted::Timestamp,
                 (ColumnSource::Typed { property, edm }, _) => Wanted::Typed(Arc::clone(property), *edm),
-                (ColumnSource::Shown { property, shown, .. }, _) => Wanted::Shown(Arc::clone(property), *shown),
+                (ColumnSource::Widened { property, to, .. }, _) => Wanted::Widened(Arc::clone(property), *to),
                 _ => return None,
             };
             Some((Column::new(name, place), wanted))
@@ -85,9 +85,7 @@ impl Wanted {
                 let values = entities.map(|entity| entity.get(property).map(ValueRef::from));
                 property_array(*edm, BytesLayout::Views, values)
             }
-            Wanted::Shown(property, shown) => {
-                shown.array(entities.map(|entity| entity.get(property).map(ValueRef::from)))
-            }
+            Wanted::Widened(property, to) => to.array(entities.map(|entity| entity.get(property).map(ValueRef::from))),
         }
     }
 }

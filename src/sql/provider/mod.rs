@@ -6,7 +6,6 @@
 
 mod adapter;
 mod columns;
-mod display_columns;
 mod entity_rows;
 mod filter;
 mod key_order;
@@ -17,8 +16,9 @@ mod scan_exec;
 mod snapshot_aggregate;
 mod snapshot_count;
 mod table;
+mod widening;
 
-pub(crate) use columns::{ColumnSource, Shown, TableColumns};
+pub(crate) use columns::{ColumnSource, TableColumns, WidenedType};
 pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::ScanInKeyOrder;
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan};

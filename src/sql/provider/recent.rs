@@ -52,7 +52,7 @@ pub(super) fn recent_batches(
 ) -> Result<Vec<Vec<RecordBatch>>> {
     let Some(layers) = &scan.layers else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    let mut shown: Option<Shown> = None;
+    let mut last_projection: Option<LayerProjection> = None;
     for (place, (layer, _)) in layers.iter().enumerate() {
         let (stored, not_hidden) = layers
             .batch(place, &scan.table)
@@ -64,11 +64,11 @@ pub(super) fn recent_batches(
         }
         let stored = &stored.batch;
         // Most layers have the same columns.
-        let shown = match shown.take().filter(|last| last.of == stored.schema()) {
-            Some(last) => shown.insert(last),
-            None => shown.insert(Shown::of(scan, config, stored.schema())?),
+        let projection = match last_projection.take().filter(|last| last.of == stored.schema()) {
+            Some(last) => last_projection.insert(last),
+            None => last_projection.insert(LayerProjection::of(scan, config, stored.schema())?),
         };
-        let stored = stored.project(&shown.read)?;
+        let stored = stored.project(&projection.read)?;
         let mut batches = Vec::new();
         for rows in wanted[part].chunks(BATCH_ROWS) {
             let (first, last) = (rows[0], rows[rows.len() - 1]);
@@ -77,7 +77,7 @@ pub(super) fn recent_batches(
             } else {
                 taken(&stored, UInt32Array::from(rows.to_vec()))?
             };
-            let batch = shown.rows(stored)?;
+            let batch = projection.rows(stored)?;
             if batch.num_rows() > 0 {
                 batches.push(batch);
             }
@@ -127,7 +127,7 @@ fn wanted(layer: &Layer, places: &[u32], shown: &[u32], keys: &KeySet, direction
 }
 
 /// Filter and projection of a scan over the columns of a layer that they read.
-struct Shown {
+struct LayerProjection {
     of: SchemaRef,
     read: Vec<usize>,
     /// All of them hold; one is asked only of rows of which those before it hold, since it may fail
@@ -137,7 +137,7 @@ struct Shown {
     schema: SchemaRef,
 }
 
-impl Shown {
+impl LayerProjection {
     fn of(scan: &Scan, config: &FileScanConfig, of: SchemaRef) -> Result<Self> {
         let factory = EntityColumnAdapterFactory { columns: scan.columns.clone() };
         let adapter = factory.create(Arc::clone(scan.columns.schema()), Arc::clone(&of))?;

@@ -52,12 +52,12 @@ impl TargetRowBuilder {
                 self.properties.retain(|(name, value)| is_assigned || name != property || value.edm_type() != *edm);
                 return Ok(());
             }
-            (Takes::Shown { property }, None) => {
+            (Takes::Widened { property }, None) => {
                 let is_assigned = self.assigned.contains(property);
                 self.properties.retain(|(name, _)| is_assigned || name != property);
                 return Ok(());
             }
-            (Takes::Typed { property, .. } | Takes::Shown { property }, Some(value)) => (property, value),
+            (Takes::Typed { property, .. } | Takes::Widened { property }, Some(value)) => (property, value),
         };
         let (property, value) = property;
         if self.assigned.contains(property) {

@@ -8,7 +8,7 @@ use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
 
 use super::target::{Takes, TargetColumn};
-use crate::provider::Shown;
+use crate::provider::WidenedType;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::columns::{BytesLayout, property_array};
 use rowkey_model::rows::ValueRef;
@@ -28,13 +28,13 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
         Takes::RowKey => typed(EdmType::String, &|entity| Some(ValueRef::String(&entity.key.row))),
         Takes::Timestamp => typed(EdmType::DateTime, &|entity| Some(ValueRef::DateTime(entity.timestamp))),
         Takes::Typed { property, edm, .. } => typed(*edm, &|entity| entity.get(property).map(ValueRef::from)),
-        Takes::Shown { property } => {
+        Takes::Widened { property } => {
             let data_type = column.field.data_type();
-            let shown = Shown::of_data_type(data_type).ok_or_else(|| {
+            let to = WidenedType::of_data_type(data_type).ok_or_else(|| {
                 let message = format!("column \"{}\" has the unknown type {data_type}", column.name);
                 Error::new(SqlState::INTERNAL_ERROR, message)
             })?;
-            shown.array(entities.iter().map(|entity| entity.get(property).map(ValueRef::from)))
+            to.array(entities.iter().map(|entity| entity.get(property).map(ValueRef::from)))
         }
         Takes::Other => {
             let message = format!("column \"{}\" cannot be read back from a statement that writes", column.name);

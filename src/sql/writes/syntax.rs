@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     self, CaseWhen, CastKind, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement, TableAlias, TableFactor,
-    TableWithJoins, Value, With, visit_expressions, visit_expressions_mut,
+    TableWithJoins, Value, With,
 };
 
 use super::target::TargetColumn;
@@ -18,6 +18,7 @@ use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::parameters::data_type;
 use rowkey_postgres::syntax::select_of;
+use rowkey_postgres::syntax::{visit_expressions, visit_expressions_mut};
 
 /// `WITH with SELECT items FROM from WHERE selection`.
 pub(crate) fn select(

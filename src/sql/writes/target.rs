@@ -44,7 +44,7 @@ pub enum Takes {
         beside: bool,
     },
     /// A property in the type of the value.
-    Shown {
+    Widened {
         property: Arc<str>,
     },
     /// Nothing: properties without a column cannot be named.
@@ -55,7 +55,7 @@ impl Takes {
     /// The property that is written.
     pub fn property(&self) -> Option<&Arc<str>> {
         match self {
-            Takes::Typed { property, .. } | Takes::Shown { property } => Some(property),
+            Takes::Typed { property, .. } | Takes::Widened { property } => Some(property),
             Takes::PartitionKey | Takes::RowKey | Takes::Timestamp | Takes::Other => None,
         }
     }
@@ -81,17 +81,17 @@ impl Target {
     }
 
     pub fn new(snapshot: TableSnapshot) -> Result<Self> {
-        let shown = TableColumns::of(&snapshot.table);
-        let mut columns = Vec::with_capacity(shown.schema().fields().len());
-        for field in shown.schema().fields() {
-            let takes = match (field.name().as_str(), shown.source(field.name())) {
+        let columns_of_table = TableColumns::of(&snapshot.table);
+        let mut columns = Vec::with_capacity(columns_of_table.schema().fields().len());
+        for field in columns_of_table.schema().fields() {
+            let takes = match (field.name().as_str(), columns_of_table.source(field.name())) {
                 (PARTITION_KEY, _) => Takes::PartitionKey,
                 (ROW_KEY, _) => Takes::RowKey,
                 (TIMESTAMP, _) => Takes::Timestamp,
                 (name, Some(ColumnSource::Typed { property, edm })) => {
                     Takes::Typed { property: Arc::clone(property), edm: *edm, beside: name != &**property }
                 }
-                (_, Some(ColumnSource::Shown { property, .. })) => Takes::Shown { property: Arc::clone(property) },
+                (_, Some(ColumnSource::Widened { property, .. })) => Takes::Widened { property: Arc::clone(property) },
                 (_, Some(ColumnSource::Key | ColumnSource::Other) | None) => Takes::Other,
             };
             let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
@@ -122,7 +122,7 @@ impl Target {
     /// Timestamp, which the server sets, nor the columns beside a property for each of its types.
     pub fn implied(&self) -> Vec<usize> {
         let implied = |column: &TargetColumn| match &column.takes {
-            Takes::PartitionKey | Takes::RowKey | Takes::Shown { .. } => true,
+            Takes::PartitionKey | Takes::RowKey | Takes::Widened { .. } => true,
             Takes::Typed { beside, .. } => !beside,
             Takes::Timestamp | Takes::Other => false,
         };
@@ -149,7 +149,7 @@ impl TargetColumn {
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                     .with_hint("ALTER TABLE ... ADD COLUMN gives a property one"))
             }
-            Takes::PartitionKey | Takes::RowKey | Takes::Typed { .. } | Takes::Shown { .. } => Ok(()),
+            Takes::PartitionKey | Takes::RowKey | Takes::Typed { .. } | Takes::Widened { .. } => Ok(()),
         }
     }
 
@@ -159,7 +159,7 @@ impl TargetColumn {
         let edm = match &self.takes {
             Takes::PartitionKey | Takes::RowKey => EdmType::String,
             Takes::Typed { edm, .. } => *edm,
-            Takes::Shown { .. } => natural(from),
+            Takes::Widened { .. } => natural(from),
             Takes::Timestamp => EdmType::DateTime,
             Takes::Other => return None,
         };

@@ -180,7 +180,7 @@ pub(super) fn literal_value(literal: &Literal, column: &TargetColumn, style: &Te
 fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<Option<Value>> {
     let edm = match &column.takes {
         Takes::Typed { edm, .. } => *edm,
-        Takes::Shown { .. } => EdmType::Int64,
+        Takes::Widened { .. } => EdmType::Int64,
         Takes::PartitionKey | Takes::RowKey => EdmType::String,
         Takes::Timestamp | Takes::Other => return Ok(None),
     };
@@ -190,7 +190,7 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         Some(if negative { -magnitude } else { magnitude })
     };
     Ok(match (edm, &column.takes) {
-        (EdmType::Int64, Takes::Shown { .. }) => integer().map(|value| match i32::try_from(value) {
+        (EdmType::Int64, Takes::Widened { .. }) => integer().map(|value| match i32::try_from(value) {
             Ok(narrow) => Value::Int32(narrow),
             Err(_) => Value::Int64(value),
         }),

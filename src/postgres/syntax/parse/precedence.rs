@@ -8,10 +8,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, VisitMut, VisitorMut};
 
+use crate::syntax::visit_mut;
+
 /// Puts the operators of a parsed statement, or of a part of one, in order. Run again, it changes
 /// nothing.
 pub(super) fn settle<V: VisitMut>(parsed: &mut V) {
-    let _settled: ControlFlow<()> = parsed.visit(&mut Precedence);
+    let _settled = visit_mut(parsed, &mut Precedence);
 }
 
 struct Precedence;

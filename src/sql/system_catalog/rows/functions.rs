@@ -17,7 +17,7 @@ const INTERNAL: u32 = 12;
 
 /// A function as `pg_proc` shows it.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct ListedFunction {
     pub name: Arc<str>,
     pub function: Function,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Shown {
 /// those that a statement may call.
 #[derive(Debug)]
 pub(crate) struct Functions {
-    by_oid: BTreeMap<u32, Shown>,
+    by_oid: BTreeMap<u32, ListedFunction>,
 }
 
 impl Functions {
@@ -34,7 +34,7 @@ impl Functions {
         let mut by_oid = BTreeMap::new();
         for oid in referenced() {
             if let Some(function) = function_by_oid(oid) {
-                by_oid.insert(oid, Shown { name: function.name.into(), function: function.clone() });
+                by_oid.insert(oid, ListedFunction { name: function.name.into(), function: function.clone() });
             }
         }
         for (name, kind) in contents.session.function_names() {
@@ -42,7 +42,7 @@ impl Functions {
             for function in
                 places.filter_map(|place| FUNCTIONS.get(*place)).filter(|function| is_callable(function, kind))
             {
-                by_oid.insert(function.oid, Shown { name: function.name.into(), function: function.clone() });
+                by_oid.insert(function.oid, ListedFunction { name: function.name.into(), function: function.clone() });
             }
         }
         // In one order on all servers, so that those that want the same oid always get the same
@@ -53,22 +53,22 @@ impl Functions {
         for row in &callable {
             let function = recorded(row).cloned().or_else(|| unknown_to_postgresql(row, &by_oid));
             if let Some(function) = function {
-                by_oid.insert(function.oid, Shown { name: row.name.as_str().into(), function });
+                by_oid.insert(function.oid, ListedFunction { name: row.name.as_str().into(), function });
             }
         }
         Self { by_oid }
     }
 
-    pub(crate) fn by_oid(&self, oid: u32) -> Option<&Shown> {
+    pub(crate) fn by_oid(&self, oid: u32) -> Option<&ListedFunction> {
         self.by_oid.get(&oid)
     }
 
     /// In the order of their oids.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Shown> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ListedFunction> {
         self.by_oid.values()
     }
 
-    pub(crate) fn into_all(self) -> impl Iterator<Item = Shown> {
+    pub(crate) fn into_all(self) -> impl Iterator<Item = ListedFunction> {
         self.by_oid.into_values()
     }
 }
@@ -178,7 +178,7 @@ fn recorded(row: &FunctionRow) -> Option<&'static Function> {
     places.iter().filter_map(|place| FUNCTIONS.get(*place)).find(|function| function.arguments == arguments)
 }
 
-fn unknown_to_postgresql(row: &FunctionRow, taken: &BTreeMap<u32, Shown>) -> Option<Function> {
+fn unknown_to_postgresql(row: &FunctionRow, taken: &BTreeMap<u32, ListedFunction>) -> Option<Function> {
     let result = type_by_name(&row.result_type).map(|ty| ty.oid)?;
     let arguments = arguments(row)?;
     let first = oid::of_function(&signature(row));
@@ -202,7 +202,7 @@ fn unknown_to_postgresql(row: &FunctionRow, taken: &BTreeMap<u32, Shown>) -> Opt
 }
 
 pub(super) fn pg_proc(contents: &Arc<Contents>) -> Rows {
-    rows!(Functions::of(contents).into_all(), |Shown { name, function }| {
+    rows!(Functions::of(contents).into_all(), |ListedFunction { name, function }| {
         oid: function.oid, proname: Arc::clone(&name), pronamespace: oid::PG_CATALOG, proowner: oid::ROLE,
         prolang: INTERNAL, procost: 1.0_f32, prorows: if function.returns_set { 1000.0_f32 } else { 0.0 },
         provariadic: function.variadic, prosupport: 0_u32, prokind: function.kind, prosecdef: false, proleakproof: false,

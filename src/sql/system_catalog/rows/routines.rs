@@ -6,7 +6,7 @@ use super::super::cell::{Rows, rows};
 use super::super::column_types::ColumnType;
 use super::super::contents::Contents;
 use super::columns::{Described, describe};
-use super::functions::{Functions, Shown};
+use super::functions::{Functions, ListedFunction};
 use super::information_schema::yes;
 use rowkey_postgres::types::type_by_oid;
 
@@ -15,7 +15,7 @@ fn described(oid: u32) -> Option<Described> {
 }
 
 /// A name that no other function has.
-fn specific_name(shown: &Shown) -> String {
+fn specific_name(shown: &ListedFunction) -> String {
     format!("{}_{}", shown.name, shown.function.oid)
 }
 

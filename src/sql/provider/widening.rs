@@ -7,12 +7,12 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
-use super::columns::Shown;
+use super::columns::WidenedType;
 use rowkey_model::columns::{BytesLayout, Capacity, PropertyBuilder, PropertyReader, property_type};
 use rowkey_model::rows::ValueRef;
 
-impl Shown {
-    /// The values of a property, one for each row, in the shown type; a value that does not widen
+impl WidenedType {
+    /// The values of a property, one for each row, in the widened type; a value that does not widen
     /// to it is null.
     ///
     /// As text, a value is written as the service's JSON writes it: numbers in decimal, `true` or
@@ -31,17 +31,17 @@ impl Shown {
         builder.finish(rows).0
     }
 
-    /// A value in the shown type; text that is not there yet is written to `written`.
+    /// A value in the widened type; text that is not there yet is written to `written`.
     fn widen<'v>(self, value: ValueRef<'v>, written: &'v mut String) -> Option<ValueRef<'v>> {
         Some(match (self, value) {
-            (Shown::Int64, ValueRef::Int32(value)) => ValueRef::Int64(value.into()),
-            (Shown::Double, ValueRef::Int32(value)) => ValueRef::Double(value.into()),
-            (Shown::Double, ValueRef::Int64(value)) => ValueRef::Double(value as f64),
-            (Shown::Int64, ValueRef::Int64(_))
-            | (Shown::Double, ValueRef::Double(_))
-            | (Shown::Text, ValueRef::String(_)) => value,
-            (Shown::Int64 | Shown::Double, _) => return None,
-            (Shown::Text, value) => {
+            (WidenedType::Int64, ValueRef::Int32(value)) => ValueRef::Int64(value.into()),
+            (WidenedType::Double, ValueRef::Int32(value)) => ValueRef::Double(value.into()),
+            (WidenedType::Double, ValueRef::Int64(value)) => ValueRef::Double(value as f64),
+            (WidenedType::Int64, ValueRef::Int64(_))
+            | (WidenedType::Double, ValueRef::Double(_))
+            | (WidenedType::Text, ValueRef::String(_)) => value,
+            (WidenedType::Int64 | WidenedType::Double, _) => return None,
+            (WidenedType::Text, value) => {
                 written.clear();
                 write!(written, "{}", value.to_value()).ok()?;
                 ValueRef::String(written.as_str())
@@ -51,22 +51,22 @@ impl Shown {
 }
 
 /// A function over the typed columns of one property (a DateTime's may be followed by its ticks):
-/// the value that is there, in the shown type. An entity has a property in one type at most.
+/// the value that is there, in the widened type. An entity has a property in one type at most.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct DisplayValue {
-    shown: Shown,
+pub(super) struct WidenedValue {
+    to: WidenedType,
     signature: Signature,
 }
 
-impl DisplayValue {
-    pub(super) fn new(shown: Shown) -> Self {
-        Self { shown, signature: Signature::variadic_any(Volatility::Immutable) }
+impl WidenedValue {
+    pub(super) fn new(to: WidenedType) -> Self {
+        Self { to, signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
-impl ScalarUDFImpl for DisplayValue {
+impl ScalarUDFImpl for WidenedValue {
     fn name(&self) -> &str {
-        "shown_value"
+        "widened_value"
     }
 
     fn signature(&self) -> &Signature {
@@ -74,7 +74,7 @@ impl ScalarUDFImpl for DisplayValue {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.shown.data_type())
+        Ok(self.to.data_type())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -82,7 +82,7 @@ impl ScalarUDFImpl for DisplayValue {
         let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
         let columns = typed_columns(&arrays)?;
         let values = (0..rows).map(|row| columns.iter().find_map(|column| column.get(row)));
-        Ok(ColumnarValue::Array(self.shown.array(values)))
+        Ok(ColumnarValue::Array(self.to.array(values)))
     }
 }
 
@@ -122,20 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn values_widen_to_the_shown_type() {
-        let shown = |shown: Shown| read(shown.edm(), &shown.array(VALUES.into_iter()));
+    fn values_widen_to_one_type() {
+        let widened = |to: WidenedType| read(to.edm(), &to.array(VALUES.into_iter()));
         let (int, double) = (|value| Some(Value::Int64(value)), |value| Some(Value::Double(value)));
-        assert_eq!(shown(Shown::Int64), [int(-1), int(1 << 53), None, None, None, None, None, None]);
+        assert_eq!(widened(WidenedType::Int64), [int(-1), int(1 << 53), None, None, None, None, None, None]);
         let doubles = [double(-1.0), double(9_007_199_254_740_992.0), double(-0.0), None, None, None, None, None];
-        assert_eq!(shown(Shown::Double), doubles);
+        assert_eq!(widened(WidenedType::Double), doubles);
         let texts = ["-1", "9007199254740992", "-0.0", "true", "YWI=", "", "longer than a view"];
         let mut texts = texts.map(|text| Some(Value::String(text.to_owned()))).to_vec();
         texts.insert(4, None);
-        assert_eq!(shown(Shown::Text), texts);
+        assert_eq!(widened(WidenedType::Text), texts);
     }
 
     #[test]
-    fn typed_columns_are_shown_as_their_values_are() {
+    fn typed_columns_widen_as_their_values_do() {
         for layout in [BytesLayout::Offsets, BytesLayout::Views] {
             let arrays = EdmType::ALL.map(|edm| property_array(edm, layout, VALUES.into_iter()));
             let columns = typed_columns(&arrays).expect("columns");
