@@ -8,7 +8,6 @@
 
 mod arguments;
 mod check;
-mod compute;
 mod cursor;
 mod export;
 mod failure;

@@ -10,14 +10,9 @@ use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{ExitStatus, Failure};
-use super::{compute, sample};
+use super::sample;
 use rowkey_sql::engine::{Engine, expect_outside};
 use rowkey_wire::{Server, ServerOptions};
-
-/// More threads than processors: a step that computes for long then shares a processor with the
-/// others' short ones, as the system divides it, instead of keeping it.
-const COMPUTE_THREADS_EACH: usize = 4;
-const COMPUTE_THREADS_MIN: usize = 16;
 
 /// Worth trying on the sample data.
 const TRY: [(&str, &str); 4] = [
@@ -59,20 +54,12 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure
     if arguments.sample {
         sample::add(&database).await?;
     }
-    let compute = compute::runtime((compute::processors() * COMPUTE_THREADS_EACH).max(COMPUTE_THREADS_MIN))?;
     let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
-    let served = serve(database, &options, &compute, arguments.sample).await;
-    compute.shutdown_background();
-    served
+    serve(database, &options, arguments.sample).await
 }
 
-async fn serve(
-    database: Arc<Engine>,
-    options: &ServerOptions,
-    compute: &tokio::runtime::Runtime,
-    is_sample: bool,
-) -> Result<ExitStatus, Failure> {
-    let server = Server::bind(database.clone(), options, compute.handle().clone()).await?;
+async fn serve(database: Arc<Engine>, options: &ServerOptions, is_sample: bool) -> Result<ExitStatus, Failure> {
+    let server = Server::bind(database.clone(), options).await?;
     announce(&server.address()?, database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())

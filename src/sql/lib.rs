@@ -6,14 +6,15 @@
 //! one snapshot; `writes` and `definitions` say what a statement changes; `by_key` recognises and
 //! runs statements by key; `explain` tells what a plan reads; `compiler` prepares statements,
 //! `executor` runs them, and a [`session`] keeps what lasts between them (`registry` knows all
-//! sessions). `entity_service`, right above storage, reads and writes entities by key without SQL,
-//! and imports exports.
-//! The [`engine`] owns a data folder and gives both to every door.
+//! sessions). Both work on the threads of `compute`, all but statements by key. `entity_service`,
+//! right above storage, reads and writes entities by key without SQL, and imports exports. The
+//! [`engine`] owns a data folder and gives both to every door.
 
 mod access;
 mod answer;
 mod by_key;
 mod compiler;
+mod compute;
 mod definitions;
 pub mod engine;
 mod entity_service;

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use super::peer::Peers;
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::Registry;
@@ -14,8 +12,6 @@ pub(crate) struct ServerContext {
     pub database: Arc<Engine>,
     pub registry: Arc<Registry>,
     pub peers: Peers,
-    /// Where statements run: not where sockets are served.
-    pub compute: Handle,
     pub port: u16,
     pub copy_folder: Option<PathBuf>,
 }

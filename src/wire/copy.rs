@@ -10,6 +10,9 @@ use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, SqlState, StatementGua
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
+/// Between so many rows, or bytes of the client's, other connections have their turn.
+const ROWS_SENT_AT_ONCE: usize = 256;
+const BYTES_TAKEN_AT_ONCE: usize = 16 << 10;
 
 impl Connection {
     /// Takes rows until the client has no more; the answer is the tag.
@@ -24,7 +27,12 @@ impl Connection {
             let message =
                 received.ok_or_else(gone)?.map_err(|lost| Error::new(SqlState::PROTOCOL_VIOLATION, lost.0))?;
             match message {
-                Message::CopyData(bytes) => copy.push(&bytes)?,
+                Message::CopyData(bytes) => {
+                    for some in bytes.chunks(BYTES_TAKEN_AT_ONCE) {
+                        copy.push(some)?;
+                        tokio::task::yield_now().await;
+                    }
+                }
                 Message::CopyDone => return guard.run(self.session.finish_copy(*copy)).await,
                 Message::CopyFail(reason) => {
                     return Err(Error::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {reason}")));
@@ -50,12 +58,13 @@ impl Connection {
         }
         let mut sent = 0;
         while let Some(batch) = guard.run(copy.rows.next(BATCH_ROWS_MAX)).await? {
-            for from in (0..batch.num_rows()).step_by(1024) {
-                let some = batch.slice(from, 1024.min(batch.num_rows() - from));
+            for from in (0..batch.num_rows()).step_by(ROWS_SENT_AT_ONCE) {
+                let some = batch.slice(from, ROWS_SENT_AT_ONCE.min(batch.num_rows() - from));
                 copy.lines(&some, |line| put_line(&mut self.wire.buffer, line))?;
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
                 }
+                tokio::task::yield_now().await;
             }
             sent += batch.num_rows() as u64;
         }

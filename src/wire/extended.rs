@@ -12,11 +12,11 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::message::Bind;
-use super::rows::{formats, open_rows, send};
+use super::rows::{formats, open_rows};
 use super::simple::tag;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
 use rowkey_sql::session::{
-    Effect, Error, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, TransactionStatus, parse_all,
+    Effect, Error, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, TransactionStatus,
 };
 
 /// The type of a literal whose type is not known yet.
@@ -44,7 +44,8 @@ impl Connection {
         text: &str,
         types: &[Option<&'static PostgresType>],
     ) -> Result<Arc<Prepared>> {
-        let mut statements = parse_all(text)?;
+        let mut guard = self.guard();
+        let mut statements = guard.run(self.session.parse(text)).await?;
         if statements.len() > 1 {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -53,7 +54,6 @@ impl Connection {
             self.session.close_statement("");
         }
         let Some(statement) = statements.pop() else { return Ok(Arc::new(Prepared::empty(text))) };
-        let mut guard = self.guard();
         let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), types)).await?);
         self.session.keep_plan(text, types, &prepared);
         Ok(prepared)
@@ -174,11 +174,10 @@ impl Connection {
                 }
             }
         }
-        let style = Arc::clone(self.session.settings().style());
         match &mut portal.state {
             PortalState::Running(rows) => {
                 let formats = formats(&portal.result_formats, rows.columns.len())?;
-                let sent = send(&mut self.wire, rows, &formats, &style, rows_max, &mut guard).await?;
+                let sent = self.send(rows, formats, rows_max, &mut guard).await?;
                 // Less than asked for is the end; exactly as many is not known to be, as in
                 // PostgreSQL.
                 if sent == rows_max {
@@ -209,11 +208,10 @@ impl Connection {
         asked: &[i16],
         guard: &mut StatementGuard,
     ) -> Result<()> {
-        let style = Arc::clone(self.session.settings().style());
         let mut portal = self.session.take_portal(cursor)?;
         let rows = open_rows(&mut portal.state, cursor)?;
         let formats = formats(asked, rows.columns.len())?;
-        let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
+        let sent = self.send(rows, formats, rows_max, guard).await?;
         self.session.put_portal(cursor, portal);
         self.wire.complete(format!("FETCH {sent}"))
     }

@@ -1,11 +1,12 @@
 //! The PostgreSQL wire protocol, version 3.
 //!
-//! A connection is one task on the compute threads, so that statements do not hold up new
-//! connections and cancel requests: it reads a message, executes it, and buffers the answers until
-//! no further message has come. A slow client blocks its own statement and takes no memory. While a
-//! flush waits, messages are read ahead, up to a bound; a client that sends beyond it without
-//! reading is not read any further, as in PostgreSQL. That a client has disconnected while its
-//! statement runs is found by polling (`peer`).
+//! A connection is one task on the runtime that serves sockets and timers; its session plans and
+//! computes elsewhere, so that statements do not hold up other connections and cancel requests. It
+//! reads a message, executes it, and buffers the answers until no further message has come. A slow
+//! client blocks its own statement and takes no memory. While a flush waits, messages are read
+//! ahead, up to a bound; a client that sends beyond it without reading is not read any further, as
+//! in PostgreSQL. That a client has disconnected while its statement runs is found by polling
+//! (`peer`).
 
 mod connection;
 mod context;

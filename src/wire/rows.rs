@@ -1,16 +1,22 @@
 //! Rows as the protocol has them.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use bytes::{BufMut, BytesMut};
 
-use super::wire::{CHUNK_BYTES, Wire};
+use super::connection::Connection;
+use super::wire::CHUNK_BYTES;
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
 use rowkey_sql::session::{Column, Error, PortalState, Result, Rows, SqlState, StatementGuard};
 
 /// Rows asked for at a time where the client sets no limit.
 const BATCH_ROWS_MAX: usize = 8192;
+/// A batch of so many values, in so many bytes, is encoded on the thread that serves the socket:
+/// that takes some tenths of a millisecond.
+const CELLS_ENCODED_HERE_MAX: usize = 4096;
+const BYTES_ENCODED_HERE_MAX: usize = 1 << 20;
 
 /// Formats of the columns of an answer: what Bind said, for each of them.
 pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
@@ -30,31 +36,102 @@ pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
     }
 }
 
-/// Sends rows, at most `rows_max`, as they come. The answer is how many; it is less than the most
-/// only at the end.
-pub(crate) async fn send(
-    wire: &mut Wire,
-    rows: &mut Rows,
-    formats: &[Format],
-    style: &TextStyle,
-    rows_max: u64,
-    guard: &mut StatementGuard,
-) -> Result<u64> {
-    let mut sent = 0;
-    while sent < rows_max {
-        let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
-        let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
-        let encoders = encoders(&batch, &rows.columns, formats, style)?;
-        let mut from = 0;
-        while from < batch.num_rows() {
-            from = encode(&encoders, from, batch.num_rows(), &mut wire.buffer)?;
-            if wire.buffer.len() >= CHUNK_BYTES {
-                guard.run(wire.flush()).await?;
+impl Connection {
+    /// Sends rows, at most `rows_max`, as they come. The answer is how many; it is less than the
+    /// most only at the end.
+    pub(super) async fn send(
+        &mut self,
+        rows: &mut Rows,
+        formats: Vec<Format>,
+        rows_max: u64,
+        guard: &mut StatementGuard,
+    ) -> Result<u64> {
+        let encoding = Encoding {
+            columns: Arc::clone(&rows.columns),
+            formats: formats.into(),
+            style: Arc::clone(self.session.settings().style()),
+        };
+        let mut sent = 0;
+        while sent < rows_max {
+            let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
+            let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
+            let mut from = 0;
+            while from < batch.num_rows() {
+                from = match is_small(&batch) {
+                    true => encoding.encode(&batch, from, &mut self.wire.buffer)?,
+                    false => self.encode_apart(&encoding, &batch, from, guard).await?,
+                };
+                if self.wire.is_large() {
+                    guard.run(self.wire.flush()).await?;
+                }
             }
+            sent += batch.num_rows() as u64;
         }
-        sent += batch.num_rows() as u64;
+        Ok(sent)
     }
-    Ok(sent)
+
+    /// Encodes rows of a large batch where they hold up nobody; the answer is the next row.
+    async fn encode_apart(
+        &mut self,
+        encoding: &Encoding,
+        batch: &RecordBatch,
+        from: usize,
+        guard: &mut StatementGuard,
+    ) -> Result<usize> {
+        let (encoding, batch) = (encoding.clone(), batch.clone());
+        let signals = self.session.registration().signals().of_statement();
+        // The messages before it stay here: a statement that is stopped must not take them along.
+        let encoded = self.session.compute().run(&signals, async move {
+            let mut buffer = BytesMut::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
+            let next = encoding.encode(&batch, from, &mut buffer)?;
+            Ok((next, buffer))
+        });
+        let (next, buffer) = guard.run(encoded).await?;
+        self.wire.buffer.unsplit(buffer);
+        Ok(next)
+    }
+}
+
+/// Whether the rows are encoded in less time than a hop between threads is worth.
+fn is_small(batch: &RecordBatch) -> bool {
+    batch.num_rows() * batch.num_columns() <= CELLS_ENCODED_HERE_MAX
+        && batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX
+}
+
+/// How the rows of an answer are written.
+#[derive(Clone)]
+struct Encoding {
+    columns: Arc<[Column]>,
+    formats: Arc<[Format]>,
+    style: Arc<TextStyle>,
+}
+
+impl Encoding {
+    /// Encodes rows from one on until a chunk is full; the answer is the next row.
+    fn encode(&self, batch: &RecordBatch, from: usize, buffer: &mut BytesMut) -> Result<usize> {
+        let columns = i16::try_from(batch.num_columns()).map_err(|_| {
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("an answer of {} columns", batch.num_columns()))
+        })?;
+        let each = batch.columns().iter().zip(&*self.columns).zip(&*self.formats);
+        let encoders =
+            each.map(|((array, column), format)| ColumnEncoder::new(&column.field, array, *format, &self.style));
+        let encoders = encoders.collect::<std::result::Result<Vec<_>, _>>()?;
+        let mut row = from;
+        while row < batch.num_rows() && buffer.len() < CHUNK_BYTES {
+            let start = buffer.len();
+            buffer.put_u8(b'D');
+            buffer.put_i32(0);
+            buffer.put_i16(columns);
+            for encoder in &encoders {
+                encoder.encode(row, buffer)?;
+            }
+            let length = i32::try_from(buffer.len() - start - 1)
+                .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
+            buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+            row += 1;
+        }
+        Ok(row)
+    }
 }
 
 /// The rows of a cursor.
@@ -65,35 +142,4 @@ pub(crate) fn open_rows<'a>(cursor: &'a mut PortalState, name: &str) -> Result<&
             Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")))
         }
     }
-}
-
-fn encoders<'a>(
-    batch: &'a RecordBatch,
-    columns: &'a [Column],
-    formats: &[Format],
-    style: &'a TextStyle,
-) -> Result<Vec<ColumnEncoder<'a>>> {
-    let each = batch.columns().iter().zip(columns).zip(formats);
-    each.map(|((array, column), format)| Ok(ColumnEncoder::new(&column.field, array, *format, style)?)).collect()
-}
-
-/// Encodes rows from one on until a chunk is full; the answer is the next row.
-fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut BytesMut) -> Result<usize> {
-    let columns = i16::try_from(encoders.len())
-        .map_err(|_| Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("an answer of {} columns", encoders.len())))?;
-    let mut row = from;
-    while row < to && buffer.len() < CHUNK_BYTES {
-        let start = buffer.len();
-        buffer.put_u8(b'D');
-        buffer.put_i32(0);
-        buffer.put_i16(columns);
-        for encoder in encoders {
-            encoder.encode(row, buffer)?;
-        }
-        let length = i32::try_from(buffer.len() - start - 1)
-            .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
-        buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
-        row += 1;
-    }
-    Ok(row)
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -22,10 +21,6 @@ use rowkey_sql::session::{Error, Result, SqlState};
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause after a failed accept: usually there are no descriptors left, and some are closed soon.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
-/// How often a thread of the sessions' runtime is woken. Where the one that waited for sockets and
-/// timers has got a statement that computes for long, no other waits for them until it is woken
-/// (tokio hands that on only with a second task).
-const WAKE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How the server runs.
 #[derive(Debug, Clone)]
@@ -53,7 +48,7 @@ pub struct Server {
 
 impl Server {
     /// Listens. Only addresses of this machine are taken, since there is no authentication.
-    pub async fn bind(database: Arc<Engine>, options: &ServerOptions, compute: Handle) -> Result<Self> {
+    pub async fn bind(database: Arc<Engine>, options: &ServerOptions) -> Result<Self> {
         let address = options.address;
         if !address.ip().is_loopback() {
             let message =
@@ -78,7 +73,6 @@ impl Server {
                 database,
                 registry,
                 peers: Peers::default(),
-                compute,
                 port,
                 copy_folder: options.copy_folder.clone(),
             }),
@@ -97,16 +91,12 @@ impl Server {
         let mut connections = JoinSet::new();
         let mut polls = tokio::time::interval(POLL_INTERVAL);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut wakes = tokio::time::interval(WAKE_INTERVAL);
-        wakes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = stopped(&mut stop) => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 _ = polls.tick(), if !connections.is_empty() => self.context.peers.poll(&self.context.registry),
-                // An empty task: the thread that takes it waits for sockets and timers next.
-                _ = wakes.tick(), if !connections.is_empty() => drop(self.context.compute.spawn(std::future::ready(()))),
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
                         let place = pending.admit();

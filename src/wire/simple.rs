@@ -8,11 +8,9 @@ use pgwire::messages::response::EmptyQueryResponse;
 
 use super::connection::Connection;
 use super::describe::row_description;
-use super::rows::{formats, open_rows, send};
+use super::rows::{formats, open_rows};
 use rowkey_postgres::types::SqlValue;
-use rowkey_sql::session::{
-    BoundKeyStatement, Error, Outcome, Prepared, Result, SqlState, StatementGuard, parse_all, write_tag,
-};
+use rowkey_sql::session::{BoundKeyStatement, Error, Outcome, Prepared, Result, SqlState, StatementGuard, write_tag};
 
 impl Connection {
     /// Answers a text of statements. The first that fails ends it; there is one ReadyForQuery in
@@ -49,7 +47,7 @@ impl Connection {
             }
             None => {}
         }
-        let statements = parse_all(text)?;
+        let statements = guard.run(self.session.parse(text)).await?;
         if statements.is_empty() {
             return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
@@ -110,19 +108,17 @@ impl Connection {
             Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,
             Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy, guard)).await,
             Outcome::Rows(mut rows) => {
-                let style = Arc::clone(self.session.settings().style());
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;
-                let sent = send(&mut self.wire, &mut rows, &formats, &style, u64::MAX, guard).await?;
+                let sent = self.send(&mut rows, formats, u64::MAX, guard).await?;
                 Ok(tag(rows.verb, sent))
             }
             Outcome::FromCursor { name, rows_max } => {
-                let style = Arc::clone(self.session.settings().style());
                 let mut portal = self.session.take_portal(&name)?;
                 let rows = open_rows(&mut portal.state, &name)?;
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;
-                let sent = send(&mut self.wire, rows, &formats, &style, rows_max, guard).await?;
+                let sent = self.send(rows, formats, rows_max, guard).await?;
                 self.session.put_portal(&name, portal);
                 Ok(format!("FETCH {sent}"))
             }

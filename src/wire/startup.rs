@@ -192,25 +192,15 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
     }
 }
 
-/// Runs a session where statements run. Its socket is served there too: a question that is answered
-/// in microseconds is not worth waking other threads for. New clients and cancellations are served
-/// here, whatever the statements do.
+/// Serves a session to its end.
 async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, context: Arc<ServerContext>) {
-    // Without a descriptor that can be used no error can be sent.
-    let Ok(socket) = socket.into_std() else { return };
-    let compute = context.compute.clone();
-    let work = compute.spawn(async move {
-        let Ok(socket) = TcpStream::from_std(socket) else { return };
-        let peer = Arc::new(Peer::new(socket));
-        context.peers.add(session.registration().pid, &peer);
-        let mut wire = Wire::new(peer, buffer);
-        if begin(&mut wire, &client, &session).is_err() {
-            return;
-        }
-        Connection::new(session, wire).run().await;
-    });
-    // A panic in the session has been reported by the runtime; the socket is closed all the same.
-    let _ = work.await;
+    let peer = Arc::new(Peer::new(socket));
+    context.peers.add(session.registration().pid, &peer);
+    let mut wire = Wire::new(peer, buffer);
+    if begin(&mut wire, &client, &session).is_err() {
+        return;
+    }
+    Connection::new(session, wire).run().await;
 }
 
 /// AuthenticationOk, the reported settings, BackendKeyData and ReadyForQuery.

@@ -24,19 +24,14 @@ mod variables;
 
 use std::sync::Arc;
 
-use super::compute;
 use super::failure::{ExitStatus, Failure};
 use rowkey_sql::engine::Engine;
 use shell::Shell;
 
 /// Asks for statements until the user leaves.
 pub(super) async fn run(database: Arc<Engine>, location: &str) -> Result<ExitStatus, Failure> {
-    // One more, for what Tab asks while a statement is abandoned.
-    let compute = compute::runtime(compute::processors() + 1)?;
-    let (handle, location) = (compute.handle().clone(), location.to_owned());
+    let (handle, location) = (tokio::runtime::Handle::current(), location.to_owned());
     let done = tokio::task::spawn_blocking(move || Shell::new(database, location, handle)?.run()).await;
-    // A statement that does not stop is not waited for.
-    compute.shutdown_background();
     match done {
         Ok(done) => done.map(|()| ExitStatus::Well),
         Err(error) => Err(Failure::defect(format!("the prompt ended unexpectedly: {error}"))),

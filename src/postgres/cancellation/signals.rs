@@ -1,6 +1,7 @@
 //! Cancel requests and shutdown of a session, and the deadline of its statement.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -22,6 +23,14 @@ pub enum Interrupt {
 /// The interruptions of one session, shared by all tasks of its running statement.
 #[derive(Debug)]
 pub struct Signals {
+    session: Arc<SessionSignals>,
+    /// Nobody waits for the work of this statement. What the session has is about its next one by
+    /// then.
+    abandoned: AtomicBool,
+}
+
+#[derive(Debug)]
+struct SessionSignals {
     interrupt: watch::Sender<Interrupt>,
     /// From `statement_timeout`.
     deadline: Mutex<Option<Instant>>,
@@ -61,21 +70,32 @@ impl Default for Signals {
 impl Signals {
     /// Signals of a session without interruptions.
     pub fn new() -> Self {
-        Self {
+        let session = SessionSignals {
             interrupt: watch::channel(Interrupt::None).0,
             deadline: Mutex::default(),
             committing: watch::channel(false).0,
-        }
+        };
+        Self { session: Arc::new(session), abandoned: AtomicBool::new(false) }
+    }
+
+    /// The same for the work of one statement, which can be abandoned by itself.
+    pub fn of_statement(&self) -> Arc<Self> {
+        Arc::new(Self { session: Arc::clone(&self.session), abandoned: AtomicBool::new(false) })
+    }
+
+    /// Nobody waits any more for the statement that these are of: its work is to end.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
     }
 
     /// Subscribes to interruptions.
     pub fn interrupts(&self) -> watch::Receiver<Interrupt> {
-        self.interrupt.subscribe()
+        self.session.interrupt.subscribe()
     }
 
     /// Interrupts the running statement. [`Interrupt::Terminate`] is final.
     pub fn interrupt(&self, interrupt: Interrupt) {
-        self.interrupt.send_if_modified(|current| {
+        self.session.interrupt.send_if_modified(|current| {
             let changes = *current != Interrupt::Terminate && *current != interrupt;
             if changes {
                 *current = interrupt;
@@ -86,7 +106,7 @@ impl Signals {
 
     /// At the start of a statement: forgets a cancel request for an earlier one.
     pub fn clear_cancel(&self) {
-        self.interrupt.send_if_modified(|interrupt| {
+        self.session.interrupt.send_if_modified(|interrupt| {
             let cancel = *interrupt == Interrupt::Cancel;
             if cancel {
                 *interrupt = Interrupt::None;
@@ -97,7 +117,7 @@ impl Signals {
 
     /// Sets when the running statement times out; `None` is never.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+        *self.session.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
     /// Marks the start of a commit.
@@ -108,7 +128,7 @@ impl Signals {
 
     /// Whether a commit is under way or has succeeded.
     pub fn commits(&self) -> bool {
-        *self.committing.borrow()
+        *self.session.committing.borrow()
     }
 
     /// At the start of a statement: forgets the commit of an earlier one.
@@ -118,25 +138,28 @@ impl Signals {
 
     /// Returns when a commit has failed.
     pub async fn commit_fails(&self) {
-        let mut committing = self.committing.subscribe();
+        let mut committing = self.session.committing.subscribe();
         // The sender lives as long as `self`.
         let _failed = committing.wait_for(|committing| !committing).await;
     }
 
     fn set_committing(&self, committing: bool) {
-        self.committing.send_if_modified(|now| std::mem::replace(now, committing) != committing);
+        self.session.committing.send_if_modified(|now| std::mem::replace(now, committing) != committing);
     }
 
     /// An error (`57014`, `57P01`) if the running statement is to stop.
     pub fn check(&self) -> Result<()> {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return Err(Error::new(SqlState::QUERY_CANCELED, "nobody waits for the statement any more"));
+        }
         if self.commits() {
             return Ok(());
         }
-        match *self.interrupt.borrow() {
+        match *self.session.interrupt.borrow() {
             Interrupt::None => {}
             interrupt => return Err(interrupted(interrupt)),
         }
-        match *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) {
+        match *self.session.deadline.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(deadline) if timer_now() >= deadline => Err(timed_out()),
             _ => Ok(()),
         }
@@ -178,6 +201,17 @@ mod tests {
         signals.interrupt(Interrupt::Cancel);
         signals.clear_cancel();
         assert_eq!(kind(&signals), Some(SqlState::ADMIN_SHUTDOWN));
+    }
+
+    #[test]
+    fn the_work_of_a_statement_is_abandoned_by_itself() {
+        let session = Signals::new();
+        let (first, next) = (session.of_statement(), session.of_statement());
+        first.abandon();
+        assert_eq!(kind(&first), Some(SqlState::QUERY_CANCELED));
+        assert_eq!((kind(&next), kind(&session)), (None, None));
+        session.interrupt(Interrupt::Terminate);
+        assert_eq!(kind(&next), Some(SqlState::ADMIN_SHUTDOWN));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use kinds::{sends, verb};
 pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
-pub use parse::{parse, parse_all, refused, select_of, split};
+pub use parse::{only, parse, parse_all, refused, select_of, split};
 pub use placeholders::{count, used, used_in};
 pub(crate) use plain::{plain_query, plain_select};
 pub use source::Source;

@@ -10,7 +10,7 @@ use super::kinds;
 use super::placeholders;
 use super::source::Source;
 pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
-use rowkey_base::Result;
+use rowkey_base::{Error, Result, SqlState};
 
 /// A parsed statement, and where it stands in its text.
 #[derive(Debug, Clone)]
@@ -62,6 +62,17 @@ impl Request {
     /// Whether it makes a table, so that there may be nothing before it.
     pub fn makes_table(&self) -> bool {
         matches!(self, Request::Define(definition) if matches!(**definition, ast::Statement::CreateTable(_)))
+    }
+
+    /// The query or write that it is, or explains.
+    ///
+    /// # Errors
+    /// It is neither, which is a defect.
+    pub fn statement(&self) -> Result<&ast::Statement> {
+        match self {
+            Request::Query(statement) | Request::Write(statement) | Request::Explain { statement, .. } => Ok(statement),
+            _ => Err(Error::new(SqlState::INTERNAL_ERROR, "neither a query nor a write")),
+        }
     }
 
     /// What it changes that ROLLBACK undoes.

@@ -20,6 +20,7 @@ use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
 use super::statement_context::StatementContext;
 use crate::by_key::{self, Analyzed};
+use crate::compute::ComputeRuntime;
 use crate::definitions::{self, Definition, EntityTypes};
 use crate::explain::AccessPaths;
 use crate::planner::{
@@ -84,6 +85,7 @@ pub struct Compiler {
     plans: Arc<PlanCache>,
     parameterized: Arc<ParameterizedStatements>,
     functions: Arc<FunctionNames>,
+    compute: Arc<ComputeRuntime>,
     started: DateTime,
 }
 
@@ -141,6 +143,7 @@ impl Compiler {
             plans: Arc::new(PlanCache::new()),
             parameterized: Arc::new(ParameterizedStatements::new()),
             functions,
+            compute: Arc::new(ComputeRuntime::start()?),
             started,
         })
     }
@@ -161,6 +164,11 @@ impl Compiler {
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Where statements are planned and run.
+    pub(crate) fn compute(&self) -> &Arc<ComputeRuntime> {
+        &self.compute
     }
 
     pub(crate) fn account(&self) -> &AccountName {
@@ -226,6 +234,21 @@ impl Compiler {
         query: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
+        let (compiler, statement, query, declared) =
+            (self.clone(), Arc::clone(statement), query.clone(), declared.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let planned = async move { compiler.plan_query(&context, &statement, query, &declared).await };
+        self.compute.run(&signals, planned).await
+    }
+
+    /// [`Self::plan`], on the thread that polls it.
+    pub(crate) async fn plan_query(
+        &self,
+        context: &StatementContext,
+        statement: &Arc<Statement>,
+        query: ast::Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
         let planned = self.planner(context).query(statement, query, declared).await;
         let planned = planned.map_err(|error| located(error, statement))?;
         let by_key = by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters });
@@ -249,9 +272,21 @@ impl Compiler {
         &self,
         context: &StatementContext,
         statement: &Arc<Statement>,
-        written: &ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
+        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let prepared = async move { compiler.type_write(&context, &statement, &declared).await };
+        self.compute.run(&signals, prepared).await
+    }
+
+    async fn type_write(
+        &self,
+        context: &StatementContext,
+        statement: &Arc<Statement>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Prepared> {
+        let written = statement.request.statement()?;
         let planner = self.planner(context);
         let write = Write::read(&planner, statement, written)?;
         let types = write.infer_types(&planner, statement, written, declared, context.session.settings.style()).await?;
@@ -278,7 +313,12 @@ impl Compiler {
         expr: &ast::Expr,
         ty: &'static PostgresType,
     ) -> Result<SqlValue> {
-        parameters::value_of(&self.planner(context).state, expr, ty, context.session.settings.style()).await
+        let (compiler, expr) = (self.clone(), expr.clone());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let value = async move {
+            parameters::value_of(&compiler.planner(&context).state, &expr, ty, context.session.settings.style()).await
+        };
+        self.compute.run(&signals, value).await
     }
 
     /// What the catalog and functions may ask in a statement.
@@ -323,14 +363,19 @@ impl Compiler {
     pub(crate) async fn definition(
         &self,
         context: &StatementContext,
-        statement: &Statement,
+        statement: &Arc<Statement>,
         definition: &ast::Statement,
     ) -> Result<Definition> {
-        let planner = self.planner(context);
-        let defined = definitions::define(definition.clone(), statement.text(), self.now(), &planner).await;
-        // Places in the statement, which may not be the first of its text.
-        let before = statement.source.slice(0, statement.from).chars().count();
-        defined.map_err(|error| error.moved(before))
+        let (compiler, statement, definition) = (self.clone(), Arc::clone(statement), definition.clone());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let defined = async move {
+            let planner = compiler.planner(&context);
+            let defined = definitions::define(definition, statement.text(), compiler.now(), &planner).await;
+            // Places in the statement, which may not be the first of its text.
+            let before = statement.source.slice(0, statement.from).chars().count();
+            defined.map_err(|error| error.moved(before))
+        };
+        self.compute.run(&signals, defined).await
     }
 }
 

@@ -16,13 +16,13 @@ use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Condition, Operation, Properties, Snapshot, TableSnapshot};
 
 /// A table whose entities change with its columns.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
     pub table: u64,
     pub changes: Vec<PropertyChange>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum PropertyChange {
     Dropped(Arc<str>),
     Renamed { from: Arc<str>, to: Arc<str> },

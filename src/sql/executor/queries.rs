@@ -6,39 +6,43 @@ use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
 use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::TaskContext;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::sqlparser::ast;
+use futures::{FutureExt, StreamExt, stream};
 
 use super::Executor;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
+use crate::compute::spawn_rows;
+use crate::explain;
 use crate::planner::physical_plan;
 use crate::provider::EntityTable;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
-use rowkey_postgres::syntax::located;
+use rowkey_postgres::syntax::{Request, located};
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::Snapshot;
 
 impl Executor {
-    /// The physical plan of a prepared query with its values, planned again where the tables or the
-    /// settings changed.
-    pub(crate) async fn physical(
+    /// The physical plan of a prepared query with its values. `query` is planned again where the
+    /// tables or the settings changed.
+    async fn physical(
         &self,
         context: &StatementContext,
         prepared: &Prepared,
-        query: &ast::Statement,
+        query: Option<ast::Statement>,
         values: &[SqlValue],
     ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
         let planner = self.compiler.planner(context);
-        let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning()));
-        let plan = match kept {
-            Some(kept) => seen_in(kept.plan.clone(), &context.snapshot)?,
-            None => {
+        let plan = match (kept_plan(context, prepared), query) {
+            (Some(kept), _) => seen_in(kept.clone(), &context.snapshot)?,
+            (None, None) => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query has neither plan nor text")),
+            (None, Some(query)) => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let planned = planner.query(&prepared.statement, query, &declared).await?;
                 let explains = !prepared.statement.is_query();
@@ -58,19 +62,35 @@ impl Executor {
     pub(crate) async fn run(
         &self,
         context: &StatementContext,
-        prepared: &Prepared,
+        prepared: &Arc<Prepared>,
         query: &ast::Statement,
         values: &[SqlValue],
     ) -> Result<Answer> {
         if let Some(rows) = self.key_rows(context, prepared, values).await? {
             return Ok(Answer::of(rows));
         }
-        let (plan, task) = Box::pin(self.physical(context, prepared, query, values)).await?;
-        let token = CancellationToken::new(Arc::clone(&context.signals));
-        let rows = Box::pin(CancellableRows::new(
-            execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task).map_err(from_datafusion)?,
-            token,
-        ));
+        // Boxed, since reads by key would be moved with what it takes.
+        Box::pin(self.computed(context, prepared, query, values)).await
+    }
+
+    /// The rows of a query that is planned and computed.
+    async fn computed(
+        &self,
+        context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        query: &ast::Statement,
+        values: &[SqlValue],
+    ) -> Result<Answer> {
+        let query = kept_plan(context, prepared).is_none().then(|| query.clone());
+        let (executor, planned, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let rows = async move {
+            let (plan, task) = executor.physical(&context, &planned, query, &values).await?;
+            let token = CancellationToken::new(Arc::clone(&context.signals));
+            let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
+            Ok(begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await)
+        };
+        let rows = self.compiler.compute().run(&signals, rows).await?;
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -78,6 +98,26 @@ impl Executor {
             .map(|column| Arc::clone(&column.field))
             .collect();
         Ok(Answer::labelled(rows, &fields))
+    }
+
+    /// The lines of EXPLAIN of a query.
+    pub(crate) async fn explain(
+        &self,
+        context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        values: &[SqlValue],
+    ) -> Result<SendableRecordBatchStream> {
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let lines = async move {
+            let Request::Explain { statement: query, analyze, verbose, format } = &prepared.statement.request else {
+                return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
+            };
+            let query = Some((**query).clone());
+            let (plan, task) = executor.physical(&context, &prepared, query, &values).await?;
+            explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format).await
+        };
+        self.compiler.compute().run(&signals, lines).await
     }
 
     /// The rows of a query that is a read by key.
@@ -95,6 +135,29 @@ impl Executor {
         context.signals.check()?;
         read.rows(self.compiler.store().files(), &context.snapshot, values, columns).await
     }
+}
+
+/// Rows of which the first are there, or the end. The rest comes from a task of its own.
+async fn begun(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let mut ready: Vec<_> = rows.next().await.into_iter().collect();
+    let mut ended = !matches!(ready.as_slice(), [Ok(_)]);
+    // Most answers are one batch, and end at once behind it.
+    if !ended && let Some(next) = rows.next().now_or_never() {
+        ended = !matches!(next, Some(Ok(_)));
+        ready.extend(next);
+    }
+    let ready = stream::iter(ready);
+    match ended {
+        true => Box::pin(RecordBatchStreamAdapter::new(schema, ready)),
+        false => Box::pin(RecordBatchStreamAdapter::new(schema, ready.chain(spawn_rows(rows)))),
+    }
+}
+
+/// The plan that was kept of a query, where it is the one of this snapshot and these settings.
+fn kept_plan<'a>(context: &StatementContext, prepared: &'a Prepared) -> Option<&'a LogicalPlan> {
+    let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning()))?;
+    Some(&kept.plan)
 }
 
 /// A kept plan over the tables of this snapshot, whose columns are the same.

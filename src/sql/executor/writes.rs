@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast;
+use datafusion::execution::SendableRecordBatchStream;
 
 use super::Executor;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
-use crate::explain::Explained;
+use crate::definitions::Rewritten;
+use crate::explain::{self, Explained};
 use crate::writes::{Action, Returned, Source, Write, WriteResult, WriteRunner, refuse_if_deleted, returning_query};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Key;
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
+use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::TableSnapshot;
+use rowkey_storage::{Operation, TableSnapshot};
 
 impl Executor {
     /// Refuses to skip rows in a transaction block for entities that are deleted by now.
@@ -28,16 +30,34 @@ impl Executor {
         refuse_if_deleted(seen, &self.compiler.snapshot(), self.compiler.store().files(), signals, skipped).await
     }
 
-    /// Runs a statement up to its operations. Nothing is written yet.
+    /// Runs a statement up to its operations and the rows of RETURNING. Nothing is written yet.
     pub(crate) async fn run_write(
         &self,
         context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        values: &[SqlValue],
+        is_transaction: bool,
+        held_bytes: u64,
+    ) -> Result<(Write, WriteResult, Option<Answer>)> {
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let run = async move {
+            let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, held_bytes).await?;
+            let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
+            Ok((write, result, answer))
+        };
+        self.compiler.compute().run(&signals, run).await
+    }
+
+    async fn operations(
+        &self,
+        context: &StatementContext,
         prepared: &Prepared,
-        written: &ast::Statement,
         values: &[SqlValue],
         is_transaction: bool,
         held_bytes: u64,
     ) -> Result<(Write, WriteResult)> {
+        let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let runner = WriteRunner {
@@ -61,8 +81,36 @@ impl Executor {
         Ok((write, result))
     }
 
-    /// Computes the rows of RETURNING.
+    /// What a definition rewrites of the entities of a table.
+    pub(crate) async fn rewritten(
+        &self,
+        context: &StatementContext,
+        rewritten: &Rewritten,
+        held_bytes: u64,
+    ) -> Result<(TableSnapshot, Vec<Operation<'static>>)> {
+        let (files, rewritten) = (Arc::clone(self.compiler.store().files()), rewritten.clone());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let operations =
+            async move { rewritten.operations(&files, &context.snapshot, &context.signals, held_bytes).await };
+        self.compiler.compute().run(&signals, operations).await
+    }
+
+    /// Computes the rows of RETURNING, after what is written became known.
     pub(crate) async fn returning(
+        &self,
+        context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        write: Write,
+        returned: Returned,
+        values: &[SqlValue],
+    ) -> Result<Option<Answer>> {
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let answer = async move { executor.returned(&context, &prepared, &write, &returned, &values).await };
+        self.compiler.compute().run(&signals, answer).await
+    }
+
+    async fn returned(
         &self,
         context: &StatementContext,
         prepared: &Prepared,
@@ -89,14 +137,33 @@ impl Executor {
         Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?)))
     }
 
-    /// The plan of what a statement reads, for EXPLAIN.
+    /// The lines of EXPLAIN of a statement that writes.
     pub(crate) async fn explain_write(
         &self,
         context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        values: &[SqlValue],
+    ) -> Result<SendableRecordBatchStream> {
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let lines = async move {
+            let Request::Explain { verbose, format, .. } = &prepared.statement.request else {
+                return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
+            };
+            let explained = executor.explained(&context, &prepared, &values).await?;
+            explain::explain_write(&explained, *verbose, *format).await
+        };
+        self.compiler.compute().run(&signals, lines).await
+    }
+
+    /// The plan of what a statement reads.
+    async fn explained(
+        &self,
+        context: &StatementContext,
         prepared: &Prepared,
-        written: &ast::Statement,
         values: &[SqlValue],
     ) -> Result<Explained> {
+        let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let (verb, rows_given) = match &write.action {

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use datafusion::common::Result;
 use datafusion::common::alias::AliasGenerator;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Column, Result};
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Volatility};
 use datafusion::optimizer::OptimizerConfig;
 use datafusion::physical_plan::ExecutionPlan;
 
@@ -54,7 +55,7 @@ fn is_settled_by_one_pass(plan: &LogicalPlan) -> bool {
             }
             LogicalPlan::Sort(sort) if !filtered && sort.fetch.is_none() => &sort.input,
             LogicalPlan::SubqueryAlias(alias) => &alias.input,
-            LogicalPlan::Filter(filter) if !filtered && is_comparison(&filter.predicate) => {
+            LogicalPlan::Filter(filter) if !filtered && is_simple(&filter.predicate) => {
                 filtered = true;
                 &filter.input
             }
@@ -72,15 +73,39 @@ fn is_column(expr: &Expr) -> bool {
 }
 
 /// Whether a predicate is comparisons of columns with values, joined by AND: of others the
-/// simplifier leaves something to simplify again.
-fn is_comparison(expr: &Expr) -> bool {
-    use Operator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op: And, right }) => is_comparison(left) && is_comparison(right),
-        Expr::BinaryExpr(BinaryExpr { left, op: Eq | NotEq | Lt | LtEq | Gt | GtEq, right }) => {
-            matches!((left.as_ref(), right.as_ref()), (Expr::Column(_), Expr::Literal(value, _)) if !value.is_null())
+/// simplifier leaves something to simplify again. So it does of two with one column, unless both
+/// values are there already.
+fn is_simple(predicate: &Expr) -> bool {
+    let (mut columns, mut all_are_literals) = (Vec::new(), true);
+    split_conjunction(predicate).into_iter().all(|expr| is_comparison(expr, &mut columns, &mut all_are_literals)) && {
+        columns.sort_unstable();
+        all_are_literals || columns.windows(2).all(|pair| pair[0] != pair[1])
+    }
+}
+
+fn is_comparison<'e>(expr: &'e Expr, columns: &mut Vec<&'e Column>, all_are_literals: &mut bool) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let column = match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Eq | NotEq | Lt | LtEq | Gt | GtEq, right }) if is_value(right) => {
+            *all_are_literals &= matches!(right.as_ref(), Expr::Literal(..));
+            left
         }
-        Expr::IsNull(inner) | Expr::IsNotNull(inner) => matches!(inner.as_ref(), Expr::Column(_)),
+        Expr::IsNull(inner) | Expr::IsNotNull(inner) => inner,
+        _ => return false,
+    };
+    let Expr::Column(column) = column.as_ref() else { return false };
+    columns.push(column);
+    true
+}
+
+/// Whether an expression is a value by the time filters are pushed down.
+fn is_value(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(value, _) => !value.is_null(),
+        Expr::Cast(cast) => is_value(&cast.expr),
+        Expr::ScalarFunction(call) => {
+            call.func.signature().volatility == Volatility::Immutable && call.args.iter().all(is_value)
+        }
         _ => false,
     }
 }

@@ -94,7 +94,7 @@ impl PlanningContext {
             relations: self.relations.along(vec![PUBLIC.to_owned()]),
             ..self.clone()
         };
-        let planned = nested.planner().query(statement, query, &[]).await?;
+        let planned = nested.planner().query(statement, query.clone(), &[]).await?;
         refuse_large(&planned.plan)?;
         Ok(planned)
     }
@@ -198,7 +198,7 @@ impl StatementPlanner {
         statement: &Statement,
         query: &ast::Statement,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planned = self.query(statement, query, &[]).await?;
+        let planned = self.query(statement, query.clone(), &[]).await?;
         if !planned.parameters.is_empty() {
             return Err(Error::new(
                 SqlState::INVALID_STATEMENT,
@@ -213,10 +213,9 @@ impl StatementPlanner {
     pub(crate) async fn query(
         &self,
         statement: &Statement,
-        query: &ast::Statement,
+        mut query: ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
-        let mut query = query.clone();
         let resolved = self.resolve(statement, &mut query)?;
         let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
         Ok(PlannedQuery { relations: resolved.relations, ..planned })

@@ -15,6 +15,7 @@ mod transaction;
 
 pub use crate::answer::Answer;
 pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
+pub use crate::compute::ComputeRuntime;
 pub use crate::executor::copy::{CopyIn, CopyOut};
 pub use crate::executor::{PortalState, Rows};
 pub use crate::planner::Column;
@@ -23,8 +24,8 @@ pub use by_key::BoundKeyStatement;
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use file_access::FileAccess;
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
-pub use rowkey_postgres::cancellation::{Interrupt, StatementGuard};
+pub use rowkey_postgres::cancellation::{Interrupt, Signals, StatementGuard};
 pub use rowkey_postgres::settings::Settings;
-pub use rowkey_postgres::syntax::{Effect, Request, parse_all, split as split_statements};
+pub use rowkey_postgres::syntax::{Effect, Request, Statement, parse_all, split as split_statements};
 pub use session::{Outcome, Session, write_tag};
 pub use transaction::TransactionStatus;

@@ -11,10 +11,10 @@ use futures::stream;
 use super::file_access::FileAccess;
 use crate::answer::Answer;
 use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
+use crate::compute::ComputeRuntime;
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
 use crate::executor::{Cursor, Executor, Portal, PortalState, Rows};
-use crate::explain;
 use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
@@ -25,7 +25,7 @@ use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Request, Statement, parse};
+use rowkey_postgres::syntax::{Request, Statement, only, parse_all};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
@@ -38,6 +38,8 @@ pub use writing::write_tag;
 
 /// Statements and portals of a session, most of which clients forget to close.
 const NAMED_MAX: usize = 10_000;
+/// A text of so many bytes is parsed on the thread that asks for it.
+const PARSED_HERE_BYTES_MAX: usize = 16 << 10;
 
 /// A session. Its statements run one after the other.
 #[derive(Debug)]
@@ -134,7 +136,7 @@ impl Session {
         values: &[Value],
         types: &[Option<&'static PostgresType>],
     ) -> Result<Arc<Prepared>> {
-        let statement = Arc::new(parse(text)?);
+        let statement = Arc::new(only(self.parse(text).await?)?);
         let used = statement.parameters()?;
         if let Some(missing) = used.iter().find(|number| **number > values.len()) {
             let message = format!("parameter ${missing} has no value: {} given, numbered from $1", values.len());
@@ -172,6 +174,23 @@ impl Session {
 
     pub(crate) fn compiler(&self) -> &Arc<Compiler> {
         &self.compiler
+    }
+
+    /// The threads for what computes for long.
+    pub fn compute(&self) -> &Arc<ComputeRuntime> {
+        self.compiler.compute()
+    }
+
+    /// The statements of a text.
+    pub fn parse<'t>(&self, text: &'t str) -> impl Future<Output = Result<Vec<Statement>>> + Send + use<'t> {
+        let (compute, signals) = (Arc::clone(self.compute()), self.registration.signals().of_statement());
+        async move {
+            if text.len() <= PARSED_HERE_BYTES_MAX {
+                return parse_all(text);
+            }
+            let text = text.to_owned();
+            compute.run(&signals, async move { parse_all(&text) }).await
+        }
     }
 
     pub fn settings(&self) -> &Settings {
@@ -280,14 +299,14 @@ impl Session {
                 let planned = Box::pin(self.compiler.plan(&context, &statement, query, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
-            Request::Write(written) => {
+            Request::Write(_) => {
                 let context = self.context();
-                Box::pin(self.compiler.prepare_write(&context, &statement, written, types)).await
+                Box::pin(self.compiler.prepare_write(&context, &statement, types)).await
             }
             Request::Explain { statement: query, .. } => {
                 let context = self.context();
                 let planned = match rowkey_postgres::syntax::verb(query) {
-                    Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, query, types)).await?,
+                    Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, types)).await?,
                     None => Box::pin(self.compiler.plan(&context, &statement, query, types)).await?,
                 };
                 Ok(Prepared {
@@ -425,22 +444,13 @@ impl Session {
                 let held = self.transaction.held_bytes();
                 Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, held)?)))
             }
-            Request::Explain { statement: query, verbose, format, .. }
-                if rowkey_postgres::syntax::verb(query).is_some() =>
-            {
+            Request::Explain { statement, .. } => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();
-                let explained = Box::pin(self.executor.explain_write(&context, prepared, query, parameters)).await?;
-                let lines = Box::pin(explain::explain_write(&explained, *verbose, *format)).await?;
-                let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
-                Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
-            }
-            Request::Explain { statement: query, analyze, verbose, format } => {
-                self.transaction.refuse_if_failed()?;
-                let context = self.context();
-                let (plan, task) = Box::pin(self.executor.physical(&context, prepared, query, parameters)).await?;
-                let lines = explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format);
-                let lines = Box::pin(lines).await?;
+                let lines = match rowkey_postgres::syntax::verb(statement) {
+                    Some(_) => Box::pin(self.executor.explain_write(&context, prepared, parameters)).await?,
+                    None => Box::pin(self.executor.explain(&context, prepared, parameters)).await?,
+                };
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "EXPLAIN", Answer::new(lines))))
             }
@@ -667,7 +677,7 @@ impl Session {
             snapshot,
             session: Arc::new(session),
             now: self.transaction.now(|| compiler.now()),
-            signals: Arc::clone(self.registration.signals()),
+            signals: self.registration.signals().of_statement(),
         }
     }
 }

@@ -238,7 +238,7 @@ struct Survey<'r> {
     layout: RunLayout,
     statistics: Vec<ColumnStatistics>,
     /// By property number and type: place in `layout.columns`.
-    places: Vec<[Option<u32>; 8]>,
+    places: Vec<[Option<u32>; EdmType::ALL.len()]>,
     /// Row counts at which a row group ends.
     row_group_ends: Vec<usize>,
 }
@@ -246,7 +246,7 @@ struct Survey<'r> {
 impl<'r> Survey<'r> {
     fn take(rows: impl Iterator<Item = RowRef<'r>>, options: WriteOptions<'_>) -> Self {
         let hasher = ValueHasher::default();
-        let mut found: Vec<[Option<Box<ColumnStatistics>>; 8]> = Vec::new();
+        let mut found: Vec<[Option<Box<ColumnStatistics>>; EdmType::ALL.len()]> = Vec::new();
         let mut other = false;
         let mut partition_rows: Vec<usize> = Vec::new();
         let mut partition: &[u8] = &[];
@@ -288,7 +288,7 @@ impl<'r> Survey<'r> {
             }
         }
         columns.sort_by_key(|&(rank, _, edm, ..)| (rank, edm));
-        let mut places = vec![[None; 8]; columns.iter().map(|column| column.1 + 1).max().unwrap_or(0)];
+        let mut places = vec![[None; EdmType::ALL.len()]; columns.iter().map(|column| column.1 + 1).max().unwrap_or(0)];
         let mut layout = RunLayout { columns: Vec::with_capacity(columns.len()), other };
         let mut statistics = Vec::with_capacity(columns.len());
         for (place, (_, id, edm, typed_name, column)) in columns.into_iter().enumerate() {

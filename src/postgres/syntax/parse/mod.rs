@@ -36,7 +36,12 @@ pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
 
 /// Parses exactly one statement.
 pub fn parse(text: &str) -> Result<Statement> {
-    let mut statements = parse_all(text)?.into_iter();
+    only(parse_all(text)?)
+}
+
+/// The statement of a text that has exactly one.
+pub fn only(statements: Vec<Statement>) -> Result<Statement> {
+    let mut statements = statements.into_iter();
     match (statements.next(), statements.next()) {
         (Some(statement), None) => Ok(statement),
         (None, _) => Err(Error::new(SqlState::SYNTAX_ERROR, "there is no statement to run")),

@@ -77,6 +77,18 @@ impl Executor {
     pub(crate) async fn finish_copy(
         &self,
         copy: CopyIn,
+        signals: &Arc<Signals>,
+        is_transaction: bool,
+    ) -> Result<(Target, Vec<Operation<'static>>)> {
+        let (executor, signals) = (self.clone(), signals.of_statement());
+        let for_work = Arc::clone(&signals);
+        let operations = async move { executor.copied(copy, &for_work, is_transaction).await };
+        self.compiler.compute().run(&signals, operations).await
+    }
+
+    async fn copied(
+        &self,
+        copy: CopyIn,
         signals: &Signals,
         is_transaction: bool,
     ) -> Result<(Target, Vec<Operation<'static>>)> {
@@ -106,7 +118,7 @@ impl Executor {
     pub(crate) async fn copy_out(
         &self,
         context: &StatementContext,
-        prepared: &Prepared,
+        prepared: &Arc<Prepared>,
         copy: &ast::Statement,
     ) -> Result<CopyOut> {
         let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
@@ -148,6 +160,7 @@ impl Executor {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
+        let planned = Arc::new(planned);
         let answer: Answer = self.run(context, &planned, &query, &[]).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }

@@ -84,9 +84,7 @@ impl Session {
                 let context = self.context();
                 for rewritten in &rewritten {
                     let held = self.transaction.held_bytes();
-                    let files = self.compiler.store().files();
-                    let rewritten = rewritten.operations(files, &context.snapshot, &context.signals, held);
-                    let (table, operations) = rewritten.await?;
+                    let (table, operations) = self.executor.rewritten(&context, rewritten, held).await?;
                     if let Some(write_set) = self.transaction.write_set() {
                         write_set.add(&table, operations, context.now)?;
                     }
@@ -205,9 +203,8 @@ impl Session {
         loop {
             let context = self.context();
             let held = self.transaction.held_bytes();
-            let (write, mut result) =
-                self.executor.run_write(&context, prepared, written, parameters, is_transaction, held).await?;
-            let mut answer = self.executor.returning(&context, prepared, &write, &result.returned, parameters).await?;
+            let (write, mut result, mut answer) =
+                self.executor.run_write(&context, prepared, parameters, is_transaction, held).await?;
             let operations = std::mem::take(&mut result.operations);
             match self.transaction.write_set() {
                 Some(write_set) => write_set.add(&write.target.snapshot, operations, context.now)?,
@@ -236,8 +233,9 @@ impl Session {
                         };
                         if result.returned.are_written && returns_timestamp(&write) {
                             result.returned.set_timestamp(committed.timestamp);
-                            let returned = &result.returned;
-                            answer = self.executor.returning(&context, prepared, &write, returned, parameters).await?;
+                            let returned =
+                                self.executor.returning(&context, prepared, write, result.returned, parameters);
+                            answer = returned.await?;
                         }
                     }
                 }

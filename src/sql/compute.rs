@@ -1,0 +1,149 @@
+//! The threads that plan and compute.
+//!
+//! A session lives where its caller polls it: for a server, on the runtime that serves sockets and
+//! timers. Work that is bounded by construction, a read or a write by key, runs there. All else is
+//! a task here, so that nothing another session waits for stands behind it, and its rows come back
+//! over a channel.
+
+use std::panic::AssertUnwindSafe;
+
+use arrow::array::RecordBatch;
+use datafusion::common::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{FutureExt, StreamExt, stream};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::cancellation::Signals;
+
+/// More threads than processors: a step that computes for long then shares a processor with the
+/// others' short ones, as the system divides it, instead of keeping it.
+const THREADS_EACH: usize = 4;
+const THREADS_MIN: usize = 16;
+/// Deep plans and expressions are walked by recursion, and an overflow ends the process with all of
+/// its sessions. Pages that are not used take no memory.
+const STACK_BYTES: usize = 64 << 20;
+/// Batches that wait for a slow reader.
+const BATCHES_AHEAD: usize = 1;
+
+type Batch = std::result::Result<RecordBatch, DataFusionError>;
+
+/// The threads of one engine that plan and compute.
+#[derive(Debug)]
+pub struct ComputeRuntime {
+    /// None once it is dropped.
+    runtime: Option<Runtime>,
+}
+
+/// What the caller waits for. Dropped before that came, the work is abandoned: it ends where it
+/// checks its signals next, or awaits.
+struct Waiting<'a> {
+    signals: &'a Signals,
+    came: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.came {
+            self.signals.abandon();
+        }
+    }
+}
+
+impl ComputeRuntime {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` where the system gives the process no more threads or descriptors.
+    pub(crate) fn start() -> Result<Self> {
+        let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let threads = (processors * THREADS_EACH).max(THREADS_MIN);
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(threads).thread_name("compute").thread_stack_size(STACK_BYTES).enable_all();
+        let runtime = builder.build().map_err(|error| {
+            Error::new(SqlState::OUT_OF_MEMORY, format!("cannot start the threads that run statements: {error}"))
+                .with_hint("allow the process more threads and descriptors")
+        })?;
+        Ok(Self { runtime: Some(runtime) })
+    }
+
+    fn handle(&self) -> Result<&Handle> {
+        self.runtime.as_ref().map(Runtime::handle).ok_or_else(stopped)
+    }
+
+    /// Runs work of a statement to its end. `signals` are the statement's own
+    /// ([`Signals::of_statement`]).
+    ///
+    /// # Errors
+    /// The work's own; `INTERNAL_ERROR` where it panicked, which costs this statement only.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        signals: &Signals,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let mut waiting = Waiting { signals, came: false };
+        // It aborts what it holds when it is dropped.
+        let mut task = JoinSet::new();
+        task.spawn_on(AssertUnwindSafe(work).catch_unwind(), self.handle()?);
+        let done = task.join_next().await;
+        waiting.came = true;
+        match done {
+            Some(Ok(Ok(done))) => done,
+            Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
+            Some(Err(_)) | None => Err(stopped()),
+        }
+    }
+}
+
+impl Drop for ComputeRuntime {
+    fn drop(&mut self) {
+        // An engine may be dropped where blocking is not allowed.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Goes on with rows in a task of their own, on the runtime that this is called on: a batch ahead
+/// of who reads them, wherever that is. Dropped, it aborts the task.
+pub(crate) fn spawn_rows(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let (sender, receiver) = mpsc::channel::<Batch>(BATCHES_AHEAD);
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let pumped = AssertUnwindSafe(async {
+            while let Ok(permit) = sender.reserve().await {
+                match rows.next().await {
+                    Some(batch) => permit.send(batch),
+                    None => break,
+                }
+            }
+        });
+        let pumped = pumped.catch_unwind().await;
+        // Whoever sees the end of the rows may rely on it that nothing of the statement is left.
+        drop(rows);
+        if let Err(panic) = pumped {
+            let error = DataFusionError::External(Box::new(panicked(panic.as_ref())));
+            // Its reader may be gone.
+            let _told = sender.send(Err(error)).await;
+        }
+    });
+    let batches = stream::unfold((receiver, task), |(mut receiver, task)| async move {
+        let batch = receiver.recv().await?;
+        Some((batch, (receiver, task)))
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+}
+
+fn stopped() -> Error {
+    Error::new(SqlState::ADMIN_SHUTDOWN, "the engine is shutting down")
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
+    Error::new(SqlState::INTERNAL_ERROR, format!("the statement failed by a defect of the engine: {message}"))
+}
