@@ -12,11 +12,21 @@ const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_process();
-    match tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build() {
-        Ok(runtime) => runtime.block_on(run(arguments)),
-        Err(error) => {
-            eprintln!("error: cannot start the threads that run queries: {error}");
-            ExitCode::FAILURE
-        }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return not_started(&error),
+    };
+    // Not on this thread, whose stack is as large as the system says.
+    let command = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || runtime.block_on(run(arguments)));
+    match command {
+        // A panic has told what it was.
+        Ok(command) => command.join().unwrap_or(ExitCode::FAILURE),
+        Err(error) => not_started(&error),
     }
+}
+
+fn not_started(error: &std::io::Error) -> ExitCode {
+    eprintln!("error: cannot start the threads that run queries: {error}");
+    ExitCode::FAILURE
 }

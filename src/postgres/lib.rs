@@ -14,6 +14,7 @@ pub mod functions;
 mod install;
 pub mod names;
 pub mod parameters;
+pub mod plan_size;
 pub mod rules;
 pub mod settings;
 pub mod suggestion;

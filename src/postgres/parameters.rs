@@ -28,6 +28,7 @@ use crate::types::{
 use rowkey_base::{Error, Result, SqlState};
 
 use crate::error::from_datafusion;
+use crate::plan_size::refuse_large;
 use crate::syntax::{count, select_of};
 use crate::syntax::{visit, visit_expressions_mut};
 
@@ -41,6 +42,7 @@ pub async fn plan(
     if count == 0 {
         let plan =
             state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await.map_err(from_datafusion)?;
+        refuse_large(&plan)?;
         return Ok((plan, Vec::new()));
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
@@ -50,6 +52,7 @@ pub async fn plan(
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
+            refuse_large(&plan)?;
             inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
             infer_more(&plan, &mut inferred)?;
             untyped_plan = Some(plan);
@@ -74,7 +77,10 @@ pub async fn plan(
         statement: Box::new(query),
     };
     match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await.map_err(from_datafusion)? {
-        LogicalPlan::Statement(StatementPlanner::Prepare(prepare)) => Ok((Arc::unwrap_or_clone(prepare.input), types)),
+        LogicalPlan::Statement(StatementPlanner::Prepare(prepare)) => {
+            refuse_large(&prepare.input)?;
+            Ok((Arc::unwrap_or_clone(prepare.input), types))
+        }
         _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
     }
 }

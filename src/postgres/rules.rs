@@ -8,6 +8,8 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 
+use crate::cancellation::CheckSignals;
+
 /// A rule of one of the three kinds, by its name.
 pub trait Named {
     /// As DataFusion calls it.
@@ -73,6 +75,11 @@ impl<R: Named + ?Sized> Ordered<R> {
         self.0.push(rule);
     }
 
+    /// Puts a rule before each of those that there are.
+    fn before_each(&mut self, rule: impl Fn() -> Arc<R>) {
+        self.0 = std::mem::take(&mut self.0).into_iter().flat_map(|each| [rule(), each]).collect();
+    }
+
     fn place(&self, name: &str) -> Result<usize> {
         self.0.iter().position(|rule| rule.rule_name() == name).ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|rule| rule.rule_name()).collect();
@@ -100,6 +107,14 @@ impl Rules {
             physical: Ordered(state.physical_optimizers().to_vec()),
             query_planner: None,
         }
+    }
+
+    /// Checks before each rule whether the statement is to stop.
+    pub fn check_signals_between(&mut self) {
+        let check = Arc::new(CheckSignals);
+        self.analyzer.before_each(|| Arc::clone(&check) as _);
+        self.optimizer.before_each(|| Arc::clone(&check) as _);
+        self.physical.before_each(|| Arc::clone(&check) as _);
     }
 
     /// The state with these in place of its own.

@@ -147,3 +147,71 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
     Error::new(SqlState::INTERNAL_ERROR, format!("the statement failed by a defect of the engine: {message}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::Schema;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        // As an embedder may have it: one thread, which nothing here may block.
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+    }
+
+    #[test]
+    fn a_panic_costs_its_statement_only() {
+        let compute = ComputeRuntime::start().expect("threads");
+        let signals = Signals::new();
+        let failed = block_on(compute.run::<()>(&signals, async { panic!("a defect") })).expect_err("panicked");
+        assert_eq!(failed.sqlstate(), SqlState::INTERNAL_ERROR);
+        assert!(failed.to_string().contains("a defect"), "{failed}");
+        assert_eq!(block_on(compute.run(&signals, async { Ok(1) })).expect("goes on"), 1);
+    }
+
+    #[test]
+    fn a_panic_among_rows_is_their_error() {
+        let compute = ComputeRuntime::start().expect("threads");
+        let signals = Signals::new();
+        let batches = block_on(async {
+            let rows = compute.run(&signals, async {
+                let schema = Arc::new(Schema::empty());
+                let first = RecordBatch::new_empty(Arc::clone(&schema));
+                let batches =
+                    stream::iter(0..3).map(move |at| if at == 1 { panic!("a defect") } else { Ok(first.clone()) });
+                Ok(spawn_rows(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
+            });
+            rows.await.expect("rows").collect::<Vec<_>>().await
+        });
+        assert_eq!(batches.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn work_that_nobody_waits_for_is_told() {
+        let compute = ComputeRuntime::start().expect("threads");
+        let signals = Signals::new().of_statement();
+        let (begun, has_begun) = oneshot::channel();
+        let (ended, has_ended) = oneshot::channel();
+        let seen = Arc::clone(&signals);
+        block_on(async {
+            let work = compute.run(&signals, async move {
+                begun.send(()).expect("awaited");
+                // It computes, and awaits nothing.
+                while seen.check().is_ok() {
+                    std::thread::yield_now();
+                }
+                ended.send(()).expect("awaited");
+                Ok(())
+            });
+            tokio::select! {
+                biased;
+                _ = work => panic!("it does not end by itself"),
+                begun = has_begun => begun.expect("begins"),
+            }
+            has_ended.await.expect("ends");
+        });
+    }
+}

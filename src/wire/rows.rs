@@ -13,10 +13,9 @@ use rowkey_sql::session::{Column, Error, PortalState, Result, Rows, SqlState, St
 
 /// Rows asked for at a time where the client sets no limit.
 const BATCH_ROWS_MAX: usize = 8192;
-/// A batch of so many values, in so many bytes, is encoded on the thread that serves the socket:
-/// that takes some tenths of a millisecond.
-const CELLS_ENCODED_HERE_MAX: usize = 4096;
-const BYTES_ENCODED_HERE_MAX: usize = 1 << 20;
+/// A batch of so many bytes is encoded on the thread that serves the socket, a chunk at a time:
+/// a hop between threads takes as long as a chunk. Larger ones may have values of any size.
+const BYTES_ENCODED_HERE_MAX: usize = 16 << 20;
 
 /// Formats of the columns of an answer: what Bind said, for each of them.
 pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
@@ -57,12 +56,14 @@ impl Connection {
             let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
             let mut from = 0;
             while from < batch.num_rows() {
-                from = match is_small(&batch) {
+                from = match batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX {
                     true => encoding.encode(&batch, from, &mut self.wire.buffer)?,
                     false => self.encode_apart(&encoding, &batch, from, guard).await?,
                 };
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
+                    // Others have their turn, also where the client takes all at once.
+                    tokio::task::yield_now().await;
                 }
             }
             sent += batch.num_rows() as u64;
@@ -90,12 +91,6 @@ impl Connection {
         self.wire.buffer.unsplit(buffer);
         Ok(next)
     }
-}
-
-/// Whether the rows are encoded in less time than a hop between threads is worth.
-fn is_small(batch: &RecordBatch) -> bool {
-    batch.num_rows() * batch.num_columns() <= CELLS_ENCODED_HERE_MAX
-        && batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX
 }
 
 /// How the rows of an answer are written.

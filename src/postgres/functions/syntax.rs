@@ -174,8 +174,25 @@ fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
         return Expr::InList { expr: Box::new(expr), list, negated };
     }
     let each = list.into_iter().map(|item| row_comparison(Expr::Tuple(row.clone()), BinaryOperator::Eq, item));
-    let any = each.reduce(|all, one| nested(all, BinaryOperator::Or, one)).unwrap_or(Expr::value(Value::Null));
+    let any = joined(each.collect(), BinaryOperator::Or);
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
+}
+
+/// Operands under an operator that may group them in any way: as a balanced tree, since each walk
+/// over it and each type that is looked up costs as much as it is deep.
+fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
+    while operands.len() > 1 {
+        let mut pairs = operands.into_iter();
+        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+        while let Some(left) = pairs.next() {
+            halved.push(match pairs.next() {
+                Some(right) => nested(left, op.clone(), right),
+                None => left,
+            });
+        }
+        operands = halved;
+    }
+    operands.pop().unwrap_or(Expr::value(Value::Null))
 }
 
 /// Functions by the names that DataFusion has for them; `nullif` compares as `=` does.

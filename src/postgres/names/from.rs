@@ -111,7 +111,9 @@ impl Resolver<'_> {
         if let Some(cte) = self.cte(&idents)? {
             let outputs = cte.outputs.clone();
             let visible = cte.name.clone();
+            let relations = cte.relations.max(1);
             *name = ObjectName::from(vec![quoted(&cte.plan_name, span)]);
+            self.count_relations(relations)?;
             let aliased = alias.is_some();
             let alias = alias.get_or_insert_with(|| named_alias(&visible));
             let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
@@ -124,6 +126,7 @@ impl Resolver<'_> {
             }
             _ => error,
         })?;
+        self.count_relations(1)?;
         *name = ObjectName::from(vec![quoted(&relation.schema, Span::empty()), quoted(&relation.name, span)]);
         let outputs = self.outputs_of(&relation);
         let aliased = alias.is_some();

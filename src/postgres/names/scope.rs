@@ -15,6 +15,8 @@ use crate::suggestion::suggestion;
 /// Deepest nesting of queries and joins in parentheses. Each level takes some 30 KiB of stack in a
 /// build without optimisation.
 const DEPTH_MAX: usize = 50;
+/// Most relations that a statement reads, each as often as it stands in the plan.
+const RELATIONS_MAX: usize = 5_000;
 
 /// One item of a FROM clause.
 #[derive(Debug)]
@@ -66,6 +68,8 @@ pub(super) struct Cte {
     pub plan_name: String,
     pub outputs: Vec<Output>,
     pub named: bool,
+    /// Relations that its plan reads, which stands wherever it is named.
+    pub relations: usize,
 }
 
 /// The walk over one statement.
@@ -80,6 +84,8 @@ pub(super) struct Resolver<'a> {
     pub read: Vec<(String, String)>,
     pub functions: Vec<(String, Location)>,
     pub depth: usize,
+    /// Relations that the plan reads so far.
+    pub relations_planned: usize,
     /// How many queries in expressions are open.
     pub subqueries: usize,
     /// Aliases that are names of columns in queries which see them.
@@ -99,6 +105,7 @@ impl<'a> Resolver<'a> {
             read: Vec::new(),
             functions: Vec::new(),
             depth: 0,
+            relations_planned: 0,
             subqueries: 0,
             clashing: RefCell::new(Vec::new()),
             labels: HashMap::new(),
@@ -131,6 +138,18 @@ impl<'a> Resolver<'a> {
         let result = work(self);
         self.depth -= 1;
         result
+    }
+
+    /// Counts what a relation of a FROM brings into the plan. A WITH query stands there again for
+    /// each time that it is named: where each names the one before twice, that doubles every time.
+    pub(super) fn count_relations(&mut self, relations: usize) -> Result<()> {
+        self.relations_planned = self.relations_planned.saturating_add(relations);
+        if self.relations_planned > RELATIONS_MAX {
+            let message = format!("with its WITH queries, the statement reads more than {RELATIONS_MAX} relations");
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+                .with_hint("a query that names another one twice doubles it: keep its rows in a table"));
+        }
+        Ok(())
     }
 
     /// A name for a WITH query that no other in the statement has.

@@ -14,6 +14,9 @@ use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
 use super::scope::{Level, Resolver, parts, unwrapped};
 
+/// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
+const SELECT_ITEMS_MAX: usize = 1664;
+
 impl Resolver<'_> {
     /// Resolves the names of a SELECT and in the ORDER BY behind it; returns its output columns.
     pub(super) fn select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
@@ -54,6 +57,10 @@ impl Resolver<'_> {
 
     /// Resolves a select list, `*` into its columns, and gives every item a label and a name.
     pub(super) fn select_list(&mut self, list: Vec<SelectItem>) -> Result<Vec<Item>> {
+        if list.len() > SELECT_ITEMS_MAX {
+            let message = format!("target lists can have at most {SELECT_ITEMS_MAX} entries");
+            return Err(NameError::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
         let mut exprs = Vec::with_capacity(list.len());
         let mut labels = Vec::with_capacity(list.len());
         let mut origins = Vec::with_capacity(list.len());

@@ -34,6 +34,7 @@ use crate::writes::Write;
 use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
+use rowkey_postgres::cancellation::PlanningSignals;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
@@ -128,6 +129,7 @@ impl Compiler {
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         rules.physical.before("EnsureRequirements", Arc::new(ScanInKeyOrder)).map_err(from_datafusion)?;
         rules.optimizer.last(Arc::new(AggregateFromSnapshot));
+        rules.check_signals_between();
         state = rules.put_into(state);
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;
@@ -344,6 +346,7 @@ impl Compiler {
         let options = config.options_mut();
         options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
+        options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
         options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {

@@ -1,6 +1,7 @@
 //! Queries: from a prepared statement and its values to rows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
@@ -11,7 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::sqlparser::ast;
-use futures::{FutureExt, StreamExt, stream};
+use futures::{StreamExt, stream};
 
 use super::Executor;
 use crate::answer::Answer;
@@ -27,6 +28,9 @@ use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::{Request, located};
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::Snapshot;
+
+/// How long the first rows of an answer are held back, to see whether they are all.
+const END_AWAITED: Duration = Duration::from_millis(2);
 
 impl Executor {
     /// The physical plan of a prepared query with its values. `query` is planned again where the
@@ -142,8 +146,9 @@ async fn begun(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream
     let schema = rows.schema();
     let mut ready: Vec<_> = rows.next().await.into_iter().collect();
     let mut ended = !matches!(ready.as_slice(), [Ok(_)]);
-    // Most answers are one batch, and end at once behind it.
-    if !ended && let Some(next) = rows.next().now_or_never() {
+    // Most answers are one batch, and end at once behind it: then there is no task to make, and
+    // nothing to wait for between threads.
+    if !ended && let Ok(next) = tokio::time::timeout(END_AWAITED, rows.next()).await {
         ended = !matches!(next, Some(Ok(_)));
         ready.extend(next);
     }

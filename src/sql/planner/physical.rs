@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use datafusion::common::alias::AliasGenerator;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, DataFusionError, Result};
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::utils::split_conjunction;
@@ -14,13 +14,18 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Volatili
 use datafusion::optimizer::OptimizerConfig;
 use datafusion::physical_plan::ExecutionPlan;
 
+use rowkey_postgres::plan_size::refuse_large;
+
 /// The physical plan of a query.
 ///
 /// # Errors
 /// What a rule or the physical planner refuses.
 pub(crate) async fn physical_plan(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    let refuse_large = |plan: &_| refuse_large(plan).map_err(|error| DataFusionError::External(Box::new(error)));
     let analyzed = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    refuse_large(&analyzed)?;
     let optimized = optimized(state, analyzed)?;
+    refuse_large(&optimized)?;
     state.query_planner().create_physical_plan(&optimized, state).await
 }
 

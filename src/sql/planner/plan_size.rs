@@ -1,10 +1,9 @@
 //! How large the plan of a view may be.
 
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::plan_size::has_nodes_at_most;
 
 /// Most nodes of the plan of a view, those of the views it reads included. Views that read another
 /// one twice, again and again, would otherwise double the plan each time.
@@ -12,13 +11,7 @@ const NODES_MAX: usize = 2000;
 
 /// Refuses a plan of more nodes than a view may have.
 pub(crate) fn refuse_large(plan: &LogicalPlan) -> Result<()> {
-    let mut nodes = 0_usize;
-    plan.apply_with_subqueries(|_| {
-        nodes += 1;
-        Ok(if nodes > NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })
-    .map_err(from_datafusion)?;
-    if nodes <= NODES_MAX {
+    if has_nodes_at_most(plan, NODES_MAX)? {
         return Ok(());
     }
     let message = format!("with the views that it reads, it is planned in more than {NODES_MAX} steps");

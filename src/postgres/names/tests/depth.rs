@@ -79,3 +79,27 @@ fn queries_nest_up_to_a_limit() {
         assert_eq!(error.message, "subqueries in expressions are nested more than 10 deep");
     }
 }
+
+/// The text grows by a line for each WITH query, the plan would double.
+#[test]
+fn with_queries_that_double_are_refused_before_they_are_planned() {
+    let doubled = |steps: usize| {
+        let step = |step: usize| format!(", t{step} AS (SELECT a.age FROM t{} a, t{} b)", step - 1, step - 1);
+        let steps_text: String = (1..=steps).map(step).collect();
+        format!("WITH t0 AS (SELECT age FROM employees){steps_text} SELECT age FROM t{steps}")
+    };
+    assert_eq!(on_a_small_stack(&doubled(10)).expect("resolves").output.len(), 1);
+    for steps in [13, 60, 500] {
+        let error = on_a_small_stack(&doubled(steps)).expect_err("is too large");
+        assert_eq!(error.sqlstate, SqlState::STATEMENT_TOO_COMPLEX);
+        assert!(error.message.contains("more than 5000 relations"), "{}", error.message);
+    }
+}
+
+#[test]
+fn select_lists_are_as_long_as_in_postgresql() {
+    let list = |items: usize| format!("SELECT {} FROM employees", vec!["age"; items].join(", "));
+    assert_eq!(on_a_small_stack(&list(1664)).expect("resolves").output.len(), 1664);
+    let error = on_a_small_stack(&list(1665)).expect_err("is too long");
+    assert_eq!(error.sqlstate, SqlState::TOO_MANY_COLUMNS);
+}
