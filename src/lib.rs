@@ -48,7 +48,9 @@
 //! # Life of a query
 //!
 //! What comes in over the wire, from the command line or through [`Database::sql`] takes the same
-//! way, but for one short cut of the wire's simple protocol.
+//! way, but for one short cut of the wire's simple protocol. A session runs where its caller polls
+//! it; what it plans and computes runs on the engine's `ComputeRuntime`, all but statements by key,
+//! and is told by `Signals` when nobody waits for it.
 //!
 //! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
 //!    text. In the simple protocol, where clients write values into the text, a statement by key

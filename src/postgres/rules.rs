@@ -8,8 +8,6 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 
-use crate::cancellation::CheckSignals;
-
 /// A rule of one of the three kinds, by its name.
 pub trait Named {
     /// As DataFusion calls it.
@@ -76,7 +74,7 @@ impl<R: Named + ?Sized> Ordered<R> {
     }
 
     /// Puts a rule before each of those that there are.
-    fn before_each(&mut self, rule: impl Fn() -> Arc<R>) {
+    pub fn before_each(&mut self, rule: impl Fn() -> Arc<R>) {
         self.0 = std::mem::take(&mut self.0).into_iter().flat_map(|each| [rule(), each]).collect();
     }
 
@@ -107,14 +105,6 @@ impl Rules {
             physical: Ordered(state.physical_optimizers().to_vec()),
             query_planner: None,
         }
-    }
-
-    /// Checks before each rule whether the statement is to stop.
-    pub fn check_signals_between(&mut self) {
-        let check = Arc::new(CheckSignals);
-        self.analyzer.before_each(|| Arc::clone(&check) as _);
-        self.optimizer.before_each(|| Arc::clone(&check) as _);
-        self.physical.before_each(|| Arc::clone(&check) as _);
     }
 
     /// The state with these in place of its own.

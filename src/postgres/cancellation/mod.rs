@@ -17,7 +17,6 @@ mod token;
 
 pub use guard::StatementGuard;
 pub use plan::cancellable;
-pub(crate) use planning::CheckSignals;
-pub use planning::PlanningSignals;
+pub use planning::{PlanningSignals, check_between};
 pub use signals::{Interrupt, Signals, interrupted, timed_out};
 pub use token::{CancellableRows, CancellationToken};

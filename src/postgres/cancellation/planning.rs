@@ -13,6 +13,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::signals::Signals;
+use crate::rules::Rules;
 
 /// The signals of the statement that is planned, as they travel with it: in the extensions of its
 /// `ConfigOptions`.
@@ -45,9 +46,17 @@ impl ExtensionOptions for PlanningSignals {
     }
 }
 
+/// Checks before each rule whether the statement that is planned is to stop.
+pub fn check_between(rules: &mut Rules) {
+    let check = Arc::new(CheckSignals);
+    rules.analyzer.before_each(|| Arc::clone(&check) as _);
+    rules.optimizer.before_each(|| Arc::clone(&check) as _);
+    rules.physical.before_each(|| Arc::clone(&check) as _);
+}
+
 /// A rule of all three kinds that changes nothing: an error once the statement is to stop.
 #[derive(Debug)]
-pub(crate) struct CheckSignals;
+struct CheckSignals;
 
 const NAME: &str = "check_signals";
 
@@ -98,7 +107,6 @@ mod tests {
 
     use super::*;
     use crate::cancellation::Interrupt;
-    use crate::rules::Rules;
 
     #[tokio::test]
     async fn planning_ends_between_rules() {
@@ -106,7 +114,7 @@ mod tests {
         let mut state = SessionContext::new().state();
         state.config_mut().options_mut().extensions.insert(PlanningSignals(Arc::clone(&signals)));
         let mut rules = Rules::of(&state);
-        rules.check_signals_between();
+        check_between(&mut rules);
         let state = rules.put_into(state);
         let plan = state.create_logical_plan("select 1 + 1").await.expect("a plan");
         assert!(state.optimize(&plan).is_ok());

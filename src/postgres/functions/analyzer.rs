@@ -21,6 +21,7 @@ use super::cast::PostgresCast;
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
+use super::scalar::type_of;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -160,7 +161,7 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
 /// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.
 fn counted(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
-    let Ok(DataType::UInt64) = expr.get_type(resolver.schema) else { return Ok(expr) };
+    let Ok(DataType::UInt64) = type_of(&expr, resolver.schema) else { return Ok(expr) };
     let wanted = match function.func.name() {
         "array_length" | "array_ndims" | "cardinality" | "array_position" => DataType::Int32,
         _ => DataType::Int64,

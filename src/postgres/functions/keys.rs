@@ -19,7 +19,7 @@ use super::calendar::MICROS_PER_DAY;
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use super::resolution::{call, is_comparison};
-use super::scalar::{Call, Function};
+use super::scalar::{Call, Function, type_of};
 
 /// A month's length where intervals are compared.
 const DAYS_PER_MONTH: i128 = 30;
@@ -84,7 +84,7 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
 /// The expression as a key by which rows are sorted and joined, if it is one of doubles or
 /// intervals.
 pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
-    match expr.get_type(schema) {
+    match type_of(&expr, schema) {
         Ok(DataType::Interval(_)) if !is_key(&expr) => call(&LENGTH, vec![expr]),
         _ => group_key(expr, schema),
     }
@@ -93,7 +93,7 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
 /// The expression as a key by which rows are grouped, whose value is shown, if it is one of
 /// doubles.
 fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
-    match expr.get_type(schema) {
+    match type_of(&expr, schema) {
         Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
         _ => expr,
     }
@@ -106,7 +106,7 @@ fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {
-        side.get_type(schema).is_ok_and(|data_type| data_type.is_floating() || Kind::of(&data_type) == Kind::Interval)
+        type_of(side, schema).is_ok_and(|data_type| data_type.is_floating() || Kind::of(&data_type) == Kind::Interval)
     });
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);

@@ -14,7 +14,7 @@ use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
-use super::scalar::Scalar;
+use super::scalar::{Scalar, type_of};
 use super::stored_types;
 use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
@@ -91,7 +91,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn kind(&self, expr: &Expr) -> Option<Kind> {
-        expr.get_type(self.schema).ok().map(|data_type| Kind::of(&data_type))
+        type_of(expr, self.schema).ok().map(|data_type| Kind::of(&data_type))
     }
 
     fn binary(&self, BinaryExpr { left, op, right }: BinaryExpr) -> Result<Expr> {
@@ -133,7 +133,7 @@ impl Resolver<'_> {
 
     /// Two expressions that are compared.
     pub(super) fn pair(&self, left: Expr, right: Expr, operator: &dyn Fn() -> String) -> Result<(Expr, Expr)> {
-        let (Ok(left_type), Ok(right_type)) = (left.get_type(self.schema), right.get_type(self.schema)) else {
+        let (Ok(left_type), Ok(right_type)) = (type_of(&left, self.schema), type_of(&right, self.schema)) else {
             return Ok((left, right));
         };
         let (left_kind, right_kind) = (Kind::of(&left_type), Kind::of(&right_type));
@@ -307,7 +307,7 @@ impl Resolver<'_> {
 
     /// Expressions of one type, as the branches of CASE have.
     pub(super) fn alike(&self, exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>> {
-        let types = match exprs.iter().map(|expr| expr.get_type(self.schema)).collect::<Result<Vec<_>>>() {
+        let types = match exprs.iter().map(|expr| type_of(expr, self.schema)).collect::<Result<Vec<_>>>() {
             Ok(types) => types,
             Err(_) => return Ok(exprs),
         };
@@ -340,7 +340,7 @@ impl Resolver<'_> {
                 Some(Kind::Bytea) if other == Some(Kind::Bytea) => Ok(expr),
                 Some(_) if other == Some(Kind::Array) => Ok(expr),
                 Some(_) => {
-                    let data_type = expr.get_type(self.schema)?;
+                    let data_type = type_of(&expr, self.schema)?;
                     self.to(expr, &data_type, &DataType::Utf8View)
                 }
             }
@@ -378,7 +378,7 @@ impl Resolver<'_> {
     }
 
     fn cast(&self, expr: Expr, field: &FieldRef) -> Result<Expr> {
-        let Ok(from) = expr.get_type(self.schema) else {
+        let Ok(from) = type_of(&expr, self.schema) else {
             return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(field))));
         };
         let named = field.metadata().get(POSTGRES_TYPE).map(String::as_str);
@@ -398,7 +398,7 @@ impl Resolver<'_> {
         let ScalarFunction { func, mut args } = function;
         match args.pop() {
             Some(argument) if args.is_empty() => {
-                let from = argument.get_type(self.schema)?;
+                let from = type_of(&argument, self.schema)?;
                 if from == *target.data_type() && target.metadata().is_empty() {
                     return Ok(argument);
                 }

@@ -1,5 +1,6 @@
 //! Functions as rows of tables: a name, the type of the result, and the work on arrays.
 
+use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -7,9 +8,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 
 use super::cast;
@@ -201,6 +203,14 @@ impl ScalarUDFImpl for Scalar {
         self.function.name
     }
 
+    /// The text of the default, written once: that one copies the name of each call within a call
+    /// into the next.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let mut name = String::new();
+        write_name(&mut name, self.name(), args)?;
+        Ok(name)
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -229,6 +239,36 @@ impl Scalar {
         }
         (self.function.returns)(&arguments)
     }
+}
+
+fn write_name(name: &mut String, function: &str, args: &[Expr]) -> std::fmt::Result {
+    write!(name, "{function}(")?;
+    for (place, arg) in args.iter().enumerate() {
+        if place > 0 {
+            name.push(',');
+        }
+        match arg {
+            Expr::ScalarFunction(call) if call.func.inner().is::<Scalar>() => {
+                write_name(name, call.func.name(), &call.args)?;
+            }
+            other => write!(name, "{}", other.schema_name())?,
+        }
+    }
+    name.push(')');
+    Ok(())
+}
+
+/// The type of an expression. For calls of functions here it makes no names, as DataFusion does at
+/// every level of a deep expression, and so costs as much as the expression is large.
+pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
+    if let Expr::ScalarFunction(call) = expr
+        && let Some(scalar) = call.func.inner().downcast_ref::<Scalar>()
+    {
+        let types = call.args.iter().map(|arg| type_of(arg, schema)).collect::<Result<Vec<_>>>()?;
+        let constants = call.args.iter().map(Expr::as_literal).collect();
+        return scalar.returns(Arguments { function: scalar.function.name, types: types.iter().collect(), constants });
+    }
+    expr.get_type(schema)
 }
 
 /// Runs a function: once where all arguments are constant, unless its values are made row by row.

@@ -129,6 +129,12 @@ impl Settings {
             // It always has a value of its own.
             (Some(definition), None) if is_transaction_mode(&key) => Some(definition.default.to_owned()),
             (Some(_), None) => self.startup.get(&key).cloned(),
+            (None, _) if key.starts_with("datafusion.") => {
+                let message = format!("invalid configuration parameter name \"{name}\"");
+                return Err(
+                    Error::new(SqlState::INVALID_NAME, message).with_detail("\"datafusion\" is a reserved prefix.")
+                );
+            }
             // Names with a dot are free for clients.
             (None, Some(value)) if key.contains('.') => Some(value.to_owned()),
             (None, None) if key.contains('.') => None,

@@ -34,7 +34,7 @@ use crate::writes::Write;
 use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
-use rowkey_postgres::cancellation::PlanningSignals;
+use rowkey_postgres::cancellation::{PlanningSignals, check_between};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
@@ -114,6 +114,8 @@ impl Compiler {
             .with_create_default_catalog_and_schema(false)
             .set_bool("datafusion.execution.parquet.pushdown_filters", options.scan.filter_pushdown)
             .set_str("datafusion.sql_parser.dialect", "postgres")
+            // `physical_plan` takes more where there may be more to do.
+            .set_usize("datafusion.optimizer.max_passes", 1)
             .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         if let Some(partitions) = options.target_partitions {
@@ -129,7 +131,7 @@ impl Compiler {
         // Before requirements are enforced: there a sort still stands right over the scan it sorts.
         rules.physical.before("EnsureRequirements", Arc::new(ScanInKeyOrder)).map_err(from_datafusion)?;
         rules.optimizer.last(Arc::new(AggregateFromSnapshot));
-        rules.check_signals_between();
+        check_between(&mut rules);
         state = rules.put_into(state);
         for function in [guid_text(), other_property()] {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;

@@ -84,14 +84,16 @@ fn place(account: &str, table: &str) -> Place {
 
 impl Maintenance {
     /// Claims a table, existing or not, for a job; refused while another one is under way, unless
-    /// that is one of the background and it is to `wait` for it. Blocks then.
+    /// that is one of the background and it is to `wait` for it; VACUUM waits for another VACUUM.
+    /// Blocks then.
     pub(crate) fn claim(&self, account: &str, table: &str, work: Work, wait: bool) -> Result<TableJob> {
         // A job ends in a commit: better refused now than after the work.
         self.state.refuse_if_read_only()?;
         let (jobs, place) = (&self.jobs, place(account, table));
         let mut running = jobs.running();
         while let Some((other, _)) = running.get(&place) {
-            if !wait || !other.is_background() {
+            let is_same = (work, *other) == (Work::Vacuum, Work::Vacuum);
+            if !wait || !(other.is_background() || is_same) {
                 return Err(Error::Busy(table.to_owned()));
             }
             running = jobs.ended.wait(running).unwrap_or_else(PoisonError::into_inner);
