@@ -91,7 +91,8 @@ impl ComputeRuntime {
         let done = task.join_next().await;
         waiting.came = true;
         match done {
-            Some(Ok(Ok(done))) => done,
+            // Whatever the work made of it on its way, a statement that is stopped says so.
+            Some(Ok(Ok(done))) => done.map_err(|error| signals.check().err().unwrap_or(error)),
             Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
             Some(Err(_)) | None => Err(stopped()),
         }

@@ -61,6 +61,7 @@ impl SessionControl for CatalogSession {
             let kind = match error.sqlstate() {
                 rowkey_base::SqlState::UNDEFINED_OBJECT => SqlState::UNDEFINED_OBJECT,
                 rowkey_base::SqlState::CANT_CHANGE_RUNTIME_PARAM => SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                rowkey_base::SqlState::INVALID_NAME => SqlState::INVALID_NAME,
                 _ => SqlState::INVALID_PARAMETER_VALUE,
             };
             FunctionError::new(kind, error.to_string())

@@ -27,7 +27,7 @@ use crate::planner::{
     ACCESS_PATHS, BaseState, Column, ENTITY_TYPES, MakeFunctions, PUBLIC, PlanningContext, PlanningSettings,
     SnapshotCatalog, StatementPlanner, ViewExpansion,
 };
-use crate::provider::{AggregateFromSnapshot, EntityTable, ScanInKeyOrder, ScanOptions};
+use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions};
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
 use crate::writes::Write;
@@ -86,6 +86,7 @@ pub struct Compiler {
     plans: Arc<PlanCache>,
     parameterized: Arc<ParameterizedStatements>,
     functions: Arc<FunctionNames>,
+    columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     started: DateTime,
 }
@@ -147,6 +148,7 @@ impl Compiler {
             plans: Arc::new(PlanCache::new()),
             parameterized: Arc::new(ParameterizedStatements::new()),
             functions,
+            columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             started,
         })
@@ -357,6 +359,7 @@ impl Compiler {
             files: Arc::clone(self.store.files()),
             store: Arc::clone(&self.store),
             scan: self.options.scan,
+            columns: Arc::clone(&self.columns),
             system: system.clone(),
             views: Arc::new(ViewExpansion::new(settings.clone(), system.clone(), OWN_FUNCTIONS)),
             rows: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::own_functions;
 use super::snapshot_catalog::PUBLIC;
-use crate::provider::TableColumns;
+use crate::provider::ColumnsCache;
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions::system::table_function_columns;
@@ -22,6 +22,7 @@ pub(crate) struct SnapshotRelations {
     account: AccountName,
     system: SystemCatalog,
     search_path: Arc<[String]>,
+    columns: Arc<ColumnsCache>,
 }
 
 impl SnapshotRelations {
@@ -30,17 +31,18 @@ impl SnapshotRelations {
         account: &AccountName,
         system: SystemCatalog,
         search_path: Vec<String>,
+        columns: Arc<ColumnsCache>,
     ) -> Self {
         let mut search_path = search_path;
         if !search_path.iter().any(|schema| schema == PG_CATALOG) {
             search_path.insert(0, PG_CATALOG.to_owned());
         }
-        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into() }
+        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into(), columns }
     }
 
     /// The same relations along another search path.
     pub(crate) fn along(&self, search_path: Vec<String>) -> Self {
-        Self::new(&self.snapshot, &self.account, self.system.clone(), search_path)
+        Self::new(&self.snapshot, &self.account, self.system.clone(), search_path, Arc::clone(&self.columns))
     }
 
     /// The relations of another snapshot.
@@ -71,7 +73,7 @@ impl SnapshotRelations {
                     system_columns: 0,
                 });
             };
-            let columns = TableColumns::of(table);
+            let columns = self.columns.of(table);
             return Some(Relation {
                 schema: PUBLIC.to_owned(),
                 name: table.name.clone(),

@@ -7,7 +7,7 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::{DataFusionError, Result};
 
 use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
-use crate::provider::{EntityTable, ScanOptions};
+use crate::provider::{ColumnsCache, EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, Setting, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions;
@@ -44,6 +44,7 @@ pub(crate) struct SnapshotCatalog {
     /// For what is under way in it; what is stored comes from the snapshot.
     pub store: Arc<Store>,
     pub scan: ScanOptions,
+    pub columns: Arc<ColumnsCache>,
     pub system: SystemCatalog,
     /// What plans the views.
     pub views: Arc<dyn Views>,
@@ -116,7 +117,8 @@ impl SchemaProvider for SnapshotCatalog {
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
             return Err(DataFusionError::External(Box::new(rowkey_postgres::error::no_such_table(name, &candidates))));
         };
-        Ok(Some(Arc::new(EntityTable::new(self.snapshot.table_snapshot(table), Arc::clone(&self.files), self.scan))))
+        let (snapshot, columns) = (self.snapshot.table_snapshot(table), self.columns.of(table));
+        Ok(Some(Arc::new(EntityTable::new(snapshot, columns, Arc::clone(&self.files), self.scan))))
     }
 
     fn table_exist(&self, name: &str) -> bool {

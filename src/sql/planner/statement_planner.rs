@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use datafusion::catalog::{TableFunctionImpl, TableProvider};
 use datafusion::execution::TaskContext;
+use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::sqlparser::ast;
@@ -25,7 +26,7 @@ use super::statement_state::{LentState, StatementSettings};
 use crate::answer::Answer;
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
+use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, PlanningSignals, Signals, cancellable};
 use rowkey_postgres::desugar;
 use rowkey_postgres::error::at_function;
 use rowkey_postgres::error::from_datafusion;
@@ -67,7 +68,8 @@ impl PlanningContext {
         search_path: Vec<String>,
         functions: MakeFunctions,
     ) -> Self {
-        let relations = SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path);
+        let relations =
+            SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path, Arc::clone(&tables.columns));
         Self { settings, tables, relations, functions }
     }
 
@@ -108,6 +110,14 @@ pub(crate) struct PlannedQuery {
     pub columns: Vec<Column>,
     /// Schemas and names of the relations that it reads.
     pub relations: Vec<(String, String)>,
+}
+
+/// An error once the statement that is planned is to stop.
+fn refuse_if_stopped(state: &SessionState) -> Result<()> {
+    match state.config_options().extensions.get::<PlanningSignals>() {
+        Some(signals) => signals.0.check(),
+        None => Ok(()),
+    }
 }
 
 impl StatementPlanner {
@@ -247,7 +257,14 @@ impl StatementPlanner {
         let analyzed = match self.are_columns_of_tables(&output) {
             true => None,
             // What is wrong beside the types of the columns is told when the statement runs.
-            false => state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}).ok(),
+            false => match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
+                Ok(analyzed) => Some(analyzed),
+                // But not that the statement is to stop: its columns would have other types then.
+                Err(_) => {
+                    refuse_if_stopped(&state)?;
+                    None
+                }
+            },
         };
         let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
         Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })

@@ -7,9 +7,10 @@
 //! values of other types have columns beside it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use quick_cache::sync::Cache;
 
 use rowkey_model::EdmType;
 use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, data_type, field, typed_name, utc_micros};
@@ -117,5 +118,34 @@ impl TableColumns {
 
     pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {
         self.sources.get(column)
+    }
+}
+
+/// Tables whose columns are kept; of others they are made again.
+const TABLES_MAX: usize = 1000;
+
+/// The columns of tables, made once for each version of a table: a statement asks for them several
+/// times, and there may be hundreds.
+#[derive(Debug)]
+pub(crate) struct ColumnsCache {
+    /// By the table's number. The address of a version is not given to another one while it is
+    /// known here.
+    tables: Cache<u64, (Weak<Table>, TableColumns)>,
+}
+
+impl ColumnsCache {
+    pub(crate) fn new() -> Self {
+        Self { tables: Cache::new(TABLES_MAX) }
+    }
+
+    pub(crate) fn of(&self, table: &Arc<Table>) -> TableColumns {
+        if let Some((version, columns)) = self.tables.get(&table.id)
+            && version.as_ptr() == Arc::as_ptr(table)
+        {
+            return columns;
+        }
+        let columns = TableColumns::of(table);
+        self.tables.insert(table.id, (Arc::downgrade(table), columns.clone()));
+        columns
     }
 }

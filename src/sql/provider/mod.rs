@@ -18,7 +18,7 @@ mod snapshot_count;
 mod table;
 mod widening;
 
-pub(crate) use columns::{ColumnSource, TableColumns, WidenedType};
+pub(crate) use columns::{ColumnSource, ColumnsCache, TableColumns, WidenedType};
 pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::ScanInKeyOrder;
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan};

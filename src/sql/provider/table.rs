@@ -64,8 +64,13 @@ pub(crate) struct EntityTable {
 }
 
 impl EntityTable {
-    pub(crate) fn new(snapshot: TableSnapshot, files: Arc<RunFiles>, options: ScanOptions) -> Self {
-        let columns = TableColumns::of(&snapshot.table);
+    /// `columns` are those of the table.
+    pub(crate) fn new(
+        snapshot: TableSnapshot,
+        columns: TableColumns,
+        files: Arc<RunFiles>,
+        options: ScanOptions,
+    ) -> Self {
         let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0, 1])]);
         Self { snapshot, columns, files, options, constraints }
     }
