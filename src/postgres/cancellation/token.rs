@@ -56,7 +56,10 @@ impl Stream for CancellableRows {
     type Item = Result<RecordBatch, DataFusionError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.rows.as_mut().poll_next(context)
+        let polled = self.rows.as_mut().poll_next(context);
+        // On its way up DataFusion may have made a text of it.
+        let as_stopped = |error| self.token.check().err().unwrap_or(error);
+        polled.map(|batch| batch.map(|batch| batch.map_err(as_stopped)))
     }
 }
 
