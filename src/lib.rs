@@ -50,7 +50,7 @@
 //! What comes in over the wire, from the command line or through [`Database::sql`] takes the same
 //! way, but for one short cut of the wire's simple protocol. A session runs where its caller polls
 //! it; what it plans and computes runs on the engine's `ComputeRuntime`, all but statements by key,
-//! and is told by `Signals` when nobody waits for it.
+//! and is cancelled by its `Signals` when its future is dropped.
 //!
 //! 1. `Session::sql`, or `Session::prepare` and `Session::run` (`rowkey_sql::session`), gets the
 //!    text. In the simple protocol, where clients write values into the text, a statement by key
@@ -132,14 +132,47 @@
 //!
 //! # Where new things go
 //!
-//! | what | where | mind |
-//! |---|---|---|
-//! | an access path | a shape of keys: `AccessPath` and `AccessPath::of` in `sql/access/path.rs`. One that has to read before it knows its keys, as an index would: `EntityTable::scan` (`sql/provider/table.rs`), since `access` does no I/O; another table's snapshot comes from `sql/planner/snapshot_catalog.rs`, and an `AccessPlan` is made in `sql/access/plan.rs` | `supports_filters_pushdown` comes first: what is not known there stays a residual filter. `by_key`, `EntityService::page` and exports by key do not ask `plan_access`. Words of EXPLAIN: `sql/explain/{read,text}.rs`, hints: `sql/access/explain.rs`, answers: `sql/access_paths/*.slt`, README (`tests/readme/access_paths.rs`). Kept plans change their snapshots in `seen_in` and `without_content`. Keys that no filter says must become one: pages and newer rows are chosen by the claimed filters |
-//! | a property type | `EdmType`, `Value` (`model/value.rs`), its size (`model/entity.rs`), serde (`model/typed`), Arrow (`model/columns`), memory and spilling (`model/rows`); disk: `storage/records/writes.rs`, `storage/run`; `formats`; SQL: `sql/definitions/tables.rs`, `sql/writes/{target,values,constants}.rs`, `sql/provider/{columns,widening}.rs`, `sql/session/export`, `rowkey_schema` | tags on disk are for good (`EdmType::tag`); names are in order; look for `EdmType::ALL` and for `_ =>` over types and values; `tests/durability/versions.rs` opens old folders |
-//! | a wire message | from clients: `KINDS` and `Body::message` (`wire/message.rs`), then `Connection::handle`; before a session: `message::first`, then `wire/startup.rs`; a session that runs a statement reads none; while COPY comes in: `wire/copy.rs`. To clients: `Wire::push` with pgwire's type, where it arises (`simple`, `extended`, `describe`, `copy`, `startup`); rows are framed by hand (`wire/rows.rs`); to a client that sent nothing: `Connection::receive` | whether an error skips to Sync is decided in `Connection::handle` and `message::malformed`; notices come from `Session::take_notices`; `tests/robustness` sends malformed ones |
-//! | an HTTP route | a door: a member beside `wire`, started by `command/serve.rs`, on `Engine::entities_of` (account, principal) and `EntityService::{table_id, get, page, operate, operate_group}`; bodies by `rowkey_formats::entity_json`. The door parses a filter; what it says of the keys is found in `sql`, beside `access`, and becomes an `EntityQuery`: its syntax tree belongs to `sql` | doors have no DataFusion and no storage; `tests/layers/members.rs` names members, doors and who starts them, so do `Cargo.toml` (three times), `features/Cargo.toml` and `.ci/run`; the time comes from `rowkey_base::clock` |
-//! | a maintenance job | `storage/maintenance`: a kind of `Work` (`jobs.rs`), found due in `Maintainer::round` (`worker.rs`); counted in `stalls.rs`, told in `status.rs` and by `sql/system_catalog/rowkey_schema/maintenance.rs` | one thread does all: work is cut into steps that ask whether to stop, and before each whether a table stalls its writers; what it learns is lost at the end unless an `Edit` holds it; `RunFiles` verifies a block once, so a check reads the file itself (`storage/check.rs`) |
-//! | a function or rewrite of PostgreSQL's | `postgres/functions`, `postgres/desugar`; what works around DataFusion in `postgres/workarounds`, with a canary test | `rowkey_postgres::install` lists the rules in order |
+//! - **an access path**: a shape of keys: `AccessPath` and `AccessPath::of` in
+//!   `sql/access/path.rs`. One that has to read before it knows its keys, as an index would:
+//!   `EntityTable::scan` (`sql/provider/table.rs`), since `access` does no I/O; another table's
+//!   snapshot comes from `sql/planner/snapshot_catalog.rs`, and an `AccessPlan` is made in
+//!   `sql/access/plan.rs`. *Mind:* `supports_filters_pushdown` comes first: what is not known there
+//!   stays a residual filter. `by_key`, `EntityService::page` and exports by key do not ask
+//!   `plan_access`. Words of EXPLAIN: `sql/explain/{read,text}.rs`, hints: `sql/access/explain.rs`,
+//!   answers: `sql/access_paths/*.slt`, README (`tests/readme/access_paths.rs`). Kept plans change
+//!   their snapshots in `seen_in` and `without_content`. Keys that no filter says must become one:
+//!   pages and newer rows are chosen by the claimed filters.
+//! - **a property type**: `EdmType`, `Value` (`model/value.rs`), its size (`model/entity.rs`),
+//!   serde (`model/typed`), Arrow (`model/columns`), memory and spilling (`model/rows`); disk:
+//!   `storage/records/writes.rs`, `storage/run`; `formats`; SQL: `sql/definitions/tables.rs`,
+//!   `sql/writes/{target,values,constants}.rs`, `sql/provider/{columns,widening}.rs`,
+//!   `sql/session/export`, `rowkey_schema`. *Mind:* tags on disk are for good (`EdmType::tag`);
+//!   names are in order; look for `EdmType::ALL` and for `_ =>` over types and values;
+//!   `tests/durability/versions.rs` opens old folders.
+//! - **a wire message**: from clients: `KINDS` and `Body::message` (`wire/message.rs`), then
+//!   `Connection::handle`; before a session: `message::first`, then `wire/startup.rs`; a session
+//!   that runs a statement reads none; while COPY comes in: `wire/copy.rs`. To clients:
+//!   `Wire::push` with pgwire's type, where it arises (`simple`, `extended`, `describe`, `copy`,
+//!   `startup`); rows are framed by hand (`wire/rows.rs`); to a client that sent nothing:
+//!   `Connection::receive`. *Mind:* whether an error skips to Sync is decided in
+//!   `Connection::handle` and `message::malformed`; notices come from `Session::take_notices`;
+//!   `tests/robustness` sends malformed ones.
+//! - **an HTTP route**: a door: a member beside `wire`, started by `command/serve.rs`, on
+//!   `Engine::entities_of` (account, principal) and `EntityService::{table_id, get, page, operate,
+//!   operate_group}`; bodies by `rowkey_formats::entity_json`. The door parses a filter; what it
+//!   says of the keys is found in `sql`, beside `access`, and becomes an `EntityQuery`: its syntax
+//!   tree belongs to `sql`. *Mind:* doors have no DataFusion and no storage;
+//!   `tests/layers/members.rs` names members, doors and who starts them, so do `Cargo.toml` (three
+//!   times), `features/Cargo.toml` and `.ci/run`; the time comes from `rowkey_base::clock`.
+//! - **a maintenance job**: `storage/maintenance`: a kind of `Work` (`jobs.rs`), found due in
+//!   `Maintainer::round` (`worker.rs`); counted in `stalls.rs`, told in `status.rs` and by
+//!   `sql/system_catalog/rowkey_schema/maintenance.rs`. *Mind:* one thread does all: work is cut
+//!   into steps that ask whether to stop, and before each whether a table stalls its writers; what
+//!   it learns is lost at the end unless an `Edit` holds it; `RunFiles` verifies a block once, so a
+//!   check reads the file itself (`storage/check.rs`).
+//! - **a function or rewrite of PostgreSQL's**: `postgres/functions`, `postgres/desugar`; what
+//!   works around DataFusion in `postgres/workarounds`, with a canary test. *Mind:*
+//!   `rowkey_postgres::install` lists the rules in order.
 //!
 //! Rules that a test keeps, in `tests/layers`: what members depend on (`members.rs`), no import
 //! cycles between modules (`cycles.rs`), who touches the disk, the clock and the terminal, files of

@@ -8,6 +8,7 @@
 //! out through [`error`].
 
 pub mod cancellation;
+mod carried;
 pub mod desugar;
 pub mod error;
 pub mod functions;

@@ -38,16 +38,15 @@ pub struct ComputeRuntime {
     runtime: Option<Runtime>,
 }
 
-/// What the caller waits for. Dropped before that came, the work is abandoned: it ends where it
-/// checks its signals next, or awaits.
-struct Waiting<'a> {
+/// Cancels work on drop, unless it is done: it ends where it checks its signals next, or awaits.
+struct CancelOnDrop<'a> {
     signals: &'a Signals,
-    came: bool,
+    done: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if !self.came {
+        if !self.done {
             self.signals.abandon();
         }
     }
@@ -84,12 +83,12 @@ impl ComputeRuntime {
         signals: &Signals,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let mut waiting = Waiting { signals, came: false };
-        // It aborts what it holds when it is dropped.
+        let mut cancel = CancelOnDrop { signals, done: false };
+        // A JoinSet aborts its tasks on drop.
         let mut task = JoinSet::new();
         task.spawn_on(AssertUnwindSafe(work).catch_unwind(), self.handle()?);
         let done = task.join_next().await;
-        waiting.came = true;
+        cancel.done = true;
         match done {
             // Whatever the work made of it on its way, a statement that is stopped says so.
             Some(Ok(Ok(done))) => done.map_err(|error| signals.check().err().unwrap_or(error)),
@@ -124,7 +123,7 @@ pub(crate) fn spawn_rows(mut rows: SendableRecordBatchStream) -> SendableRecordB
             }
         });
         let pumped = pumped.catch_unwind().await;
-        // Whoever sees the end of the rows may rely on it that nothing of the statement is left.
+        // Before the channel closes: at the end of the rows the statement holds nothing any more.
         drop(rows);
         if let Err(panic) = pumped {
             let error = DataFusionError::External(Box::new(panicked(panic.as_ref())));
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_nobody_waits_for_is_told() {
+    fn dropped_work_is_cancelled() {
         let compute = ComputeRuntime::start().expect("threads");
         let signals = Signals::new().of_statement();
         let (begun, has_begun) = oneshot::channel();

@@ -54,11 +54,15 @@ impl Connection {
         while sent < rows_max {
             let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
             let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
+            let encoders = match batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX {
+                true => Some(encoding.encoders(&batch)?),
+                false => None,
+            };
             let mut from = 0;
             while from < batch.num_rows() {
-                from = match batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX {
-                    true => encoding.encode(&batch, from, &mut self.wire.buffer)?,
-                    false => self.encode_apart(&encoding, &batch, from, guard).await?,
+                from = match &encoders {
+                    Some(encoders) => encode(encoders, from, batch.num_rows(), &mut self.wire.buffer)?,
+                    None => self.encode_apart(&encoding, &batch, from, guard).await?,
                 };
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
@@ -84,7 +88,7 @@ impl Connection {
         // The messages before it stay here: a statement that is stopped must not take them along.
         let encoded = self.session.compute().run(&signals, async move {
             let mut buffer = BytesMut::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
-            let next = encoding.encode(&batch, from, &mut buffer)?;
+            let next = encode(&encoding.encoders(&batch)?, from, batch.num_rows(), &mut buffer)?;
             Ok((next, buffer))
         });
         let (next, buffer) = guard.run(encoded).await?;
@@ -102,31 +106,32 @@ struct Encoding {
 }
 
 impl Encoding {
-    /// Encodes rows from one on until a chunk is full; the answer is the next row.
-    fn encode(&self, batch: &RecordBatch, from: usize, buffer: &mut BytesMut) -> Result<usize> {
-        let columns = i16::try_from(batch.num_columns()).map_err(|_| {
-            Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("an answer of {} columns", batch.num_columns()))
-        })?;
+    fn encoders<'a>(&'a self, batch: &'a RecordBatch) -> Result<Vec<ColumnEncoder<'a>>> {
         let each = batch.columns().iter().zip(&*self.columns).zip(&*self.formats);
-        let encoders =
-            each.map(|((array, column), format)| ColumnEncoder::new(&column.field, array, *format, &self.style));
-        let encoders = encoders.collect::<std::result::Result<Vec<_>, _>>()?;
-        let mut row = from;
-        while row < batch.num_rows() && buffer.len() < CHUNK_BYTES {
-            let start = buffer.len();
-            buffer.put_u8(b'D');
-            buffer.put_i32(0);
-            buffer.put_i16(columns);
-            for encoder in &encoders {
-                encoder.encode(row, buffer)?;
-            }
-            let length = i32::try_from(buffer.len() - start - 1)
-                .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
-            buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
-            row += 1;
-        }
-        Ok(row)
+        each.map(|((array, column), format)| Ok(ColumnEncoder::new(&column.field, array, *format, &self.style)?))
+            .collect()
     }
+}
+
+/// Encodes rows from one on until a chunk is full; the answer is the next row.
+fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut BytesMut) -> Result<usize> {
+    let columns = i16::try_from(encoders.len())
+        .map_err(|_| Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("an answer of {} columns", encoders.len())))?;
+    let mut row = from;
+    while row < to && buffer.len() < CHUNK_BYTES {
+        let start = buffer.len();
+        buffer.put_u8(b'D');
+        buffer.put_i32(0);
+        buffer.put_i16(columns);
+        for encoder in encoders {
+            encoder.encode(row, buffer)?;
+        }
+        let length = i32::try_from(buffer.len() - start - 1)
+            .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
+        buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+        row += 1;
+    }
+    Ok(row)
 }
 
 /// The rows of a cursor.

@@ -1,18 +1,18 @@
 //! Cancellation while a statement is planned: between the rules of DataFusion's analyzer, optimizer
 //! and physical optimizer.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DataFusionError, Result, plan_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::signals::Signals;
+use crate::carried::carried_in_options;
 use crate::rules::Rules;
 
 /// The signals of the statement that is planned, as they travel with it: in the extensions of its
@@ -20,31 +20,7 @@ use crate::rules::Rules;
 #[derive(Debug, Clone)]
 pub struct PlanningSignals(pub Arc<Signals>);
 
-impl ConfigExtension for PlanningSignals {
-    const PREFIX: &'static str = "rowkey_signals";
-}
-
-impl ExtensionOptions for PlanningSignals {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        plan_err!("{}.{key} is no setting", Self::PREFIX)
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried_in_options!(PlanningSignals, "rowkey_signals");
 
 /// Checks before each rule whether the statement that is planned is to stop.
 pub fn check_between(rules: &mut Rules) {

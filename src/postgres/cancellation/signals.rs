@@ -24,8 +24,8 @@ pub enum Interrupt {
 #[derive(Debug)]
 pub struct Signals {
     session: Arc<SessionSignals>,
-    /// Nobody waits for the work of this statement. What the session has is about its next one by
-    /// then.
+    /// The statement was cancelled by dropping it. The session's signals are those of its next one
+    /// by then.
     abandoned: AtomicBool,
 }
 
@@ -83,7 +83,7 @@ impl Signals {
         Arc::new(Self { session: Arc::clone(&self.session), abandoned: AtomicBool::new(false) })
     }
 
-    /// Nobody waits any more for the statement that these are of: its work is to end.
+    /// Cancels the work of the statement that these are of: its future was dropped.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }
@@ -150,7 +150,7 @@ impl Signals {
     /// An error (`57014`, `57P01`) if the running statement is to stop.
     pub fn check(&self) -> Result<()> {
         if self.abandoned.load(Ordering::Relaxed) {
-            return Err(Error::new(SqlState::QUERY_CANCELED, "nobody waits for the statement any more"));
+            return Err(Error::new(SqlState::QUERY_CANCELED, "the statement was abandoned"));
         }
         if self.commits() {
             return Ok(());

@@ -31,7 +31,7 @@ impl CancellationToken {
     /// An error if the statement is to stop, or its rows were dropped.
     pub fn check(&self) -> Result<(), DataFusionError> {
         let stopped = if self.abandoned.load(Ordering::Relaxed) {
-            Err(Error::new(SqlState::QUERY_CANCELED, "nobody waits for the rows of the statement"))
+            Err(Error::new(SqlState::QUERY_CANCELED, "the rows of the statement were abandoned"))
         } else {
             self.signals.check()
         };

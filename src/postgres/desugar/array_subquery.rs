@@ -9,8 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::ast::{call, call_with, derived, last_word, quoted, select};
 use crate::functions::system::ARRAY_OR_EMPTY;
-use crate::syntax::plain_query;
-use crate::syntax::visit_expressions;
+use crate::syntax::{plain_query, visit_expressions};
 
 /// The values of a query's one column, in its order, as an array; an empty one if there are none.
 ///

@@ -12,8 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
 use crate::functions::system::ARRAY_ORDINALS;
-use crate::syntax::plain_query;
-use crate::syntax::visit_expressions;
+use crate::syntax::{plain_query, visit_expressions};
 
 /// A set-returning function, the one that returns its rows as an array, and its columns if it has
 /// several.

@@ -1,13 +1,13 @@
 //! Time zones: the session's, and those named in statements.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
-use datafusion::common::{Result, plan_err};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
 
 use super::calendar::MICROS_PER_SECOND;
 use super::error::Error;
+use crate::carried::carried_in_options;
 use crate::types::{self, TextStyle};
 
 /// A time zone, cheap to hand around, with the style of texts in it.
@@ -108,31 +108,7 @@ impl From<types::Zone> for Zone {
 #[derive(Debug, Clone)]
 pub struct SessionStyle(pub Arc<TextStyle>);
 
-impl ConfigExtension for SessionStyle {
-    const PREFIX: &'static str = "rowkey_style";
-}
-
-impl ExtensionOptions for SessionStyle {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        plan_err!("{}.{key} is no setting", Self::PREFIX)
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried_in_options!(SessionStyle, "rowkey_style");
 
 /// An offset east of Greenwich: `+02`, `-05:30`, `+02:00:00`.
 fn offset_east(name: &str) -> Option<i32> {

@@ -242,13 +242,13 @@ impl Compiler {
     ) -> Result<Prepared> {
         let (compiler, statement, query, declared) =
             (self.clone(), Arc::clone(statement), query.clone(), declared.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let planned = async move { compiler.plan_query(&context, &statement, query, &declared).await };
-        self.compute.run(&signals, planned).await
+        self.compute.run(signals, planned).await
     }
 
     /// [`Self::plan`], on the thread that polls it.
-    pub(crate) async fn plan_query(
+    async fn plan_query(
         &self,
         context: &StatementContext,
         statement: &Arc<Statement>,
@@ -281,9 +281,9 @@ impl Compiler {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let prepared = async move { compiler.type_write(&context, &statement, &declared).await };
-        self.compute.run(&signals, prepared).await
+        self.compute.run(signals, prepared).await
     }
 
     async fn type_write(
@@ -320,11 +320,11 @@ impl Compiler {
         ty: &'static PostgresType,
     ) -> Result<SqlValue> {
         let (compiler, expr) = (self.clone(), expr.clone());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let value = async move {
             parameters::value_of(&compiler.planner(&context).state, &expr, ty, context.session.settings.style()).await
         };
-        self.compute.run(&signals, value).await
+        self.compute.run(signals, value).await
     }
 
     /// What the catalog and functions may ask in a statement.
@@ -375,7 +375,7 @@ impl Compiler {
         definition: &ast::Statement,
     ) -> Result<Definition> {
         let (compiler, statement, definition) = (self.clone(), Arc::clone(statement), definition.clone());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let defined = async move {
             let planner = compiler.planner(&context);
             let defined = definitions::define(definition, statement.text(), compiler.now(), &planner).await;
@@ -383,7 +383,7 @@ impl Compiler {
             let before = statement.source.slice(0, statement.from).chars().count();
             defined.map_err(|error| error.moved(before))
         };
-        self.compute.run(&signals, defined).await
+        self.compute.run(signals, defined).await
     }
 }
 

@@ -33,22 +33,20 @@ use rowkey_storage::Snapshot;
 const END_AWAITED: Duration = Duration::from_millis(2);
 
 impl Executor {
-    /// The physical plan of a prepared query with its values. `query` is planned again where the
-    /// tables or the settings changed.
+    /// The physical plan of a prepared query with its values.
     async fn physical(
         &self,
         context: &StatementContext,
         prepared: &Prepared,
-        query: Option<ast::Statement>,
+        logical: Logical,
         values: &[SqlValue],
     ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
         let planner = self.compiler.planner(context);
-        let plan = match (kept_plan(context, prepared), query) {
-            (Some(kept), _) => seen_in(kept.clone(), &context.snapshot)?,
-            (None, None) => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query has neither plan nor text")),
-            (None, Some(query)) => {
+        let plan = match logical {
+            Logical::Kept(plan) => seen_in(plan, &context.snapshot)?,
+            Logical::Unplanned(query) => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                let planned = planner.query(&prepared.statement, query, &declared).await?;
+                let planned = planner.query(&prepared.statement, *query, &declared).await?;
                 let explains = !prepared.statement.is_query();
                 let changed = |before| !same_columns(before, &planned.columns);
                 if !explains && prepared.columns.as_deref().is_some_and(changed) {
@@ -85,16 +83,16 @@ impl Executor {
         query: &ast::Statement,
         values: &[SqlValue],
     ) -> Result<Answer> {
-        let query = kept_plan(context, prepared).is_none().then(|| query.clone());
+        let logical = Logical::of(context, prepared, query);
         let (executor, planned, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let rows = async move {
-            let (plan, task) = executor.physical(&context, &planned, query, &values).await?;
+            let (plan, task) = executor.physical(&context, &planned, logical, &values).await?;
             let token = CancellationToken::new(Arc::clone(&context.signals));
             let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
             Ok(begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await)
         };
-        let rows = self.compiler.compute().run(&signals, rows).await?;
+        let rows = self.compiler.compute().run(signals, rows).await?;
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -112,16 +110,16 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<SendableRecordBatchStream> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
             let Request::Explain { statement: query, analyze, verbose, format } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
-            let query = Some((**query).clone());
-            let (plan, task) = executor.physical(&context, &prepared, query, &values).await?;
+            let logical = Logical::of(&context, &prepared, query);
+            let (plan, task) = executor.physical(&context, &prepared, logical, &values).await?;
             explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format).await
         };
-        self.compiler.compute().run(&signals, lines).await
+        self.compiler.compute().run(signals, lines).await
     }
 
     /// The rows of a query that is a read by key.
@@ -159,10 +157,21 @@ async fn begun(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream
     }
 }
 
-/// The plan that was kept of a query, where it is the one of this snapshot and these settings.
-fn kept_plan<'a>(context: &StatementContext, prepared: &'a Prepared) -> Option<&'a LogicalPlan> {
-    let kept = prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning()))?;
-    Some(&kept.plan)
+/// Where the logical plan of a prepared query comes from.
+enum Logical {
+    /// It was kept, and is the one of this catalog and these settings.
+    Kept(LogicalPlan),
+    /// The tables or the settings changed, or it cannot run again.
+    Unplanned(Box<ast::Statement>),
+}
+
+impl Logical {
+    fn of(context: &StatementContext, prepared: &Prepared, query: &ast::Statement) -> Self {
+        match prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning())) {
+            Some(kept) => Logical::Kept(kept.plan.clone()),
+            None => Logical::Unplanned(Box::new(query.clone())),
+        }
+    }
 }
 
 /// A kept plan over the tables of this snapshot, whose columns are the same.

@@ -40,13 +40,13 @@ impl Executor {
         held_bytes: u64,
     ) -> Result<(Write, WriteResult, Option<Answer>)> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let run = async move {
             let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, held_bytes).await?;
             let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
             Ok((write, result, answer))
         };
-        self.compiler.compute().run(&signals, run).await
+        self.compiler.compute().run(signals, run).await
     }
 
     async fn operations(
@@ -89,10 +89,10 @@ impl Executor {
         held_bytes: u64,
     ) -> Result<(TableSnapshot, Vec<Operation<'static>>)> {
         let (files, rewritten) = (Arc::clone(self.compiler.store().files()), rewritten.clone());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let operations =
             async move { rewritten.operations(&files, &context.snapshot, &context.signals, held_bytes).await };
-        self.compiler.compute().run(&signals, operations).await
+        self.compiler.compute().run(signals, operations).await
     }
 
     /// Computes the rows of RETURNING, after what is written became known.
@@ -105,9 +105,9 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Option<Answer>> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let answer = async move { executor.returned(&context, &prepared, &write, &returned, &values).await };
-        self.compiler.compute().run(&signals, answer).await
+        self.compiler.compute().run(signals, answer).await
     }
 
     async fn returned(
@@ -145,7 +145,7 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<SendableRecordBatchStream> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (Arc::clone(&context.signals), context.clone());
+        let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
             let Request::Explain { verbose, format, .. } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
@@ -153,7 +153,7 @@ impl Executor {
             let explained = executor.explained(&context, &prepared, &values).await?;
             explain::explain_write(&explained, *verbose, *format).await
         };
-        self.compiler.compute().run(&signals, lines).await
+        self.compiler.compute().run(signals, lines).await
     }
 
     /// The plan of what a statement reads.

@@ -1,13 +1,13 @@
 //! What the functions about the database itself ask of the session.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
-use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Result, exec_err};
 
 use super::error::FunctionError;
+use crate::carried::carried_in_options;
 
 /// The oid of a table or view, as in `pg_class`, with what the functions tell about it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -155,28 +155,4 @@ impl FunctionContextExtension {
     }
 }
 
-impl ConfigExtension for FunctionContextExtension {
-    const PREFIX: &'static str = "rowkey_statement";
-}
-
-impl ExtensionOptions for FunctionContextExtension {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        plan_err!("{}.{key} is no setting", Self::PREFIX)
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried_in_options!(FunctionContextExtension, "rowkey_statement");

@@ -134,7 +134,7 @@ fn spilled_data_lies_in_the_data_folder_and_goes_with_the_process() {
     let engine = open(&data, None, Some(MEMORY_BYTES));
     assert!(!spilled_by_import(&engine, &spill).is_empty());
     assert!(!spilled_by_query(&engine, &spill).is_empty());
-    // The query ends on threads of its own, soon after nobody waits for it.
+    // Dropped rows are cancelled asynchronously.
     let waits_until = Instant::now() + Duration::from_secs(20);
     while !files_below(&spill).is_empty() && Instant::now() < waits_until {
         std::thread::sleep(Duration::from_millis(10));
