@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, TimeUnit};
+use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -95,6 +95,7 @@ impl PostgresTypes {
             LogicalPlan::Values(values) => self::values(values, &resolver),
             LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
             LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
+            plan if has_fields_of_input(&plan) => Ok(plan),
             plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
         }
     }
@@ -109,6 +110,27 @@ impl AnalyzerRule for PostgresTypes {
         let zone = Zone::of(options)?;
         plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()
     }
+}
+
+/// Whether a node hands on all columns of its input as they are, and its schema says so already:
+/// to make it anew is what a small statement notices most of this rule.
+fn has_fields_of_input(plan: &LogicalPlan) -> bool {
+    let (input, schema) = match plan {
+        LogicalPlan::SubqueryAlias(alias) => (&alias.input, &alias.schema),
+        LogicalPlan::Projection(projection) => {
+            let mut columns = projection.expr.iter().zip(projection.input.schema().iter());
+            let is_column = |(expr, (qualifier, field)): (&Expr, (Option<&TableReference>, &FieldRef))| match expr {
+                Expr::Column(column) => column.relation.as_ref() == qualifier && column.name == *field.name(),
+                _ => false,
+            };
+            if !columns.all(is_column) {
+                return false;
+            }
+            (&projection.input, &projection.schema)
+        }
+        _ => return false,
+    };
+    input.schema().fields() == schema.fields()
 }
 
 fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {

@@ -32,6 +32,10 @@ use rowkey_storage::{Table, TableSnapshot};
 /// through.
 const POINTS_MAX: usize = 1000;
 
+/// What part of the rows passes a claimed filter, for the order of joins: DataFusion's default for
+/// its own filters.
+const SELECTIVITY: f64 = 0.2;
+
 /// How tables are scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanOptions {
@@ -152,17 +156,19 @@ impl TableProvider for EntityTable {
         TableType::Base
     }
 
-    /// A filter that reads keys only, and that the access plan decides exactly, is claimed: the
-    /// scan evaluates it itself wherever the key set alone does not.
+    /// A scan evaluates every filter that it is offered, so all are claimed: an operator for one
+    /// would be planned only to be pushed into the scan. Only a subquery's value is not there yet
+    /// when the scan is made.
+    ///
+    /// No shape of filter is singled out, since others of the optimizer's rules rewrite a filter
+    /// after it was claimed.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let claims = self.options.filter_pushdown && self.options.pruning;
-        let filters: Vec<Expr> = filters.iter().map(|&filter| filter.clone()).collect();
-        let exact = plan_access(&filters).exact;
-        let claim = |exact: bool| match exact && claims {
+        let claim = |filter: &&Expr| match claims && !has_subquery(filter) {
             true => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Inexact,
         };
-        Ok(exact.into_iter().map(claim).collect())
+        Ok(filters.iter().map(claim).collect())
     }
 
     async fn scan(
@@ -199,14 +205,18 @@ impl TableProvider for EntityTable {
         // rows, unless the files lie inside the key set altogether.
         let covered = access.keys_exact
             && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
-        let claimed =
-            considered.iter().zip(&access.exact).filter(|(_, exact)| **exact).map(|(filter, _)| filter.clone());
-        let mut claimed: Vec<Expr> = claimed.collect();
-        if claimed.iter().any(compares_rows) {
+        let mut claimed: Vec<Expr> = Vec::new();
+        for (filter, exact) in considered.iter().zip(&access.exact) {
+            if !(*exact && covered) && !has_subquery(filter) {
+                claimed.push(filter.clone());
+            }
+        }
+        if !covered && considered.iter().zip(&access.exact).any(|(filter, exact)| *exact && compares_rows(filter)) {
             claimed.extend(hull(&access.keys));
         }
-        if let Some(predicate) = conjunction(claimed).filter(|_| !covered) {
-            let schema = DFSchema::try_from(self.columns.schema().as_ref().clone())?;
+        let selectivity = if access.residual.is_empty() { 1.0 } else { SELECTIVITY };
+        if let Some(predicate) = conjunction(claimed) {
+            let schema = DFSchema::try_from(Arc::clone(self.columns.schema()))?;
             source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
         }
 
@@ -219,7 +229,7 @@ impl TableProvider for EntityTable {
             _ => vec![FileGroup::new(selected.iter().map(|(_, run)| self.partitioned_file(run)).collect())],
         };
         let mut statistics = Statistics::new_unknown(self.columns.schema());
-        statistics.num_rows = Precision::Inexact((rows + recent) as usize);
+        statistics.num_rows = Precision::Inexact(((rows + recent) as f64 * selectivity).ceil() as usize);
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(groups)
             .with_statistics(statistics)
@@ -248,6 +258,13 @@ fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
 
 fn external(error: rowkey_storage::Error) -> DataFusionError {
     DataFusionError::External(Box::new(rowkey_base::Error::from(error)))
+}
+
+fn has_subquery(filter: &Expr) -> bool {
+    let is_subquery = |expr: &Expr| {
+        matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_))
+    };
+    filter.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
 }
 
 /// Whether a filter compares several columns at once, which the Parquet reader does not prune by.
