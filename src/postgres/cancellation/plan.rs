@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
@@ -16,8 +17,10 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
+use super::growth::Growth;
 use super::operator::CancellableExec;
 use super::projection::LargeProjectionExec;
+use super::slices::BatchSlicesExec;
 use super::token::CancellationToken;
 
 /// The same plan with checks for cancellation: to be executed, not to be displayed.
@@ -25,7 +28,10 @@ pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>)
     plan.transform_up(|plan| {
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
-            None => LargeProjectionExec::of(&plan, token)?.unwrap_or(plan),
+            None => match LargeProjectionExec::of(&plan, token)? {
+                Some(projection) => projection,
+                None => in_slices(plan, token)?,
+            },
         };
         Ok(match needs_checks(&plan) {
             true => Transformed::yes(CancellableExec::wrap(plan, token)),
@@ -33,6 +39,22 @@ pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>)
         })
     })
     .data()
+}
+
+/// An operator over slices of its inputs' batches, if it makes large values of their rows.
+fn in_slices(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
+    if plan.children().is_empty() {
+        return Ok(plan);
+    }
+    let mut growth = Growth::default();
+    plan.apply_expressions(&mut |expr| growth.add(expr).map(|()| TreeNodeRecursion::Continue))?;
+    if !growth.is_large() {
+        return Ok(plan);
+    }
+    let slices =
+        plan.children().into_iter().map(|input| BatchSlicesExec::wrap(Arc::clone(input), growth.rows(), token));
+    let slices = slices.collect();
+    replace_children_if_necessary(plan, slices)
 }
 
 /// Leaves, operators that make many rows of few, and operators that gather rows.

@@ -7,11 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Literal;
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{
@@ -19,15 +18,9 @@ use datafusion::physical_plan::{
 };
 use futures::{Stream, StreamExt};
 
+use super::growth::Growth;
 use super::token::CancellationToken;
 use crate::functions;
-
-/// Most bytes of constants, repeated for each row, in a batch.
-const CONSTANTS_BYTES_MAX: usize = 16 << 20;
-/// Smaller constants are not counted.
-const CONSTANT_BYTES_MIN: usize = 1 << 10;
-/// Functions whose values may be much larger than their arguments.
-const ENLARGING: [&str; 3] = ["repeat", "lpad", "rpad"];
 
 /// Evaluates as the projection that it replaces, in smaller batches where values are large.
 #[derive(Debug)]
@@ -45,39 +38,15 @@ impl LargeProjectionExec {
         token: &Arc<CancellationToken>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
-        let (mut constants, mut enlarging) = (0_usize, false);
+        let mut growth = Growth::default();
         for column in projection.expr() {
-            column.expr.apply(|expr| {
-                if let Some(literal) = expr.downcast_ref::<Literal>() {
-                    let bytes = bytes_of(literal.value());
-                    constants += if bytes >= CONSTANT_BYTES_MIN { bytes } else { 0 };
-                }
-                if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
-                    enlarging |= ENLARGING.contains(&call.fun().name());
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })?;
+            growth.add(&column.expr)?;
         }
-        if constants == 0 && !enlarging {
+        if !growth.is_large() {
             return Ok(None);
         }
-        let rows_max = match constants {
-            0 => usize::MAX,
-            bytes => (CONSTANTS_BYTES_MAX / bytes).max(1),
-        };
+        let rows_max = growth.rows_of_constants();
         Ok(Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max })))
-    }
-}
-
-fn bytes_of(value: &ScalarValue) -> usize {
-    match value {
-        ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)) => {
-            text.len()
-        }
-        ScalarValue::Binary(Some(bytes))
-        | ScalarValue::BinaryView(Some(bytes))
-        | ScalarValue::LargeBinary(Some(bytes)) => bytes.len(),
-        _ => 0,
     }
 }
 

@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, TableAlias,
-    TableAliasColumnDef, TableFactor,
+    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
+    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
@@ -55,6 +55,7 @@ const SET_RETURNING: &[SetReturningFunction] = &[
 ];
 
 const UNNEST: &str = "unnest";
+const SERIES: &str = "generate_series";
 
 fn set_returning(name: &str) -> Option<&'static SetReturningFunction> {
     SET_RETURNING.iter().find(|function| function.name == name)
@@ -87,7 +88,7 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
             let Some(arguments) = plain_arguments(&args.args) else { return };
             match (name.as_str(), set_returning(&name)) {
                 (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
-                ("generate_series", _) if !*with_ordinality && arguments.iter().all(is_constant) => {
+                (SERIES, _) if !*with_ordinality && arguments.iter().all(is_constant) => {
                     name_series(alias);
                     return;
                 }
@@ -144,11 +145,54 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
     *factor = derived(query, &alias_name, &columns, true);
 }
 
+/// A series between constants, in the select list of a query without FROM, goes to FROM, where it
+/// makes its rows as they are read: as an array it would be there as a whole.
+pub(super) fn series_to_from(select: &mut Select) {
+    let ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    if !select.from.is_empty() || !ungrouped || select.having.is_some() {
+        return;
+    }
+    let mut series = None;
+    for item in &mut select.projection {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else { return };
+        match expr {
+            Expr::Function(function) if is_constant_series(function) && series.is_none() => series = Some(expr),
+            expr if is_constant(expr) => {}
+            _ => return,
+        }
+    }
+    let Some(place) = series else { return };
+    let Expr::Function(function) = std::mem::replace(place, Expr::Identifier(quoted(SERIES))) else { return };
+    let FunctionArguments::List(arguments) = function.args else { return };
+    let relation = TableFactor::Table {
+        name: name_of(SERIES),
+        alias: None,
+        args: Some(TableFunctionArgs { args: arguments.args, settings: None }),
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    };
+    select.from = vec![TableWithJoins { relation, joins: Vec::new() }];
+}
+
+fn is_constant_series(function: &Function) -> bool {
+    let FunctionArguments::List(arguments) = &function.args else { return false };
+    let plain = plain_arguments(&arguments.args);
+    last_word(&function.name) == SERIES
+        && function.over.is_none()
+        && function.filter.is_none()
+        && plain.is_some_and(|arguments| arguments.iter().all(is_constant))
+}
+
 /// PostgreSQL names the one column of `generate_series(...) AS g` after the alias.
 fn name_series(alias: &mut Option<TableAlias>) {
     match alias {
         None => {
-            let name = quoted("generate_series");
+            let name = quoted(SERIES);
             let column = TableAliasColumnDef { name: name.clone(), data_type: None };
             *alias = Some(TableAlias { explicit: true, name, columns: vec![column], at: None });
         }

@@ -13,7 +13,7 @@ use super::array_subquery::array_of_query;
 use super::ast::{call, last_word, name_of, null, text};
 use super::cast_arguments::make_names_unique;
 use super::row_membership;
-use super::set_returning::{relation_of_function, rows_of};
+use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
@@ -95,6 +95,7 @@ impl VisitorMut for Rewriter {
         if let Err(unsupported) = row_membership::in_conditions(select) {
             return self.refuse(unsupported);
         }
+        series_to_from(select);
         let entered = self.windows.enter(select);
         self.refuse_if(entered)
     }

@@ -1,8 +1,6 @@
 //! `concat` and `concat_ws`: any values in PostgreSQL's output form.
 
-use std::sync::Arc;
-
-use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
@@ -10,6 +8,7 @@ use datafusion::logical_expr::Volatility;
 use super::cast::to_text;
 use super::kind::Kind;
 use super::scalar::{Call, Function};
+use super::strings::Texts;
 
 pub(super) static FUNCTIONS: [Function; 2] = [
     Function {
@@ -33,18 +32,19 @@ pub(super) static FUNCTIONS: [Function; 2] = [
 fn joined(call: &Call, separators: Option<StringViewArray>) -> Result<ArrayRef> {
     let first = usize::from(separators.is_some());
     let values = (first..call.len()).map(|place| written(call, place)).collect::<Result<Vec<_>>>()?;
-    let mut built = StringViewBuilder::with_capacity(call.rows);
+    let mut texts = Texts::of(call);
     for row in 0..call.rows {
         if separators.as_ref().is_some_and(|separators| separators.is_null(row)) {
-            built.append_null();
+            texts.built.append_null();
             continue;
         }
         let separator = separators.as_ref().map_or("", |separators| separators.value(row));
         let present: Vec<&str> =
             values.iter().filter(|values| values.is_valid(row)).map(|values| values.value(row)).collect();
-        built.append_value(present.join(separator));
+        texts.reserve(present.iter().map(|text| text.len() + separator.len()).sum())?;
+        texts.append(present.join(separator))?;
     }
-    Ok(Arc::new(built.finish()))
+    Ok(texts.finish())
 }
 
 /// Truth values are a letter here, where a cast writes a word.

@@ -10,6 +10,7 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
+use super::array_agg::ArrayAgg;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
@@ -17,7 +18,7 @@ use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, greatest_least,
-    hashes, integers, justify, letter_case, math, now, overlaps, series, strings, text,
+    hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -73,6 +74,8 @@ pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames)
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
     }
+    let inner = FunctionRegistry::udaf(&state, "array_agg")?;
+    state.register_udaf(Arc::new(ArrayAgg::over(inner)))?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
     }
@@ -96,6 +99,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         letter_case::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
+        regexp_replace::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

@@ -69,7 +69,7 @@ impl Resolver<'_> {
                 }
             }
             Expr::ScalarFunction(function)
-                if matches!(function.func.name(), "repeat" | "lpad" | "rpad")
+                if matches!(function.func.name(), "repeat" | "lpad" | "rpad" | "replace" | "regexp_replace")
                     && !Scalar::is_deferred(&function.func) =>
             {
                 let call = Expr::ScalarFunction(function);
@@ -365,6 +365,13 @@ impl Resolver<'_> {
         }
         let left = as_text(left, right_kind)?;
         let right = as_text(right, left_kind)?;
+        let is_text = |expr: &Expr| self.kind(expr) == Some(Kind::Text);
+        if let Some(function) = strings::concatenated()
+            && is_text(&left)
+            && is_text(&right)
+        {
+            return Ok(call(function, vec![left, right]));
+        }
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))
     }
 

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use super::cast;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
+use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
 
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
@@ -79,7 +80,7 @@ pub(super) struct Call<'a> {
     pub args: Vec<ArrayRef>,
     pub rows: usize,
     pub zone: Zone,
-    /// The moment of the statement, if DataFusion knows it.
+    pub budget: ValueBudget,
     pub returns: &'a DataType,
 }
 
@@ -123,6 +124,16 @@ impl Call<'_> {
         };
         let array = self.as_type(place, &wanted)?;
         Ok(cast(&array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    /// What the values of this call may take.
+    pub(super) fn reserve(&self) -> Reserved {
+        // Views count the buffers that they share with other rows of a larger batch, too.
+        let bytes = self.args.iter().map(|array| match array.as_string_view_opt() {
+            Some(texts) => texts.lengths().map(|length| length as usize).sum(),
+            None => 0,
+        });
+        self.budget.reserve(self.rows, bytes.sum())
     }
 
     /// The result in the announced type.
@@ -283,6 +294,7 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs, by_row
         args: arrays,
         rows,
         zone: Zone::of(&args.config_options)?,
+        budget: ValueBudget::of(&args.config_options),
         returns: args.return_field.data_type(),
     };
     let array = call.done((function.run)(&call)?)?;

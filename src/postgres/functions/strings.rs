@@ -14,18 +14,17 @@ use super::cast::cast_value;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
+use super::value_budget::Reserved;
 
-/// Bytes of the longest value.
-const VALUE_BYTES_MAX: usize = 1 << 30;
-/// Bytes of the texts that one call makes for several rows.
-const BATCH_BYTES_MAX: usize = 256 << 20;
 /// Texts from this size on are taken over as they are.
 const SHARED_BYTES_MIN: usize = 64 << 10;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
-pub(super) static FUNCTIONS: [Function; 13] = [
+pub(super) static FUNCTIONS: [Function; 15] = [
     function("repeat", 2..=2, returns_text, run_repeat),
+    function("replace", 3..=3, returns_text, run_replace),
+    function(CONCATENATED, 2..=2, returns_text, run_concatenated),
     function("lpad", 2..=3, returns_text, |call| padded(call, true)),
     function("rpad", 2..=3, returns_text, |call| padded(call, false)),
     function("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
@@ -39,6 +38,14 @@ pub(super) static FUNCTIONS: [Function; 13] = [
     function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
     function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
+
+/// What `||` of texts becomes: PostgreSQL's name for it.
+const CONCATENATED: &str = "textcat";
+
+/// The function of `||` for texts.
+pub(super) fn concatenated() -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
+}
 
 const fn function(
     name: &'static str,
@@ -89,6 +96,9 @@ pub(super) fn constant_bytes(expr: &Expr) -> usize {
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
             ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
+            ("replace", [text, _, replacement]) | ("regexp_replace", [text, _, replacement, ..]) => {
+                constant_bytes(text).saturating_mul(constant_bytes(replacement).max(1))
+            }
             _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
         },
         Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
@@ -106,32 +116,28 @@ fn constant_count(expr: &Expr) -> usize {
     }
 }
 
-/// Texts of a batch, as many as memory is meant for. A single one may be as long as a value is.
-struct Texts {
-    built: StringViewBuilder,
-    rows: usize,
-    bytes: usize,
+/// Texts of a batch, as many as the budget allows.
+pub(super) struct Texts {
+    pub built: StringViewBuilder,
+    reserved: Reserved,
 }
 
 impl Texts {
-    fn new(rows: usize) -> Self {
-        Self { built: StringViewBuilder::with_capacity(rows), rows, bytes: 0 }
+    pub(super) fn of(call: &Call) -> Self {
+        Self { built: StringViewBuilder::with_capacity(call.rows), reserved: call.reserve() }
     }
 
     /// To be asked before a text is made.
-    fn reserve(&mut self, bytes: usize) -> Result<()> {
-        if bytes >= VALUE_BYTES_MAX {
-            return too_long();
-        }
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.rows > 1 && self.bytes > BATCH_BYTES_MAX {
-            let message = format!("texts of more than {BATCH_BYTES_MAX} bytes in {} rows at a time", self.rows);
-            return fail(SqlState::BATCH_TOO_LARGE, message);
-        }
-        Ok(())
+    pub(super) fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.reserved.value(bytes)
     }
 
-    fn append(&mut self, text: String) -> Result<()> {
+    /// Whether there is room for so many bytes more.
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        self.reserved.has(bytes)
+    }
+
+    pub(super) fn append(&mut self, text: String) -> Result<()> {
         if text.len() < SHARED_BYTES_MIN {
             self.built.append_value(text);
             return Ok(());
@@ -142,14 +148,14 @@ impl Texts {
         Ok(self.built.try_append_view(block, 0, length)?)
     }
 
-    fn finish(mut self) -> ArrayRef {
+    pub(super) fn finish(mut self) -> ArrayRef {
         Arc::new(self.built.finish())
     }
 }
 
 fn run_repeat(call: &Call) -> Result<ArrayRef> {
     let (texts, counts) = (call.text(0)?, call.int8(1)?);
-    let mut repeated = Texts::new(call.rows);
+    let mut repeated = Texts::of(call);
     for row in 0..call.rows {
         if texts.is_null(row) || counts.is_null(row) {
             repeated.built.append_null();
@@ -162,11 +168,61 @@ fn run_repeat(call: &Call) -> Result<ArrayRef> {
     Ok(repeated.finish())
 }
 
+fn run_replace(call: &Call) -> Result<ArrayRef> {
+    let (texts, sought, replacements) = (call.text(0)?, call.text(1)?, call.text(2)?);
+    let mut replaced = Texts::of(call);
+    for row in 0..call.rows {
+        if call.args.iter().any(|array| array.is_null(row)) {
+            replaced.built.append_null();
+            continue;
+        }
+        let (text, sought, replacement) = (texts.value(row), sought.value(row), replacements.value(row));
+        if sought.is_empty() || !text.contains(sought) {
+            replaced.reserve(text.len())?;
+            replaced.built.append_value(text);
+            continue;
+        }
+        let most = (text.len() / sought.len()).saturating_mul(replacement.len()).saturating_add(text.len());
+        // Counted only where there may be too many.
+        let bytes = match replaced.has(most) {
+            true => text.len(),
+            false => text.matches(sought).count().saturating_mul(replacement.len()).saturating_add(text.len()),
+        };
+        replaced.reserve(bytes)?;
+        replaced.append(text.replace(sought, replacement))?;
+    }
+    Ok(replaced.finish())
+}
+
+fn run_concatenated(call: &Call) -> Result<ArrayRef> {
+    let (left, right) = (call.text(0)?, call.text(1)?);
+    let mut joined = Texts::of(call);
+    let mut text = String::new();
+    for row in 0..call.rows {
+        if left.is_null(row) || right.is_null(row) {
+            joined.built.append_null();
+            continue;
+        }
+        let (left, right) = (left.value(row), right.value(row));
+        joined.reserve(left.len() + right.len())?;
+        text.push_str(left);
+        text.push_str(right);
+        match text.len() < SHARED_BYTES_MIN {
+            true => {
+                joined.built.append_value(&text);
+                text.clear();
+            }
+            false => joined.append(std::mem::take(&mut text))?,
+        }
+    }
+    Ok(joined.finish())
+}
+
 /// `lpad` and `rpad`: to a number of characters, longer texts cut.
 fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
     let (texts, lengths) = (call.text(0)?, call.int8(1)?);
     let fill = if call.len() == 3 { Some(call.text(2)?) } else { None };
-    let mut padded = Texts::new(call.rows);
+    let mut padded = Texts::of(call);
     for row in 0..call.rows {
         if call.args.iter().any(|array| array.is_null(row)) {
             padded.built.append_null();
@@ -179,9 +235,6 @@ fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
         if present >= wanted || fill.is_empty() {
             padded.built.append_value(super::text::characters(text, 0, wanted));
             continue;
-        }
-        if wanted >= VALUE_BYTES_MAX / 4 {
-            return too_long();
         }
         let longest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
         padded.reserve(text.len() + (wanted - present).saturating_mul(longest))?;

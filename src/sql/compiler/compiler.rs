@@ -94,7 +94,8 @@ pub struct Compiler {
 impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
-        let pool = FairSpillPool::new(memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT) as usize);
+        let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
+        let pool = FairSpillPool::new(memory_bytes as usize);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
@@ -119,6 +120,7 @@ impl Compiler {
             .set_usize("datafusion.optimizer.max_passes", 1)
             .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
+        config.options_mut().extensions.insert(functions::ValueBudget::of_memory(memory_bytes));
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));
         }

@@ -33,6 +33,7 @@ use super::masked::{has_masks, live_rows};
 use super::reader::RunHandle;
 use super::recent::{Part, recent_batches, recent_rows};
 use crate::access::AccessPlan;
+use rowkey_postgres::cancellation::makes_large_values;
 use rowkey_storage::Table;
 use rowkey_storage::delta::Layers;
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
@@ -377,6 +378,9 @@ impl ExecutionPlan for EntityScanExec {
     }
 
     fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if makes_large_values(projection)? {
+            return Ok(None);
+        }
         let Some(plan) = self.parquet.try_swapping_with_projection(projection)? else { return Ok(None) };
         let swapped = self.rewrap(plan)?;
         if let (Some(direction), Some(scan)) = (self.order, swapped.downcast_ref::<Self>()) {

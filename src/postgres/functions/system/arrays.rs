@@ -52,13 +52,21 @@ pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("array_to_string", (2, 3), Returns::Text, |call| {
         let (Datum::List(items), Some(separator)) = (call.get(0), call.text(1)) else { return Ok(Datum::Null) };
         let null = call.text(2);
-        let texts = items.iter().filter_map(|item| item.text().or_else(|| null.clone()));
-        Ok(texts.collect::<Vec<_>>().join(&separator).into())
+        let texts = || items.iter().filter_map(|item| item.text().or_else(|| null.clone()));
+        let bytes = texts().fold(0, |bytes: usize, text| bytes.saturating_add(text.len() + separator.len()));
+        call.reserve(bytes)?;
+        Ok(texts().collect::<Vec<_>>().join(&separator).into())
     })
     .with_nulls(),
     Definition::immutable("string_to_array", (2, 3), Returns::Texts("text"), |call| {
         let Some(text) = call.text(0) else { return Ok(Datum::Null) };
         let null = call.text(2);
+        let items = match call.text(1) {
+            None => text.chars().count(),
+            Some(separator) if separator.is_empty() => 1,
+            Some(separator) => text.matches(separator.as_str()).count() + 1,
+        };
+        call.reserve(items.saturating_mul(size_of::<Datum>()).saturating_add(text.len()))?;
         let item = |part: String| if Some(&part) == null.as_ref() { Datum::Null } else { part.into() };
         Ok(Datum::List(match call.text(1) {
             _ if text.is_empty() => Vec::new(),

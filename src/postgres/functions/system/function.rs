@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
 use super::error::{FunctionError, SqlState};
+use crate::functions::value_budget::ValueBudget;
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -22,6 +23,7 @@ pub(super) struct Call<'a> {
     /// The types of the arguments, with their names where Arrow does not tell.
     pub fields: &'a [FieldRef],
     pub context: Option<&'a dyn FunctionContext>,
+    pub budget: ValueBudget,
 }
 
 impl Call<'_> {
@@ -35,6 +37,11 @@ impl Call<'_> {
     /// How many arguments there are.
     pub(super) fn len(&self) -> usize {
         self.arguments.len()
+    }
+
+    /// An error where a value would have more bytes than one may have.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<()> {
+        self.budget.reserve(1, 0).value(bytes)
     }
 
     pub(super) fn get(&self, index: usize) -> &Datum {
@@ -208,6 +215,7 @@ impl ScalarUDFImpl for SystemFunction {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let context = FunctionContextExtension::of(&args.config_options).ok();
+        let budget = ValueBudget::of(&args.config_options);
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
@@ -218,7 +226,7 @@ impl ScalarUDFImpl for SystemFunction {
             results.push(if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
             } else {
-                (self.definition.body)(&Call { arguments: &arguments, fields: &args.arg_fields, context })?
+                (self.definition.body)(&Call { arguments: &arguments, fields: &args.arg_fields, context, budget })?
             });
         }
         let results = self.definition.returns.array(&results)?;

@@ -90,6 +90,7 @@ fn split(call: &Call) -> Result<Datum> {
         let message = format!("invalid regular expression: {pattern}");
         FunctionError::new(SqlState::INVALID_REGULAR_EXPRESSION, message)
     })?;
+    call.reserve(regex.find_iter(&text).count().saturating_mul(size_of::<Datum>()).saturating_add(text.len()))?;
     let mut parts = Vec::new();
     let mut from = 0;
     for found in regex.find_iter(&text) {

@@ -1,0 +1,85 @@
+//! Whether expressions make values that are much larger than the rows that they are made of.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_plan::projection::ProjectionExec;
+
+/// Most bytes of constants, repeated for each row, in a batch.
+const CONSTANTS_BYTES_MAX: usize = 16 << 20;
+/// Smaller constants are not counted.
+const CONSTANT_BYTES_MIN: usize = 1 << 10;
+/// Rows at a time, where values may be of any size and the batch cannot be tried again.
+const ROWS_OF_ANY_SIZE: usize = 64;
+/// Functions whose values may be much larger than their arguments.
+const ENLARGING: [&str; 6] = ["repeat", "lpad", "rpad", "replace", "regexp_replace", "array_to_string"];
+
+/// What the expressions of an operator make of its rows.
+#[derive(Debug, Default)]
+pub(super) struct Growth {
+    constants_bytes: usize,
+    enlarging: bool,
+}
+
+impl Growth {
+    /// Looks at one more expression.
+    pub(super) fn add(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<()> {
+        expr.apply(|expr| {
+            if let Some(literal) = expr.downcast_ref::<Literal>() {
+                let bytes = bytes_of(literal.value());
+                self.constants_bytes += if bytes >= CONSTANT_BYTES_MIN { bytes } else { 0 };
+            }
+            if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+                self.enlarging |= ENLARGING.contains(&call.fun().name());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn is_large(&self) -> bool {
+        self.constants_bytes > 0 || self.enlarging
+    }
+
+    /// Rows at a time that keep the constants small.
+    pub(super) fn rows_of_constants(&self) -> usize {
+        match self.constants_bytes {
+            0 => usize::MAX,
+            bytes => (CONSTANTS_BYTES_MAX / bytes).max(1),
+        }
+    }
+
+    /// Rows at a time for an operator that cannot try fewer.
+    pub(super) fn rows(&self) -> usize {
+        self.rows_of_constants().min(if self.enlarging { ROWS_OF_ANY_SIZE } else { usize::MAX })
+    }
+}
+
+/// Whether a projection makes values that are much larger than its rows: it is then evaluated by an
+/// operator of its own, which takes as many rows at a time as memory allows.
+///
+/// # Errors
+/// What DataFusion finds wrong with an expression.
+pub fn makes_large_values(projection: &ProjectionExec) -> Result<bool> {
+    let mut growth = Growth::default();
+    for column in projection.expr() {
+        growth.add(&column.expr)?;
+    }
+    Ok(growth.is_large())
+}
+
+fn bytes_of(value: &ScalarValue) -> usize {
+    match value {
+        ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)) => {
+            text.len()
+        }
+        ScalarValue::Binary(Some(bytes))
+        | ScalarValue::BinaryView(Some(bytes))
+        | ScalarValue::LargeBinary(Some(bytes)) => bytes.len(),
+        ScalarValue::List(list) => list.values().get_buffer_memory_size(),
+        _ => 0,
+    }
+}

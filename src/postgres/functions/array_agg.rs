@@ -1,0 +1,245 @@
+//! `array_agg`, with the bytes of its texts counted. DataFusion's accumulators count the views of
+//! collected texts, and not what these show: the memory pool would let them grow without end.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
+};
+
+/// DataFusion's, under accumulators that know their size.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ArrayAgg {
+    inner: Arc<AggregateUDF>,
+}
+
+impl ArrayAgg {
+    pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
+        AggregateUDF::new_from_impl(Self { inner })
+    }
+}
+
+/// Of single values the accumulators know the size: those of ordered and of distinct ones.
+fn counts_views_only(args: &AccumulatorArgs) -> bool {
+    let of_views = args.expr_fields.first().is_some_and(|field| holds_views(field.data_type()));
+    of_views && !args.is_distinct && args.order_bys.is_empty()
+}
+
+fn holds_views(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8View | DataType::BinaryView => true,
+        DataType::List(item) => holds_views(item.data_type()),
+        _ => false,
+    }
+}
+
+/// What the views of an array show, in bytes.
+fn shown_bytes(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Utf8View => array.as_string_view().lengths().map(|length| length as usize).sum(),
+        DataType::BinaryView => array.as_binary_view().lengths().map(|length| length as usize).sum(),
+        DataType::List(item) if holds_views(item.data_type()) => {
+            let lists = array.as_list::<i32>();
+            let (from, to) = (lists.value_offsets().first(), lists.value_offsets().last());
+            match (from, to) {
+                (Some(&from), Some(&to)) => shown_bytes(&lists.values().slice(from as usize, (to - from) as usize)),
+                _ => 0,
+            }
+        }
+        _ => 0,
+    }
+}
+
+impl AggregateUDFImpl for ArrayAgg {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(args)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let counts = counts_views_only(&args);
+        let inner = self.inner.accumulator(args)?;
+        Ok(if counts { Box::new(Counted { inner, shown_bytes: 0 }) } else { inner })
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let counts = counts_views_only(&args);
+        let inner = self.inner.create_sliding_accumulator(args)?;
+        Ok(if counts { Box::new(Counted { inner, shown_bytes: 0 }) } else { inner })
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        self.inner.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        let counts = counts_views_only(&args);
+        let inner = self.inner.create_groups_accumulator(args)?;
+        Ok(if counts { Box::new(CountedGroups { inner, shown_bytes: 0 }) } else { inner })
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.inner.order_sensitivity()
+    }
+
+    fn with_beneficial_ordering(
+        self: Arc<Self>,
+        beneficial_ordering: bool,
+    ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
+        let inner = self.inner.as_ref().clone().with_beneficial_ordering(beneficial_ordering)?;
+        Ok(inner.map(|inner| Arc::new(Self { inner: Arc::new(inner) }) as _))
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        match self.inner.reverse_udf() {
+            ReversedUDAF::Reversed(inner) => ReversedUDAF::Reversed(Arc::new(Self::over(inner))),
+            other => other,
+        }
+    }
+
+    fn supports_null_handling_clause(&self) -> bool {
+        self.inner.supports_null_handling_clause()
+    }
+}
+
+#[derive(Debug)]
+struct Counted {
+    inner: Box<dyn Accumulator>,
+    shown_bytes: usize,
+}
+
+impl Accumulator for Counted {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        self.inner.update_batch(values)
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.shown_bytes = self.shown_bytes.saturating_add(states.iter().map(shown_bytes).sum());
+        self.inner.merge_batch(states)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.shown_bytes = self.shown_bytes.saturating_sub(values.iter().map(shown_bytes).sum());
+        self.inner.retract_batch(values)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.inner.supports_retract_batch()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.inner.state()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.inner.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size().saturating_add(self.shown_bytes)
+    }
+}
+
+struct CountedGroups {
+    inner: Box<dyn GroupsAccumulator>,
+    shown_bytes: usize,
+}
+
+impl CountedGroups {
+    /// What is emitted is released: of some groups their share.
+    fn release<T>(&mut self, emit: impl FnOnce(&mut dyn GroupsAccumulator) -> Result<T>) -> Result<T> {
+        let before = self.inner.size();
+        let emitted = emit(self.inner.as_mut())?;
+        let left = self.inner.size().min(before) as f64 / before.max(1) as f64;
+        self.shown_bytes = (self.shown_bytes as f64 * left) as usize;
+        Ok(emitted)
+    }
+}
+
+impl GroupsAccumulator for CountedGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        self.inner.update_batch(values, group_indices, filter, total_num_groups)
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+        self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        self.inner.merge_batch(values, group_indices, total_num_groups)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.release(|inner| inner.evaluate(emit_to))
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.release(|inner| inner.state(emit_to))
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        self.inner.convert_to_state(values, filter)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size().saturating_add(self.shown_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::StringViewArray;
+    use arrow::datatypes::{Field, Schema};
+    use datafusion::functions_aggregate::array_agg::array_agg_udaf;
+    use datafusion::physical_expr::aggregate::AggregateExprBuilder;
+    use datafusion::physical_expr::expressions::col;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_counted() {
+        let schema = Schema::new(vec![Field::new("t", DataType::Utf8View, true)]);
+        let column = col("t", &schema).expect("a column");
+        let function = Arc::new(ArrayAgg::over(array_agg_udaf()));
+        let aggregate = AggregateExprBuilder::new(function, vec![column])
+            .schema(Arc::new(schema))
+            .alias("a")
+            .build()
+            .expect("made");
+        let text = "x".repeat(100_000);
+        let texts: ArrayRef = Arc::new(StringViewArray::from_iter_values(vec![text.as_str(); 10]));
+        let mut accumulator = aggregate.create_accumulator().expect("an accumulator");
+        accumulator.update_batch(&[Arc::clone(&texts)]).expect("collects");
+        assert!(accumulator.size() >= 1_000_000, "{}", accumulator.size());
+        let mut groups = aggregate.create_groups_accumulator().expect("groups");
+        groups.update_batch(&[texts], &[0; 10], None, 1).expect("collects");
+        assert!(groups.size() >= 1_000_000, "{}", groups.size());
+        groups.evaluate(EmitTo::All).expect("a list");
+        assert!(groups.size() < 1_000_000, "{}", groups.size());
+    }
+}

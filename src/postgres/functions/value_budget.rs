@@ -1,0 +1,119 @@
+//! How large the values are that one call of a function makes. What can be much larger than its
+//! arguments computes its size first: memory that a kernel takes is in no pool, and no operator
+//! can spill it.
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+
+use super::error::{SqlState, fail};
+use crate::carried::carried_in_options;
+
+/// The longest value, of a session without a budget of its own: PostgreSQL's limit.
+const VALUE_BYTES_MAX: usize = 1 << 30;
+const VALUE_BYTES_MIN: usize = 16 << 20;
+/// The values of several rows.
+const BATCH_BYTES_MAX: usize = 64 << 20;
+const BATCH_BYTES_MIN: usize = 4 << 20;
+/// What is not larger than its arguments by more than this is no concern: they are there already.
+const GROWTH_ALLOWED: usize = 2;
+
+/// The most that one call makes.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueBudget {
+    value_bytes: usize,
+    batch_bytes: usize,
+}
+
+carried_in_options!(ValueBudget, "rowkey_values");
+
+impl Default for ValueBudget {
+    fn default() -> Self {
+        Self { value_bytes: VALUE_BYTES_MAX, batch_bytes: BATCH_BYTES_MAX }
+    }
+}
+
+impl ValueBudget {
+    /// A part of the memory that all queries have together, in bytes.
+    pub fn of_memory(bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self {
+            value_bytes: (bytes / 4).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
+            batch_bytes: (bytes / 8).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX),
+        }
+    }
+
+    /// That of the statement with these options.
+    pub(super) fn of(options: &ConfigOptions) -> Self {
+        options.extensions.get::<Self>().copied().unwrap_or_default()
+    }
+
+    /// For a call over so many rows, whose arguments have so many bytes.
+    pub(super) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
+        let batch_bytes = self.batch_bytes.max(argument_bytes.saturating_mul(GROWTH_ALLOWED));
+        Reserved { value_bytes: self.value_bytes, batch_bytes, rows, bytes: 0 }
+    }
+}
+
+/// What the values of one call take so far.
+#[derive(Debug)]
+pub(super) struct Reserved {
+    value_bytes: usize,
+    batch_bytes: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Reserved {
+    /// Whether so many more bytes are within the budget, however they are divided among the rows.
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        bytes < self.value_bytes && self.bytes.saturating_add(bytes) <= self.batch_bytes
+    }
+
+    /// To be asked before a value is made.
+    ///
+    /// # Errors
+    /// `PROGRAM_LIMIT_EXCEEDED` for a value that is too long, `BATCH_TOO_LARGE` where fewer rows
+    /// would fit.
+    pub(super) fn value(&mut self, bytes: usize) -> Result<()> {
+        let most = self.value_bytes;
+        if bytes >= most {
+            let message = format!("requested length too large: {bytes} bytes, a value has less than {most}");
+            return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message);
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.rows > 1 && self.bytes > self.batch_bytes {
+            let message = format!("values of more than {} bytes in {} rows at a time", self.batch_bytes, self.rows);
+            return fail(SqlState::BATCH_TOO_LARGE, message);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_part_of_the_memory() {
+        let small = ValueBudget::of_memory(256 << 20);
+        assert_eq!((small.value_bytes, small.batch_bytes), (64 << 20, 32 << 20));
+        let tiny = ValueBudget::of_memory(1);
+        assert_eq!((tiny.value_bytes, tiny.batch_bytes), (VALUE_BYTES_MIN, BATCH_BYTES_MIN));
+        let large = ValueBudget::of_memory(u64::MAX);
+        assert_eq!((large.value_bytes, large.batch_bytes), (VALUE_BYTES_MAX, BATCH_BYTES_MAX));
+    }
+
+    #[test]
+    fn fewer_rows_may_fit_where_many_do_not() {
+        let budget = ValueBudget::of_memory(256 << 20);
+        let mut many = budget.reserve(8, 0);
+        (0..4).for_each(|_| many.value(8 << 20).expect("within the budget"));
+        assert!(many.value(8 << 20).expect_err("too many").to_string().contains("8 rows at a time"));
+        let mut one = budget.reserve(1, 0);
+        one.value(60 << 20).expect("a value is not a batch");
+        assert!(budget.reserve(1, 0).value(64 << 20).expect_err("too long").to_string().contains("too large"));
+        // Arguments that large are there already.
+        let mut large = budget.reserve(8, 40 << 20);
+        (0..8).for_each(|_| large.value(10 << 20).expect("twice the arguments"));
+    }
+}
