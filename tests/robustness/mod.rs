@@ -9,6 +9,7 @@ mod cancel;
 mod crowd;
 mod damage;
 mod errors;
+mod expensive;
 mod garbage;
 mod limits;
 mod long_steps;

@@ -109,8 +109,17 @@ impl Server {
     }
 
     pub(crate) fn resident_mibibytes(&self) -> u64 {
+        self.mibibytes_of("VmRSS:")
+    }
+
+    /// The most that it had in memory at any time.
+    pub(crate) fn peak_mibibytes(&self) -> u64 {
+        self.mibibytes_of("VmHWM:")
+    }
+
+    fn mibibytes_of(&self, measure: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        let line = status.lines().find(|line| line.starts_with(measure)).expect("its memory");
         line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") / 1024
     }
 

@@ -142,9 +142,10 @@ impl Texts {
             self.built.append_value(text);
             return Ok(());
         }
-        // Long ones are not copied.
+        // Long ones are not copied, nor is room kept that they do not need.
+        let text = text.into_boxed_str();
         let length = u32::try_from(text.len()).or_else(|_| too_long())?;
-        let block = self.built.append_block(Buffer::from(text.into_bytes()));
+        let block = self.built.append_block(Buffer::from(text.into_string().into_bytes()));
         Ok(self.built.try_append_view(block, 0, length)?)
     }
 
@@ -205,6 +206,7 @@ fn run_concatenated(call: &Call) -> Result<ArrayRef> {
         }
         let (left, right) = (left.value(row), right.value(row));
         joined.reserve(left.len() + right.len())?;
+        text.reserve_exact(left.len() + right.len());
         text.push_str(left);
         text.push_str(right);
         match text.len() < SHARED_BYTES_MIN {

@@ -1,0 +1,200 @@
+//! Generated statements that would take hours, or all memory, beside a client that reads by key.
+//!
+//! `ROWKEY_TEST_EXPENSIVE` is how many (300), `ROWKEY_TEST_SEED` where the generator starts.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rowkey_base::testing::Dice;
+
+use crate::robustness::server::Server;
+use crate::robustness::wire::query;
+
+const SESSIONS: usize = 2;
+/// Beside the 256 MiB of all queries and the 64 MiB of the cache: the program itself, and what
+/// DataFusion's operators hold of batches that are in no pool.
+const MIBIBYTES_MAX: u64 = 700;
+
+fn number_of(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn expensive_statements_end_in_their_own_memory() {
+    let statements = number_of("ROWKEY_TEST_EXPENSIVE", 300) as usize;
+    let seed = number_of("ROWKEY_TEST_SEED", 1);
+    println!("{statements} statements from seed {seed}");
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    for statement in [
+        "create table numbers (n int, f float8, t text)",
+        "insert into numbers (partitionkey, rowkey, n, f, t) \
+         select 'p' || n % 10, lpad(n::text, 6, '0'), n, n / 7.0, repeat('x', n % 1000) from generate_series(1, 5000) g(n)",
+    ] {
+        assert_eq!(client.ask(statement).errors, [], "{statement}");
+    }
+    let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let longest = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reader = server.connect();
+            let (mut longest, mut row) = (Duration::ZERO, 0);
+            while !ended.load(Ordering::Relaxed) {
+                row = row % 5000 + 1;
+                let point =
+                    format!("select n from numbers where partitionkey = 'p{}' and rowkey = '{row:06}'", row % 10);
+                let asked = Instant::now();
+                assert_eq!(reader.value(&point), row.to_string());
+                longest = longest.max(asked.elapsed());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            longest
+        });
+        let sessions: Vec<_> = (0..SESSIONS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = server.connect();
+                    assert_eq!(client.ask("set statement_timeout = '1s'").errors, []);
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= statements {
+                            break;
+                        }
+                        let text = Statement(Dice(seed.wrapping_mul(1_000_003).wrapping_add(number as u64))).text();
+                        let begun = Instant::now();
+                        client.send(&query(&text)).expect("sent");
+                        let answer = client.answer();
+                        let took = begun.elapsed();
+                        if took > Duration::from_millis(2500) {
+                            println!("statement {number} took {took:?}: {text}");
+                        }
+                        let peak = server.peak_mibibytes();
+                        assert!(peak < MIBIBYTES_MAX, "{peak} MiB after statement {number} of seed {seed}: {text}");
+                        assert_eq!(answer.status, 'I', "statement {number} of seed {seed} ended the session: {text}");
+                        let is_defect = ["XX000", "XX001"].contains(&answer.code());
+                        assert!(!is_defect, "statement {number} of seed {seed}: {text}: {}", answer.text());
+                    }
+                })
+            })
+            .collect();
+        let failed: Vec<_> = sessions.into_iter().filter_map(|session| session.join().err()).collect();
+        ended.store(true, Ordering::Relaxed);
+        let longest = reader.join();
+        if let Some(failed) = failed.into_iter().next() {
+            std::panic::resume_unwind(failed);
+        }
+        longest.expect("the reader is answered")
+    });
+    println!("peak {} MiB; a read by key waited {longest:?} at most", server.peak_mibibytes());
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// A generator of one statement.
+struct Statement(Dice);
+
+impl Statement {
+    fn one_of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.0.below(choices.len())]
+    }
+
+    /// A number of any size up to ten to some power.
+    fn size(&mut self, digits_max: usize) -> u64 {
+        10_u64.pow(self.0.below(digits_max) as u32 + 1) * (1 + self.0.below(9) as u64)
+    }
+
+    fn text(&mut self) -> String {
+        match self.0.below(16) {
+            0 => format!("select {}", self.value(3)),
+            1 => format!("select generate_series(1, {})", self.size(12)),
+            2 => format!("select count(*) from (select generate_series(1, {})) s", self.size(12)),
+            3 => format!("select unnest(string_to_array({}, ','))", self.large_text(2)),
+            4 => format!("select {} from {}", self.aggregate(), self.rows()),
+            5 => format!("select n % 7, {} from {} group by 1", self.aggregate(), self.rows()),
+            6 => format!("select {}, count(*) from {} group by 1", self.value(2), self.rows()),
+            7 => format!("select {} from {} order by 1 limit 5", self.value(2), self.rows()),
+            8 => format!("select distinct {} from {}", self.value(2), self.rows()),
+            9 => format!("select count(*) from {} a join {} b on a.n % 3 = b.n % 3", self.series(), self.series()),
+            10 => format!("select count(*) from {} a, {} b where a.n + b.n < 0", self.series(), self.series()),
+            11 => {
+                let (function, order) =
+                    (self.one_of(&["lag", "sum", "max", "first_value"]), self.one_of(&["n", "n % 5"]));
+                let frame = self.one_of(&["", " rows between 1000 preceding and current row"]);
+                format!(
+                    "select count(*) from (select {function}(n) over (order by {order}{frame}) from {}) w",
+                    self.rows()
+                )
+            }
+            12 => {
+                let step = self.one_of(&["n + 1", "n * 2", "n"]);
+                format!(
+                    "with recursive r(n) as (select 1::int8 union all select {step} from r where n < {}) select count(*) from r",
+                    self.size(12)
+                )
+            }
+            13 => {
+                let grown = self.one_of(&["t || t", "repeat(t, 3)", "replace(t, 'x', 'xyz')"]);
+                format!(
+                    "with recursive r(n, t) as (select 1, 'x'::text union all select n + 1, {grown} from r where n < {}) select max(length(t)) from r",
+                    self.size(2)
+                )
+            }
+            14 => format!("select count(*) from {} where {} like '%y%'", self.rows(), self.value(2)),
+            _ => {
+                format!("select {}", vec!["n"; self.0.below(400) + 1].join(self.one_of(&[" + ", " * ", " - "])))
+                    + " from t"
+            }
+        }
+    }
+
+    fn series(&mut self) -> String {
+        format!("(select n from generate_series(1, {}) g(n))", self.size(8))
+    }
+
+    fn rows(&mut self) -> String {
+        match self.0.below(3) {
+            0 => "numbers".to_owned(),
+            1 => format!("generate_series(1, {}) g(n)", self.size(9)),
+            _ => format!("(select a.n from numbers a, generate_series(1, {}) b) g", self.size(4)),
+        }
+    }
+
+    fn aggregate(&mut self) -> String {
+        let value = self.value(2);
+        match self.0.below(7) {
+            0 => format!("length(array_to_string(array_agg({value}), ','))"),
+            1 => format!("length(string_agg({value}::text, ','))"),
+            2 => format!("count(distinct {value})"),
+            3 => format!("max({value}::text)"),
+            4 => format!("cardinality(array_agg({value}))"),
+            5 => "percentile_cont(0.5) within group (order by n)".to_owned(),
+            _ => format!("length(json_agg({value})::text)"),
+        }
+    }
+
+    /// Of the column `n`, or of nothing.
+    fn value(&mut self, depth: usize) -> String {
+        match self.0.below(if depth == 0 { 2 } else { 4 }) {
+            0 => "1".to_owned(),
+            1 => format!("repeat('x', {})", self.size(5)),
+            _ => format!("length({})", self.large_text(depth)),
+        }
+    }
+
+    fn large_text(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            let unit = self.one_of(&["x", "x,", "ab ", "é"]);
+            return format!("repeat('{unit}', {})", self.size(9));
+        }
+        let inner = self.large_text(depth - 1);
+        match self.0.below(9) {
+            0 => format!("replace({inner}, 'x', repeat('y', {}))", self.size(6)),
+            1 => format!("regexp_replace({inner}, 'x', repeat('y', {}), 'g')", self.size(6)),
+            2 => format!("({inner} || {inner} || {inner})"),
+            3 => format!("array_to_string(string_to_array({inner}, ','), repeat('z', {}))", self.size(6)),
+            4 => format!("lpad({inner}, {})", self.size(9)),
+            5 => format!("concat({inner}, {inner})"),
+            6 => format!("upper({inner})"),
+            7 => format!("format('%s%s', {inner}, {inner})"),
+            _ => format!("translate({inner}, 'x', 'yz')"),
+        }
+    }
+}
