@@ -207,7 +207,8 @@ impl TableProvider for EntityTable {
             && selected.iter().all(|(_, file)| access.keys.covers(file.first.as_ref(), file.last.as_ref()));
         let mut claimed: Vec<Expr> = Vec::new();
         for (filter, exact) in considered.iter().zip(&access.exact) {
-            if !(*exact && covered) && !has_subquery(filter) {
+            let decided = *exact && covered;
+            if !decided && !has_subquery(filter) {
                 claimed.push(filter.clone());
             }
         }
