@@ -55,9 +55,9 @@ pub(crate) struct Log {
     store: Arc<dyn FileStore>,
     segments: Segments,
     checkpoints: Checkpoints,
-    queue: Arc<Queue>,
+    pub(super) queue: Arc<Queue>,
     committer: Option<JoinHandle<Result<()>>>,
-    writing: Arc<Writing>,
+    pub(super) writing: Arc<Writing>,
 }
 
 impl Log {
@@ -160,9 +160,13 @@ impl Log {
     }
 
     /// Whether appends are refused for want of a segment. The caller takes back what it has built
-    /// on them, and goes on.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.queue.state().stalled.is_some()
+    /// on them, and goes on. An error if they are refused for good.
+    pub(crate) fn is_stalled(&self) -> Result<bool> {
+        let state = self.queue.state();
+        match state.poisoned.clone() {
+            Some(cause) => Err(Error::Poisoned { cause }),
+            None => Ok(state.stalled.is_some()),
+        }
     }
 
     /// Takes appends again after a segment could not be made; nothing may be appended until this
@@ -332,13 +336,13 @@ impl fmt::Debug for Lead {
 }
 
 /// The end of the log, which the leader writes.
-struct Writing {
+pub(super) struct Writing {
     writer: Mutex<Writer>,
     durability: Durability,
 }
 
 impl Writing {
-    fn writer(&self) -> MutexGuard<'_, Writer> {
+    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,14 @@
+use std::borrow::Cow;
+use std::io;
+
 use super::*;
 use crate::log::{Covered, Record, replay};
-use crate::{CommentObject, Error};
+use crate::{Change, CommentObject, Condition, Error, LogError, Operation};
 use futures::executor::block_on;
 use rowkey_base::clock::ManualClock;
-use rowkey_model::DateTime;
+use rowkey_model::files::fault::{Fault, FaultPlan, FaultStore};
 use rowkey_model::files::{MemoryStore, paths};
+use rowkey_model::{DateTime, Key};
 
 fn open(files: &MemoryStore, checkpoint_after_bytes: u64) -> Store {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));
@@ -71,5 +75,33 @@ fn what_is_left_beside_a_lost_log_does_not_pass_for_one() {
         let error = block_on(Store::open(Arc::new(files.clone()), clock, StoreOptions::default())).unwrap_err();
         assert!(matches!(error, Error::LogLost { .. }), "{left}: {error}");
         assert_eq!(files.files(), before, "{left}");
+    }
+}
+
+#[test]
+fn a_write_is_not_refused_for_what_a_failed_one_would_have_written() {
+    let insert = Operation {
+        table: 1,
+        key: Cow::Owned(Key::new("p", "r")),
+        change: Change::Insert(Cow::Owned(Vec::new())),
+        condition: Condition::Any,
+    };
+    let opened = |plan| {
+        let disk = FaultStore::new(plan);
+        let clock = Arc::new(ManualClock::new(DateTime::from_ticks(0)));
+        let store = block_on(Store::open(Arc::new(disk.clone()), clock, StoreOptions::default())).expect("opens");
+        store.commit(&[table()]).expect("commits");
+        (disk, store)
+    };
+    let (disk, _whole) = opened(FaultPlan::none());
+    // The write of the record, and the sync behind it.
+    for place in 1..=2 {
+        let plan = FaultPlan::at(disk.operations() + place, Fault::Fail(io::ErrorKind::Other));
+        let (_, store) = opened(plan);
+        let error = block_on(store.write(std::slice::from_ref(&insert))).unwrap_err();
+        assert!(matches!(error, Error::Log(LogError::OutcomeUnknown { .. })), "{error}");
+        // That there is such an entity would tell the caller that its first try was a success.
+        let error = block_on(store.write(std::slice::from_ref(&insert))).unwrap_err();
+        assert!(matches!(error, Error::Log(LogError::Poisoned { .. })), "{error}");
     }
 }
