@@ -63,6 +63,8 @@ mod callers;
 mod checkpoint;
 mod commit;
 mod error;
+#[cfg(test)]
+mod gather;
 mod queue;
 mod record;
 mod recovery;

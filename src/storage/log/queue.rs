@@ -111,6 +111,12 @@ impl QueueState {
         Leader::Caller { yields }
     }
 
+    /// Whether a leader is at work on all that came so far.
+    #[cfg(test)]
+    pub(super) fn is_led(&self) -> bool {
+        self.has_leader && self.waiting.is_empty() && self.syncs.is_empty()
+    }
+
     /// Makes the thread the leader in place of a caller that has not begun; false if there is none.
     fn pass_to_thread(&mut self) -> bool {
         let Some(entry) = self.claimed.take() else { return false };
