@@ -7,18 +7,18 @@
 //! ROWKEY_FUZZ_SECONDS=900 cargo test fuzz -- --nocapture
 //! ```
 //!
-//! The targets have `fuzz` in their names: `rowkey-storage` (damaged folders), `rowkey-formats`
-//! (inputs of imports), `rowkey-wire` (messages), `rowkey-sql` (texts of statements), `rowkey-model`
-//! (algebra of key sets). The simulation of a store on a failing disk, `simulation` in
-//! `rowkey-storage`, counts steps instead, since it is worth its time by those:
+//! The targets have `fuzz` in their names: damaged folders in `rowkey-storage`, inputs of imports
+//! in `rowkey-formats`, messages in `rowkey-wire`, texts of statements in `rowkey-sql`, the algebra
+//! of key sets in `rowkey-model`. The simulation of a store on a failing disk, `simulation` in
+//! `rowkey-storage`, counts steps instead:
 //!
 //! ```sh
 //! ROWKEY_FUZZ_STEPS=1000000 cargo test -p rowkey-storage --lib simulation -- --nocapture
 //! ```
 //!
-//! A case that fails says how it is run again: `ROWKEY_FUZZ_SEED` is the seed of the first case, and
-//! no time at all is enough for that one. A failure that was understood becomes a test of its own,
-//! beside what it was found in: a seed means another case as soon as a generator changes.
+//! A case that fails says how it is run again: `ROWKEY_FUZZ_SEED` is the seed of the first case,
+//! and no time at all is enough for that one. A failure that was understood becomes a test of its
+//! own, beside what it was found in: a seed means another case as soon as a generator changes.
 
 use std::env;
 use std::thread;

@@ -4,9 +4,9 @@
 //! transactions over tables, writes in flight together, definitions, imports, folds, steps of
 //! compactions, checkpoints; and it ends the process or the machine now and then, or a fault of the
 //! disk does. The clock is one that the run sets. What the model says must come of each call: its
-//! refusal exactly, and without a fault of the disk its success. After every end the store is opened
-//! again and must hold what was acknowledged, of a write with an unknown outcome all or nothing, and
-//! pass a check of all files.
+//! refusal exactly, and without a fault of the disk its success. After every end the store is
+//! opened again and must hold what was acknowledged, of a write with an unknown outcome all or
+//! nothing, and pass a check of all files.
 //!
 //! The same seed makes the same run: the log's thread only works while the run waits for it, and
 //! writes in flight together are gathered to one group before it gets them. What it does not reach

@@ -205,8 +205,8 @@ impl History {
         self.unknown.push(commit);
     }
 
-    /// The store was opened and holds this: all that was acknowledged, or after the loss of what was
-    /// not synced the first part of it, and the first of the others. Says whether something
+    /// The store was opened and holds this: all that was acknowledged, or after the loss of what
+    /// was not synced the first part of it, and the first of the others. Says whether something
     /// acknowledged is gone; the error is what should be there at least.
     pub(super) fn recovered(&mut self, found: Model, may_lose_unsynced: bool) -> Result<bool, Box<Model>> {
         let least = if may_lose_unsynced { &self.durable } else { &self.visible };
