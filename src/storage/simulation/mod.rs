@@ -15,6 +15,7 @@
 //! How long it runs, and how a failed run is repeated: [`rowkey_base::testing`].
 
 mod choices;
+mod damage;
 mod disk;
 mod model;
 mod steps;
