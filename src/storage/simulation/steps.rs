@@ -232,7 +232,6 @@ impl<'a> Simulation<'a> {
 
     /// Writes that wait for the log together, each on top of those before.
     fn write_together(&mut self) {
-        let before = self.before();
         let store = self.store();
         let mut model = self.history.visible.clone();
         let mut writes = Vec::new();
@@ -246,6 +245,8 @@ impl<'a> Simulation<'a> {
             writes.push((operations, predicted, seen));
         }
         let gathering = store.state.log().gather();
+        // To gather takes a sync, which may fail.
+        let before = self.before();
         let mut futures: Vec<_> = writes.iter().map(|(operations, ..)| Box::pin(store.write(operations))).collect();
         let polled: Vec<_> = futures.iter_mut().map(poll_once).collect();
         drop(gathering);
