@@ -12,9 +12,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, JoinHandle, Thread};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -26,6 +25,7 @@ use super::queue::{EndOfLead, Entry, Leader, OnDurable, PANICKED, PoisonAtEnd, Q
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Covered, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
+use super::threads::{Builder, JoinHandle, Mutex, MutexGuard, Thread, current, park};
 use super::writer::{Segments, Writer};
 use rowkey_model::files::{self, FileStore};
 
@@ -95,10 +95,7 @@ impl Log {
         let writing = Arc::new(Writing { writer: Mutex::new(writer), durability });
         let committer = {
             let (queue, writing) = (Arc::clone(&queue), Arc::clone(&writing));
-            thread::Builder::new()
-                .name("rowkey-log".to_owned())
-                .spawn(move || run(&queue, &writing))
-                .map_err(Error::Thread)?
+            Builder::new().name("rowkey-log".to_owned()).spawn(move || run(&queue, &writing)).map_err(Error::Thread)?
         };
         Ok((Self { store, segments, checkpoints, queue, committer: Some(committer), writing }, replayed))
     }
@@ -247,7 +244,8 @@ impl Drop for Log {
     }
 }
 
-/// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
+/// The answer to an append: its sequence number once it is durable. Awaited, or waited for. Where
+/// its caller leads, no other append is written until it is awaited or dropped.
 #[derive(Debug)]
 pub(crate) struct Appended {
     /// The caller leads: what awaits the answer writes the record first.
@@ -265,13 +263,13 @@ impl Appended {
     /// Blocks this thread until the answer is there.
     pub(crate) fn wait(self) -> Result<u64> {
         let mut answer = pin!(self);
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(current())));
         let mut context = Context::from_waker(&waker);
         loop {
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
                 return answer;
             }
-            thread::park();
+            park();
         }
     }
 }

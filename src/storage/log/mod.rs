@@ -69,7 +69,10 @@ mod queue;
 mod record;
 mod recovery;
 mod repair;
+#[cfg(test)]
+mod schedules;
 mod segment;
+mod threads;
 mod writer;
 
 pub(crate) use callers::Callers;

@@ -194,6 +194,10 @@ impl<'a> Simulation<'a> {
         outcome: &Result<Written>,
     ) -> Option<Commit> {
         let what = self.what();
+        // Nothing can be read any more.
+        if self.disk.is_stopped() && matches!(outcome, Err(Error::Files(_))) {
+            return None;
+        }
         if before.is_poisoned {
             // Nothing is said of conditions that writes without an outcome have met or not.
             assert!(matches!(outcome, Err(Error::Log(LogError::Poisoned { .. }))), "{what}: {outcome:?}");
@@ -224,8 +228,6 @@ impl<'a> Simulation<'a> {
                 Some(commit)
             }
             (Predicted::Written(commit), Err(Error::Log(_) | Error::Files(_))) => Some(commit),
-            // Nothing can be read any more, so that it was not looked at.
-            (_, Err(Error::Files(_))) if self.disk.is_stopped() => None,
             (predicted, outcome) => panic!("{what}: {outcome:?} instead of {predicted:?} for {operations:?}"),
         }
     }
