@@ -40,7 +40,7 @@ pub(super) enum Effect {
 pub(super) type Commit = Vec<Effect>;
 
 /// What should come of some operations.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Predicted {
     /// The ETags are those of the answer.
     Written(Commit),

@@ -72,6 +72,11 @@ impl Head {
         })
     }
 
+    /// The state after the last durable record.
+    pub(crate) fn published(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The state after the last record, which may not be durable yet.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.sequence, Arc::clone(&self.catalog), Arc::clone(&self.deltas))
