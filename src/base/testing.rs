@@ -1,4 +1,10 @@
-//! Repeatable random choices for tests; a failing test prints its seed.
+//! Repeatable random choices for tests, and fuzzing by them; a failing test prints its seed.
+
+mod fuzz;
+mod mutate;
+
+pub use fuzz::{Fuzz, fuzz};
+pub use mutate::Mutator;
 
 /// A SplitMix64 generator (Steele, Lea, Flood 2014) that starts at a seed.
 #[derive(Debug, Clone)]

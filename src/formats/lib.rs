@@ -21,6 +21,8 @@ pub mod entity_json;
 mod error;
 mod export;
 mod format;
+#[cfg(test)]
+mod fuzz;
 mod json;
 mod json_objects;
 mod key_columns;

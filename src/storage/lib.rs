@@ -27,6 +27,8 @@ mod records;
 mod recovery;
 mod repair;
 pub mod run;
+#[cfg(test)]
+mod simulation;
 mod snapshot;
 mod sqlstate;
 mod state;

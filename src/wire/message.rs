@@ -290,4 +290,6 @@ impl Body {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -97,6 +97,11 @@ impl FaultStore {
         self.disk().operations
     }
 
+    /// Faults that have happened so far.
+    pub fn faults(&self) -> u64 {
+        self.disk().faults
+    }
+
     /// From now on this operation (opening, listing or reading) of a file or folder fails with an
     /// error of the operating system, by its number.
     pub fn fail_reading(&self, path: &str, operation: Operation, os_error: i32) {
@@ -111,6 +116,21 @@ impl FaultStore {
     /// What the next process finds if the machine crashes now (or has stopped).
     pub fn after_crash(&self, mode: AfterCrash) -> MemoryStore {
         MemoryStore::with_files(self.disk().after_crash(mode))
+    }
+
+    /// What the next process finds on the same machine if this one ends now (or has stopped): all
+    /// that was written, and of it no more is durable than before.
+    pub fn after_kill(&self, plan: FaultPlan) -> Self {
+        let left = self.disk();
+        let disk = Disk {
+            plan,
+            files: left.files.clone(),
+            live: left.live.clone(),
+            durable: left.durable.clone(),
+            pending: left.pending.clone(),
+            ..Disk::default()
+        };
+        Self { disk: Arc::new(Mutex::new(disk)), owned: Arc::default() }
     }
 
     fn disk(&self) -> MutexGuard<'_, Disk> {
@@ -183,7 +203,7 @@ impl Change {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct FileState {
     live: Vec<u8>,
     durable: Vec<u8>,
@@ -215,6 +235,7 @@ impl NameChange {
 struct Disk {
     plan: FaultPlan,
     operations: u64,
+    faults: u64,
     stopped: bool,
     unreadable: BTreeMap<String, (Operation, i32)>,
     files: Vec<FileState>,
@@ -254,6 +275,7 @@ impl Disk {
         }
         self.operations += 1;
         let Some(fault) = self.plan.0.get(&self.operations).copied() else { return Ok(()) };
+        self.faults += 1;
         match fault {
             Fault::Stop | Fault::Tear => {
                 self.stopped = true;

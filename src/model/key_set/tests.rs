@@ -1,3 +1,5 @@
+mod algebra;
+
 use rowkey_base::testing::Dice;
 
 use super::*;

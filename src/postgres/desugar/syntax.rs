@@ -49,6 +49,16 @@ impl Rewriter {
     }
 }
 
+/// Whether a query has no columns, as `SELECT FROM t`.
+fn is_without_columns(query: &SetExpr) -> bool {
+    match query {
+        SetExpr::Select(select) => select.projection.is_empty(),
+        SetExpr::Query(query) => is_without_columns(&query.body),
+        SetExpr::SetOperation { left, .. } => is_without_columns(left),
+        _ => false,
+    }
+}
+
 impl VisitorMut for Rewriter {
     type Break = ();
 
@@ -115,6 +125,10 @@ impl VisitorMut for Rewriter {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(unsupported) => self.refuse(unsupported),
             },
+            // DataFusion asks for the type of its first column and panics.
+            Expr::Subquery(query) if is_without_columns(&query.body) => {
+                self.refuse("a subquery without columns is not supported".to_owned())
+            }
             _ => ControlFlow::Continue(()),
         }
     }

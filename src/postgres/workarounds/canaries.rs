@@ -29,7 +29,7 @@ const TABLES: [&str; 5] = [
     "create table o as select column1 as x, column2 as n from (values (2, 1), (2, 2), (3, 1)) v",
 ];
 
-const CANARIES: [Canary; 4] = [
+const CANARIES: [Canary; 5] = [
     Canary {
         workaround: "keys of joins where NULL equals NULL",
         statement: "select * from a join b on a.i is not distinct from b.k where a.d = b.w",
@@ -53,6 +53,12 @@ const CANARIES: [Canary; 4] = [
         statement: "select distinct k from (select g.x as k, o.n from (select x from t group by x) g join o on o.x = g.x \
                     group by g.x, o.n) v",
         wrong: Outcome::Rows(3),
+        rows: 2,
+    },
+    Canary {
+        workaround: "subqueries among VALUES",
+        statement: "values (1), ((select max(x) from t))",
+        wrong: Outcome::Fails("evaluated before the subquery was executed"),
         rows: 2,
     },
 ];

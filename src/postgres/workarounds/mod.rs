@@ -5,6 +5,7 @@ mod functional_dependencies;
 mod null_equal_joins;
 mod schemas_above_joins;
 mod unambiguous_filters;
+mod values_of_subqueries;
 
 #[cfg(test)]
 mod canaries;
@@ -27,7 +28,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 5] = [
+const WORKAROUNDS: [Workaround; 6] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -49,6 +50,7 @@ const WORKAROUNDS: [Workaround; 5] = [
         upstream: Some("https://github.com/apache/datafusion/issues/23626"),
         install: functional_dependencies::install,
     },
+    Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
 
 /// Adds the workarounds to the rules of a state.

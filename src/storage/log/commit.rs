@@ -12,9 +12,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, JoinHandle, Thread};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -26,6 +25,7 @@ use super::queue::{EndOfLead, Entry, Leader, OnDurable, PANICKED, PoisonAtEnd, Q
 use super::record::{FRAME_BYTES, PAYLOAD_BYTES_MAX, STAMP};
 use super::recovery::{self, Apply, Covered, Replayed};
 use super::segment::{HEADER_BYTES, RESERVED_BYTES, SegmentBytes};
+use super::threads::{Builder, JoinHandle, Mutex, MutexGuard, Thread, current, park};
 use super::writer::{Segments, Writer};
 use rowkey_model::files::{self, FileStore};
 
@@ -55,9 +55,9 @@ pub(crate) struct Log {
     store: Arc<dyn FileStore>,
     segments: Segments,
     checkpoints: Checkpoints,
-    queue: Arc<Queue>,
+    pub(super) queue: Arc<Queue>,
     committer: Option<JoinHandle<Result<()>>>,
-    writing: Arc<Writing>,
+    pub(super) writing: Arc<Writing>,
 }
 
 impl Log {
@@ -95,10 +95,7 @@ impl Log {
         let writing = Arc::new(Writing { writer: Mutex::new(writer), durability });
         let committer = {
             let (queue, writing) = (Arc::clone(&queue), Arc::clone(&writing));
-            thread::Builder::new()
-                .name("rowkey-log".to_owned())
-                .spawn(move || run(&queue, &writing))
-                .map_err(Error::Thread)?
+            Builder::new().name("rowkey-log".to_owned()).spawn(move || run(&queue, &writing)).map_err(Error::Thread)?
         };
         Ok((Self { store, segments, checkpoints, queue, committer: Some(committer), writing }, replayed))
     }
@@ -160,9 +157,13 @@ impl Log {
     }
 
     /// Whether appends are refused for want of a segment. The caller takes back what it has built
-    /// on them, and goes on.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.queue.state().stalled.is_some()
+    /// on them, and goes on. An error if they are refused for good.
+    pub(crate) fn is_stalled(&self) -> Result<bool> {
+        let state = self.queue.state();
+        match state.poisoned.clone() {
+            Some(cause) => Err(Error::Poisoned { cause }),
+            None => Ok(state.stalled.is_some()),
+        }
     }
 
     /// Takes appends again after a segment could not be made; nothing may be appended until this
@@ -243,7 +244,8 @@ impl Drop for Log {
     }
 }
 
-/// The answer to an append: its sequence number once it is durable. Awaited, or waited for.
+/// The answer to an append: its sequence number once it is durable. Awaited, or waited for. Where
+/// its caller leads, no other append is written until it is awaited or dropped.
 #[derive(Debug)]
 pub(crate) struct Appended {
     /// The caller leads: what awaits the answer writes the record first.
@@ -261,13 +263,13 @@ impl Appended {
     /// Blocks this thread until the answer is there.
     pub(crate) fn wait(self) -> Result<u64> {
         let mut answer = pin!(self);
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(current())));
         let mut context = Context::from_waker(&waker);
         loop {
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
                 return answer;
             }
-            thread::park();
+            park();
         }
     }
 }
@@ -332,13 +334,13 @@ impl fmt::Debug for Lead {
 }
 
 /// The end of the log, which the leader writes.
-struct Writing {
+pub(super) struct Writing {
     writer: Mutex<Writer>,
     durability: Durability,
 }
 
 impl Writing {
-    fn writer(&self) -> MutexGuard<'_, Writer> {
+    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -63,11 +63,16 @@ mod callers;
 mod checkpoint;
 mod commit;
 mod error;
+#[cfg(test)]
+mod gather;
 mod queue;
 mod record;
 mod recovery;
 mod repair;
+#[cfg(test)]
+mod schedules;
 mod segment;
+mod threads;
 mod writer;
 
 pub(crate) use callers::Callers;

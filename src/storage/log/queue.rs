@@ -4,14 +4,14 @@
 //! others follow: they wait for its answer. The leader is the log's thread, or a lone caller.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::callers::Callers;
 use super::error::{Error, Result};
+use super::threads::{Condvar, Mutex, MutexGuard, panicking};
 use rowkey_model::files;
 
 /// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets
@@ -109,6 +109,12 @@ impl QueueState {
             self.single_groups = SINGLE_GROUPS_MIN;
         }
         Leader::Caller { yields }
+    }
+
+    /// Whether a leader is at work on all that came so far.
+    #[cfg(test)]
+    pub(super) fn is_led(&self) -> bool {
+        self.has_leader && self.waiting.is_empty() && self.syncs.is_empty()
     }
 
     /// Makes the thread the leader in place of a caller that has not begun; false if there is none.
@@ -261,7 +267,7 @@ pub(super) struct PoisonAtEnd<'a>(pub &'a Queue);
 
 impl Drop for PoisonAtEnd<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if panicking() {
             self.0.poison(&Arc::from(PANICKED));
         }
     }

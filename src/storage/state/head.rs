@@ -72,14 +72,20 @@ impl Head {
         })
     }
 
+    /// The state after the last durable record.
+    pub(crate) fn published(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The state after the last record, which may not be durable yet.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.sequence, Arc::clone(&self.catalog), Arc::clone(&self.deltas))
     }
 
-    /// Whether the log refuses records until what was built on refused ones is taken back.
-    pub(super) fn is_stalled(&self) -> bool {
-        self.log.is_stalled()
+    /// Whether the log refuses records until what was built on refused ones is taken back. An error
+    /// if it refuses them for good: what was built on them is never taken back then.
+    pub(super) fn is_stalled(&self) -> Result<bool> {
+        Ok(self.log.is_stalled()?)
     }
 
     /// Goes back to the published state, since the records behind it were refused; the log goes on.

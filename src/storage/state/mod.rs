@@ -102,11 +102,12 @@ impl State {
         Error::ReadOnly { location: self.files.store().location() }
     }
 
-    /// The newest state under the commit lock.
+    /// The newest state under the commit lock; an error once a write has failed half way, since
+    /// nobody knows whether the state behind that one will ever be.
     pub(crate) fn head(&self) -> Result<MutexGuard<'_, Head>> {
         let Some(head) = &self.head else { return Err(self.read_only()) };
         let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
-        if head.is_stalled() {
+        if head.is_stalled()? {
             // Everything that was written is published, and the rest has been refused.
             head.take_back(&self.snapshot());
         }
@@ -120,6 +121,11 @@ impl State {
             log.settle().await?;
         }
         Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn log(&self) -> &Log {
+        self.log.as_deref().expect("open for writing")
     }
 
     /// Bytes of the log on disk; 0 if it is not open for writing.

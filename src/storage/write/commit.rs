@@ -4,7 +4,7 @@
 //! touched: conditions are checked against the newest version, in flight or durable, the new
 //! versions are entered with the record's sequence number, and the record is handed to the log,
 //! whose order is the order of commits. The answer waits for the record to be durable, so whatever
-//! an operation was built on is durable too.
+//! an operation was built on is durable too, and a refusal for a version in flight waits for that.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use rowkey_model::{DateTime, EdmType};
 /// The record's Timestamp, and the log's answer to come.
 pub(super) type Appending = (DateTime, crate::log::Appended);
 
-/// Checks and enters operations. `None` if what was found in run files is out of date.
+/// Checks and enters operations. `None` if what was found in run files is out of date, or if they
+/// are refused for what is not durable yet: it is to be tried again when that is settled.
 /// `definitions` are edits that the catalog has followed already and that the same record is to
 /// tell of.
 pub(super) fn append_writes(
@@ -56,6 +57,9 @@ pub(super) fn append_writes(
     for (place, operation) in operations.iter().enumerate() {
         let current = current(place);
         if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
+            if is_refused_in_flight(head, operation, &lookups[place], recent[place].as_ref()) {
+                return Ok(None);
+            }
             let table = find_table(head, operation.table)?.name.clone();
             let key = operation.key.as_ref().clone();
             return Err(Error::Refused { index: place, table, key, refusal });
@@ -165,6 +169,29 @@ pub(crate) fn add_column(columns: &mut Vec<PropertyColumn>, name: &Arc<str>, edm
 /// others along.
 fn timestamp_of_clock(written: DateTime, last: DateTime, now: DateTime) -> DateTime {
     written.min(last.max(now).max(DateTime::from_micros(last.micros() + 1, 0)))
+}
+
+/// Whether an operation is refused only for a version that is not durable yet, and may never be:
+/// whoever is told that an entity exists must find it after a crash.
+fn is_refused_in_flight(
+    head: &Head,
+    operation: &Operation<'_>,
+    lookup: &Lookup,
+    newest: Option<&Arc<Version>>,
+) -> bool {
+    let Some(newest) = newest else { return false };
+    let published = head.published();
+    let delta = published.deltas.get(&operation.table);
+    let current = match delta.and_then(|delta| delta.newest(&lookup.key, lookup.hash, published.sequence)) {
+        Some((_, durable)) if Arc::ptr_eq(&durable, newest) => return false,
+        Some((_, durable)) => durable.timestamp(),
+        None => match &lookup.stored {
+            Some(stored) => stored.entity.as_ref().map(|entity| entity.timestamp),
+            // Folded since it was looked up.
+            None => return true,
+        },
+    };
+    check(&operation.change, operation.condition, current).is_ok()
 }
 
 fn check(change: &Change<'_>, condition: Condition, current: Option<DateTime>) -> Result<(), Refusal> {

@@ -47,7 +47,7 @@ impl Writer {
                 append_writes(&mut head, self.state.clock().as_ref(), operations, &lookups, encoded, &[])?
             };
             // None if a fold was committed meanwhile, or is about to be: what was found lies
-            // elsewhere now.
+            // elsewhere now. Or it is refused for what is in flight.
             let Some((timestamp, answer)) = appended else {
                 self.state.settled().await?;
                 continue;

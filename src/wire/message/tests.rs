@@ -2,7 +2,7 @@ use bytes::BufMut;
 
 use super::*;
 
-fn framed(kind: u8, body: &[u8]) -> BytesMut {
+pub(super) fn framed(kind: u8, body: &[u8]) -> BytesMut {
     let mut buffer = BytesMut::new();
     buffer.put_u8(kind);
     buffer.put_i32(body.len() as i32 + 4);
@@ -10,7 +10,7 @@ fn framed(kind: u8, body: &[u8]) -> BytesMut {
     buffer
 }
 
-fn startup(body: &[u8]) -> BytesMut {
+pub(super) fn startup(body: &[u8]) -> BytesMut {
     let mut buffer = BytesMut::new();
     buffer.put_i32(body.len() as i32 + 4);
     buffer.put_slice(body);

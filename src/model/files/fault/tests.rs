@@ -108,3 +108,24 @@ fn a_failed_operation_is_the_only_one() {
     assert_eq!(content, vec![b'0'; 100], "what a failed sync dropped, a later one does not bring back");
     assert_eq!(store.after_crash(AfterCrash::KeepUnsynced).files()["a"][..10], [b'2'; 10]);
 }
+
+#[test]
+fn the_end_of_a_process_loses_nothing_and_makes_nothing_durable() {
+    let store = FaultStore::new(FaultPlan::at(5, Fault::Fail(io::ErrorKind::Other)).and(7, Fault::Stop));
+    let mut file = store.create("a").unwrap();
+    store.sync_folder("").unwrap();
+    file.write_at(0, b"one").unwrap();
+    file.sync().unwrap();
+    assert!(file.sync().is_err());
+    file.write_at(3, b" two").unwrap();
+    assert!(file.sync().is_err() && store.is_stopped());
+    assert_eq!(store.faults(), 2);
+    let next = store.after_kill(FaultPlan::none());
+    assert!(!next.is_stopped() && next.lock().is_ok());
+    assert_eq!(durable(&next, "a").unwrap(), b"one");
+    let read = next.open("a").now_or_never().unwrap().unwrap();
+    assert_eq!(&read.read(0..7).now_or_never().unwrap().unwrap()[..], b"one two");
+    next.open_for_write("a").unwrap().sync().unwrap();
+    assert_eq!(durable(&next, "a").unwrap(), b"one two");
+    assert_eq!(durable(&store, "a").unwrap(), b"one", "the machine of the one before is another");
+}

@@ -18,6 +18,7 @@ mod plan_cache;
 mod scans;
 mod settings;
 mod spilling;
+mod statement_text;
 mod transactions;
 mod writes;
 
