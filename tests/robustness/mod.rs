@@ -13,6 +13,7 @@ mod garbage;
 mod limits;
 mod long_steps;
 mod pipeline;
+mod places;
 mod server;
 mod shutdown;
 mod slow;

@@ -85,16 +85,16 @@ impl FolderLock {
             _locks: [folder, file],
         };
         // Either may have been replaced after it was opened and before it was locked.
-        lock.confirm(&lock.root, Operation::Lock)?;
+        lock.confirm(&lock.root.display().to_string(), Operation::Lock)?;
         Ok(lock)
     }
 
     /// An error if the folder is not what is held, or the lock file has ever been found not to be.
     /// `path` is what was to be changed.
-    pub(super) fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
+    pub(super) fn confirm(&self, path: &str, operation: Operation) -> Result<()> {
         self.confirm_folder(path, operation)?;
         let file = self.root.join(paths::LOCK);
-        let change = || format!("{} was removed or replaced", file.display());
+        let change = || format!("{} was removed or replaced", paths::LOCK);
         match expect_held(self.file, Identity::at(&file), path, operation, change) {
             Ok(()) if !self.was_open_to_others.load(Ordering::Acquire) => return Ok(()),
             Ok(()) | Err(Error::Replaced { .. }) => {}
@@ -102,15 +102,15 @@ impl FolderLock {
         }
         self.was_open_to_others.store(true, Ordering::Release);
         let remedy = "open the folder again";
-        Err(Error::Replaced { path: path.display().to_string(), operation, change: change(), remedy })
+        Err(Error::Replaced { path: path.to_owned(), operation, change: change(), remedy })
     }
 
     /// An error if the path names another folder than the one locked. When it names the locked one
     /// again, no other process has changed it.
-    pub(super) fn confirm_folder(&self, path: &Path, operation: Operation) -> Result<()> {
+    pub(super) fn confirm_folder(&self, path: &str, operation: Operation) -> Result<()> {
         // The way to the folder may lead over links.
         let found = fs::metadata(&self.root).map(|metadata| Identity::of(&metadata));
-        let change = || format!("the data folder {} was moved, removed or replaced", self.root.display());
+        let change = || "the data folder was moved, removed or replaced".to_owned();
         expect_held(self.folder, found, path, operation, change)
     }
 }
@@ -120,19 +120,18 @@ impl FolderLock {
 pub(super) fn expect_held(
     held: Identity,
     found: io::Result<Identity>,
-    path: &Path,
+    path: &str,
     operation: Operation,
     change: impl FnOnce() -> String,
 ) -> Result<()> {
-    let path = || path.display().to_string();
     match found {
         Ok(found) if found == held => Ok(()),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Error::from_io(path(), operation, error))
+            Err(Error::from_io(path, operation, error))
         }
         _ => {
             let remedy = "put it back, or open the folder again";
-            Err(Error::Replaced { path: path(), operation, change: change(), remedy })
+            Err(Error::Replaced { path: path.to_owned(), operation, change: change(), remedy })
         }
     }
 }
