@@ -81,8 +81,8 @@ pub enum Error {
     InDataFolder { path: String, overlap: Overlap },
 
     /// The store was opened for reading only.
-    #[error("{location} is open for reading only")]
-    ReadOnly { location: String },
+    #[error("the data folder is open for reading only")]
+    ReadOnly,
 }
 
 fn lies(overlap: &Overlap) -> &'static str {

@@ -39,8 +39,8 @@ pub enum Error {
     #[error("cannot {} {path}: bytes {}..{} were asked for, and the file ends at {bytes}", Operation::Read, range.start, range.end)]
     ShortRead { path: String, range: Range<u64>, bytes: u64 },
 
-    /// Writing to a store that can only be read.
-    #[error("cannot {operation} {path}: it lies in a store that can only be read")]
+    /// Writing to a store that can only be read, or was opened for that.
+    #[error("cannot {operation} {path}: the data folder is open for reading only")]
     Unsupported { path: String, operation: Operation },
 
     /// A path that is not a plain relative one within the store.

@@ -30,6 +30,8 @@ use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 #[derive(Debug)]
 pub struct LocalStore {
     root: PathBuf,
+    /// Nothing in it is changed, and others may read it as well.
+    read_only: bool,
     /// The lock that was taken through this store, while it is held.
     lock: Mutex<Weak<FolderLock>>,
 }
@@ -59,7 +61,20 @@ impl LocalStore {
         if !fs::metadata(&root).map_err(failed)?.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
         }
-        Ok(Self { root, lock: Mutex::default() })
+        Ok(Self { root, read_only: false, lock: Mutex::default() })
+    }
+
+    /// The same for reading only: every change is refused, and locking shares the folder with
+    /// others who read it.
+    pub fn open_read_only(root: impl Into<PathBuf>) -> Result<Self> {
+        Ok(Self { read_only: true, ..Self::open_existing(root)? })
+    }
+
+    fn expect_writable(&self, path: &str, operation: Operation) -> Result<()> {
+        match self.read_only {
+            true => Err(Error::Unsupported { path: shown(path), operation }),
+            false => Ok(()),
+        }
     }
 
     /// The lock, while it is held.
@@ -67,9 +82,10 @@ impl LocalStore {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    /// An error if the folder was locked and has been taken away since. `path` is what is to be
-    /// changed.
+    /// An error if nothing may be changed, or if the folder was locked and has been taken away
+    /// since. `path` is what is to be changed.
     fn confirm(&self, path: &str, operation: Operation) -> Result<()> {
+        self.expect_writable(path, operation)?;
         self.held().map_or(Ok(()), |lock| lock.confirm(path, operation))
     }
 
@@ -175,10 +191,15 @@ impl FileStore for LocalStore {
     }
 
     fn lock(&self) -> Result<Box<dyn OwnerLock>> {
-        let lock = Arc::new(FolderLock::take(&self.root)?);
+        let lock = Arc::new(match self.read_only {
+            true => FolderLock::share(&self.root)?,
+            false => FolderLock::take(&self.root)?,
+        });
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&lock);
-        // Where that is refused, the folder works as it is.
-        let _ = private::make_data_folder_private(&self.root);
+        if !self.read_only {
+            // Where that is refused, the folder works as it is.
+            let _ = private::make_data_folder_private(&self.root);
+        }
         Ok(Box::new(LocalLock { _held: lock }))
     }
 

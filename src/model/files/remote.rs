@@ -410,7 +410,7 @@ mod tests {
         ];
         for error in errors.map(Result::unwrap_err) {
             assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-            assert!(error.to_string().ends_with("in a store that can only be read"), "{error}");
+            assert!(error.to_string().ends_with("the data folder is open for reading only"), "{error}");
         }
         store.lock().unwrap();
     }

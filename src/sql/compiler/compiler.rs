@@ -89,12 +89,14 @@ pub struct Compiler {
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     started: DateTime,
+    memory_bytes: u64,
 }
 
 impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
-        let pool = FairSpillPool::new(memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT) as usize);
+        let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
+        let pool = FairSpillPool::new(memory_bytes as usize);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
@@ -151,6 +153,7 @@ impl Compiler {
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             started,
+            memory_bytes,
         })
     }
 
@@ -170,6 +173,11 @@ impl Compiler {
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Memory that queries may use together, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
     }
 
     /// Where statements are planned and run.
