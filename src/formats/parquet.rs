@@ -135,8 +135,8 @@ fn guarded<T>(input: &Arc<str>, read: impl FnOnce() -> T) -> Result<T, Error> {
 }
 
 /// Reads the footer, and gives the columns as the file has them. They are read otherwise: texts and
-/// binaries as views, since rows that share a value of a dictionary then share its memory. INT96 timestamps are taken as microseconds, since nanoseconds reach from 1677
-/// to 2262 only.
+/// binaries as views, since rows that share a value of a dictionary then share its memory; INT96
+/// timestamps as microseconds, since nanoseconds reach from 1677 to 2262 only.
 fn read_metadata(file: &File) -> parquet::errors::Result<(ArrowReaderMetadata, SchemaRef)> {
     let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
     let leaves = metadata.parquet_schema();

@@ -75,8 +75,8 @@ impl From<WriteError> for rowkey_base::Error {
     }
 }
 
-/// The error of an output in a folder, for who is not to know where the folder lies; any other error
-/// as it is.
+/// The error of an output in a folder, for who is not to know where the folder lies; any other
+/// error as it is.
 pub fn error_within(folder: &Path, error: rowkey_base::Error) -> rowkey_base::Error {
     let written = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<WriteError>());
     let Some(message) = written.map(|written| written.message_within(folder)) else { return error };
