@@ -10,7 +10,8 @@ use crate::session::Error;
 use rowkey_base::SqlState;
 
 fn done(engine: &Engine, sql: &str) -> Result<Vec<u64>, Error> {
-    block_on(async {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
         let mut session = engine.own_session()?;
         let mut answer = session.sql(sql, &[]).await?;
         let mut rows = Vec::new();
