@@ -55,7 +55,7 @@ pub(super) struct ServeArguments {
     pub(super) pg: String,
 
     /// Add the sample tables; without --data nothing is kept
-    #[arg(long)]
+    #[arg(long, conflicts_with = "read_only")]
     pub(super) sample: bool,
 
     /// Let COPY ... TO 'file' write files in this folder, which lies beside the data folder;
@@ -79,7 +79,7 @@ pub(super) struct SqlArguments {
     pub(super) data: DataArguments,
 
     /// Add the sample tables; without --data nothing is kept
-    #[arg(long)]
+    #[arg(long, conflicts_with = "read_only")]
     pub(super) sample: bool,
 
     #[command(flatten)]
@@ -235,6 +235,9 @@ pub(super) struct ExportArguments {
     #[arg(long)]
     pub(super) overwrite: bool,
 
+    #[command(flatten)]
+    pub(super) read_only: ReadOnlyArguments,
+
     /// The file or the folder to write, or - for standard output
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: PathBuf,
@@ -250,12 +253,33 @@ pub(super) struct CheckArguments {
 
     /// Take damaged files out of use, and cut a damaged log before the damage; nothing is deleted,
     /// everything taken away is moved to the folder quarantine in the data folder
-    #[arg(long)]
+    #[arg(long, conflicts_with = "read_only")]
     pub(super) repair: bool,
+
+    #[command(flatten)]
+    pub(super) read_only: ReadOnlyArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReadOnlyArguments {
+    /// Change nothing in the data folder, which others may read at the same time; writes are
+    /// refused. A folder without permission to write is always opened so
+    #[arg(long)]
+    read_only: bool,
+}
+
+impl ReadOnlyArguments {
+    /// The options with what was asked for.
+    pub(super) fn applied_to(&self, options: Options) -> Options {
+        Options { read_only: self.read_only, ..options }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(super) struct EngineArguments {
+    #[command(flatten)]
+    pub(super) read_only: ReadOnlyArguments,
+
     /// When a write is acknowledged; imports, definitions and folds are always on disk first
     #[arg(long, value_enum, value_name = "WHEN", default_value = "sync")]
     durability: WhenDurable,
@@ -264,7 +288,8 @@ pub(super) struct EngineArguments {
     #[arg(long, value_name = "MIB")]
     cache_mib: Option<u64>,
 
-    /// Memory that queries use before they spill to disk [default: half of the machine's]
+    /// Memory that queries use before they spill to disk; beside it, messages of clients that are
+    /// not complete yet have a fourth as much, and 64 MiB at least [default: half of the machine's]
     #[arg(long, value_name = "MIB")]
     memory_mib: Option<u64>,
 }
@@ -289,7 +314,7 @@ impl EngineArguments {
             durability,
             cache_bytes: self.cache_mib.map(bytes).or(options.cache_bytes),
             memory_bytes: self.memory_mib.map(bytes).or(options.memory_bytes),
-            ..options
+            ..self.read_only.applied_to(options)
         }
     }
 }

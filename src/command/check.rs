@@ -34,7 +34,8 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure
     }
     let mut repaired = false;
     // A check leaves the folder as it was.
-    let options = Options { keep_unnamed_files: true, ..arguments.data.applied_to(Options::default()) };
+    let options = arguments.read_only.applied_to(arguments.data.applied_to(Options::default()));
+    let options = Options { keep_unnamed_files: true, ..options };
     let database = match super::open_as(&location, options.clone()).await {
         // A missing log cannot be cut; its error has a hint.
         Err(Failure::Engine(error))
@@ -55,6 +56,9 @@ pub(super) async fn run(arguments: CheckArguments) -> Result<ExitStatus, Failure
         }
         opened => opened?,
     };
+    if arguments.repair && database.is_read_only() {
+        return Err(Failure::plain("there is no permission to write in the data folder", "repair a copy of it"));
+    }
     let mut report = database.check().await.map_err(unreadable::failure)?;
     if arguments.repair && !report.damaged.is_empty() {
         for finding in &report.findings {

@@ -79,6 +79,7 @@ async fn open_with(location: &str, data: &DataArguments, engine: &EngineArgument
 }
 
 async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failure> {
+    let asked = options.read_only;
     let opened = Engine::open(location, options).await.map(Arc::new);
     let database = opened.map_err(|error| match error.sqlstate() {
         SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
@@ -87,6 +88,9 @@ async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failur
         }
         _ => Failure::Engine(error),
     })?;
+    if database.is_read_only() && !asked && !location.contains("://") {
+        eprintln!("note: there is no permission to write in {location}: it is open for reading only");
+    }
     if let Some(mended) = database.mended() {
         eprintln!("note: {mended}");
     }

@@ -21,7 +21,8 @@ pub struct Database {
 
 impl Database {
     /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object
-    /// store, which can only be read.
+    /// store, which can only be read, as a folder in which this process may not write;
+    /// [`Options::read_only`] asks for that.
     ///
     /// # Errors
     /// The folder is owned by another process, damaged, or cannot be read or written.

@@ -59,7 +59,7 @@ pub use key_columns::{KeyColumns, KeyTemplate};
 pub use manifest::Manifest;
 pub use notes::{WARNINGS_LISTED_MAX, Warning, WarningKind};
 pub use options::DecodeOptions;
-pub use output::{Compression, Destination, WriteError, Written, path_within};
+pub use output::{Compression, Destination, WriteError, Written, error_within, path_within};
 pub use place::Place;
 pub use progress::Progress;
 pub use property_types::PropertyTypes;

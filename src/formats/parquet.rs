@@ -17,21 +17,22 @@
 
 mod columns;
 mod layout;
+mod pieces;
 mod writer;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::ParquetMetaData;
 
 use self::columns::{BatchColumns, ReadableColumns};
-use self::layout::Layout;
+use self::layout::{Layout, is_text};
+use self::pieces::{Piece, Pieces, row_bytes};
 pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::assumed::{TypeSamples, Typing};
 use super::chunk::Chunk;
@@ -47,6 +48,8 @@ use rowkey_model::rows::Rows;
 /// Rows read at once.
 const BATCH_ROWS_MAX: u64 = 8192;
 const BATCH_ROWS_MIN: u64 = 16;
+/// Longest row that is kept where rejects are, as of other formats.
+const REJECT_BYTES_MAX: usize = 16 << 20;
 
 pub(super) fn decode<E: From<Error>>(
     source: Source,
@@ -55,8 +58,8 @@ pub(super) fn decode<E: From<Error>>(
 ) -> Result<(), E> {
     let (input, file) = source.into_file("Parquet is read from its end")?;
     let failed = |source| Error::Parquet { input: Arc::clone(&input), source };
-    let metadata = guarded(&input, || read_metadata(&file))?.map_err(failed)?;
-    let layout = Layout::of(&input, metadata.schema(), reading)?;
+    let (metadata, schema) = guarded(&input, || read_metadata(&file))?.map_err(failed)?;
+    let layout = Layout::of(&input, &schema, reading)?;
     let mut groups = RowGroups::of(metadata.metadata());
     let batch_rows = batch_rows(metadata.metadata(), reading.options.chunk_bytes);
     let projection = ProjectionMask::roots(metadata.parquet_schema(), layout.columns_read());
@@ -65,27 +68,27 @@ pub(super) fn decode<E: From<Error>>(
         .with_batch_size(batch_rows);
     let mut reader = guarded(&input, || builder.build())?.map_err(failed)?;
     let mut rows_read = 0;
-    let produce = || {
+    let mut pieces = Pieces::default();
+    let produce = || loop {
+        if let Some(piece) = pieces.next() {
+            return Ok(Some(piece));
+        }
         reading.progress.add_bytes_read(groups.begun_at(rows_read));
         let Some(batch) = guarded(&input, || reader.next())? else { return Ok(None) };
         let batch = batch.map_err(|source| Error::Arrow { input: Arc::clone(&input), source })?;
-        let first_row = rows_read + 1;
+        pieces.cut(rows_read + 1, &batch, reading.options.chunk_bytes);
         rows_read += batch.num_rows() as u64;
-        Ok(Some((first_row, batch)))
     };
-    let work = |samples: &mut TypeSamples, (first_row, batch): (u64, RecordBatch)| {
-        decode_batch(&input, &layout, reading, samples, first_row, &batch)
-    };
+    let work = |samples: &mut TypeSamples, piece: Piece| decode_piece(&input, &layout, reading, samples, &piece);
     ordered::run(reading.options.threads, produce, TypeSamples::default, work, sink)
 }
 
-fn decode_batch(
+fn decode_piece(
     input: &Arc<str>,
     layout: &Layout,
     reading: &Reading<'_>,
     samples: &mut TypeSamples,
-    first_row: u64,
-    batch: &RecordBatch,
+    Piece { first_row, batch }: &Piece,
 ) -> Result<Chunk, Error> {
     let readable = ReadableColumns::of(input, batch)?;
     let columns = BatchColumns::of(input, layout, &readable)?;
@@ -96,11 +99,12 @@ fn decode_batch(
         reading.notes.warn(WarningKind::Lenient, reason);
     }
     let mut chunk = Chunk { rows: Rows::with_capacity(batch.num_rows(), 0), ..Chunk::default() };
-    for i in 0..batch.num_rows() {
+    for (i, row_bytes) in row_bytes(batch).into_iter().enumerate() {
         let place = Place::Row(first_row + i as u64);
         if let Err(reason) = columns.append(i, &mut chunk.rows, reading.names) {
             let reject = || Reject { input: Arc::clone(input), place, reason };
-            chunk.reject(reading.options.keep_rejects, reject, |reject, lines| {
+            let keep = reading.options.keep_rejects && row_bytes <= REJECT_BYTES_MAX;
+            chunk.reject(keep, reject, |reject, lines| {
                 let mut line = LineBuilder::begin(reject, lines);
                 columns.write(i, &mut line);
                 line.end();
@@ -130,36 +134,41 @@ fn guarded<T>(input: &Arc<str>, read: impl FnOnce() -> T) -> Result<T, Error> {
     })
 }
 
-/// Reads the footer. INT96 timestamps are taken as microseconds, since nanoseconds reach from 1677
-/// to 2262 only.
-fn read_metadata(file: &File) -> parquet::errors::Result<ArrowReaderMetadata> {
+/// Reads the footer, and gives the columns as the file has them. They are read otherwise: texts and
+/// binaries as views, since rows that share a value of a dictionary then share its memory; INT96
+/// timestamps as microseconds, since nanoseconds reach from 1677 to 2262 only.
+fn read_metadata(file: &File) -> parquet::errors::Result<(ArrowReaderMetadata, SchemaRef)> {
     let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
     let leaves = metadata.parquet_schema();
     let is_int96 = |name: &str| {
         let leaf = leaves.columns().iter().find(|leaf| leaf.path().parts() == [name]);
         leaf.is_some_and(|leaf| leaf.physical_type() == PhysicalType::INT96)
     };
-    let fields = metadata.schema().fields();
-    if !fields.iter().any(|field| is_int96(field.name())) {
-        return Ok(metadata);
-    }
-    let fields: Vec<Field> = fields
-        .iter()
-        .map(|field| match is_int96(field.name()) {
-            true => field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None)),
-            false => field.as_ref().clone(),
-        })
-        .collect();
-    ArrowReaderMetadata::load(file, ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields))))
+    let read_as = |field: &Field| match field.data_type() {
+        _ if is_int96(field.name()) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        text if is_text(text) => DataType::Utf8View,
+        other => other.clone(),
+    };
+    let schema = Arc::clone(metadata.schema());
+    let fields: Vec<Field> =
+        schema.fields().iter().map(|field| field.as_ref().clone().with_data_type(read_as(field))).collect();
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+    Ok((ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)?, schema))
 }
 
-/// Rows of about `chunk_bytes`, by the sizes in the footer.
+/// Rows of about `chunk_bytes`, by the sizes in the footer: of what is read, not of what is made of
+/// it. Binaries of a fixed size are no views.
 fn batch_rows(metadata: &ParquetMetaData, chunk_bytes: usize) -> usize {
     let row_bytes = |group: &parquet::file::metadata::RowGroupMetaData| {
         u64::try_from(group.total_byte_size()).unwrap_or(0) / u64::try_from(group.num_rows()).unwrap_or(0).max(1)
     };
     let row_bytes_max = metadata.row_groups().iter().map(row_bytes).max().unwrap_or(0).max(1);
-    (chunk_bytes as u64 / row_bytes_max).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX) as usize
+    let columns = metadata.file_metadata().schema_descr().columns();
+    let fixed = columns.iter().filter(|column| column.physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY);
+    let fixed_bytes: u64 = fixed.map(|column| u64::try_from(column.type_length()).unwrap_or(0)).sum();
+    let rows = (chunk_bytes as u64 / row_bytes_max).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+    rows.min(chunk_bytes as u64 / fixed_bytes.max(1)).max(1) as usize
 }
 
 /// The sizes of row groups, to tell how much of the file was begun.

@@ -77,12 +77,12 @@ pub enum Error {
     NoDataFolder { location: String },
 
     /// An output that would be written over what is stored, or among it.
-    #[error("{path} {} the data folder {location}, in which only the database writes", lies(.overlap))]
-    InDataFolder { path: String, location: String, overlap: Overlap },
+    #[error("{path} {} the data folder, in which only the database writes", lies(.overlap))]
+    InDataFolder { path: String, overlap: Overlap },
 
     /// The store was opened for reading only.
-    #[error("{location} is open for reading only")]
-    ReadOnly { location: String },
+    #[error("the data folder is open for reading only")]
+    ReadOnly,
 }
 
 fn lies(overlap: &Overlap) -> &'static str {

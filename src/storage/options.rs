@@ -15,7 +15,7 @@ pub struct StoreOptions {
     pub delta_bytes_max: u64,
     /// When single writes are acknowledged; everything else is synced first.
     pub durability: Durability,
-    /// Leave everything as it is, and take no ownership: for object stores.
+    /// Leave everything as it is: for object stores, and beside others who read.
     pub read_only: bool,
     /// Leave run files that the catalog does not name where they are:
     /// [`Store::unnamed_files`](crate::Store::unnamed_files) lists them.

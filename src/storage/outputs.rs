@@ -11,7 +11,7 @@ pub fn expect_outside(root: &Path, path: &Path) -> Result<()> {
     let shown = || path.display().to_string();
     match overlap(root, path) {
         Ok(None) => Ok(()),
-        Ok(Some(overlap)) => Err(Error::InDataFolder { path: shown(), location: root.display().to_string(), overlap }),
+        Ok(Some(overlap)) => Err(Error::InDataFolder { path: shown(), overlap }),
         Err(error) => Err(files::Error::from_io(shown(), Operation::Resolve, error).into()),
     }
 }

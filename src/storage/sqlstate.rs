@@ -30,7 +30,7 @@ impl From<Error> for rowkey_base::Error {
             Error::FoldFails { no_space: true, .. } => SqlState::DISK_FULL,
             Error::FoldFails { .. } => SqlState::OUT_OF_MEMORY,
             Error::Closing => SqlState::ADMIN_SHUTDOWN,
-            Error::ReadOnly { .. } => SqlState::FEATURE_NOT_SUPPORTED,
+            Error::ReadOnly => SqlState::READ_ONLY_SQL_TRANSACTION,
         };
         let operation = match &error {
             Error::Refused { index, .. } | Error::RejectedAt { index, .. } => Some(*index),

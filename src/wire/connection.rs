@@ -37,6 +37,11 @@ pub(super) fn error_of(malformed: Malformed) -> Error {
             let message = format!("a message of {bytes} bytes is too large: at most {MESSAGE_BYTES_MAX} are taken");
             Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
         }
+        Malformed::NoRoom(bytes) => {
+            let message = format!("out of memory for a message of {bytes} bytes beside those of other clients");
+            Error::new(SqlState::OUT_OF_MEMORY, message)
+                .with_hint("Send it again when they are done, or send less at a time.")
+        }
         Malformed::Content(reason) => Error::new(SqlState::PROTOCOL_VIOLATION, reason),
         Malformed::NotUtf8 => {
             Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")

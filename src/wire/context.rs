@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::message_budget::MessageBudget;
 use super::peer::Peers;
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::Registry;
@@ -13,5 +14,6 @@ pub(crate) struct ServerContext {
     pub registry: Arc<Registry>,
     pub peers: Peers,
     pub port: u16,
+    pub messages: Arc<MessageBudget>,
     pub copy_folder: Option<PathBuf>,
 }

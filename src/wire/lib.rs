@@ -15,6 +15,7 @@ mod describe;
 mod error_fields;
 mod extended;
 mod message;
+mod message_budget;
 mod peer;
 mod pending;
 mod rows;

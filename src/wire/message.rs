@@ -81,6 +81,8 @@ pub(crate) enum Malformed {
     NotUtf8,
     /// It has this many bytes.
     TooLarge(usize),
+    /// The same, and the messages of all clients together have no more room.
+    NoRoom(usize),
 }
 
 /// The connection cannot go on: the boundaries of the messages that follow are lost.
@@ -114,18 +116,24 @@ pub(crate) enum Next {
     Whole(Message),
     /// Not all of it is there.
     Part,
-    TooLarge(TooLarge),
+    PassedOver(PassedOver),
 }
 
 /// A message that is larger than is taken. It is passed over, and an error in the session.
 #[derive(Debug, PartialEq)]
-pub(crate) struct TooLarge {
+pub(crate) struct PassedOver {
     kind: u8,
-    length: usize,
+    reason: Malformed,
     bytes_left: usize,
 }
 
-impl TooLarge {
+impl PassedOver {
+    /// The message that a buffer begins with, for want of room; none where no length has come.
+    pub(crate) fn for_want_of_room(buffer: &BytesMut) -> Option<Self> {
+        let length = usize::try_from(peek_length(buffer, 1)?).ok()?;
+        Some(Self { kind: *buffer.first()?, reason: Malformed::NoRoom(length), bytes_left: 1 + length })
+    }
+
     /// How many of these bytes belong to it; they are done with.
     pub(crate) fn pass_over(&mut self, bytes: usize) -> usize {
         let passed = bytes.min(self.bytes_left);
@@ -138,7 +146,7 @@ impl TooLarge {
     }
 
     pub(crate) fn message(self) -> Message {
-        malformed(self.kind, Malformed::TooLarge(self.length))
+        malformed(self.kind, self.reason)
     }
 }
 
@@ -170,7 +178,8 @@ pub(crate) fn next(buffer: &mut BytesMut) -> Result<Next, Lost> {
     let length = usize::try_from(length).ok().filter(|length| (4..=PASSED_OVER_BYTES_MAX).contains(length));
     let length = length.ok_or_else(|| Lost("invalid message length".to_owned()))?;
     if length > MESSAGE_BYTES_MAX {
-        return Ok(Next::TooLarge(TooLarge { kind, length, bytes_left: 1 + length }));
+        let reason = Malformed::TooLarge(length);
+        return Ok(Next::PassedOver(PassedOver { kind, reason, bytes_left: 1 + length }));
     }
     if buffer.len() < 1 + length {
         buffer.reserve(1 + length - buffer.len());

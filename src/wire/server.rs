@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::context::ServerContext;
+use super::message_budget::MessageBudget;
 use super::peer::{POLL_INTERVAL, Peers};
 use super::pending::PendingConnections;
 use super::startup;
@@ -70,6 +71,7 @@ impl Server {
         Ok(Self {
             listener,
             context: Arc::new(ServerContext {
+                messages: MessageBudget::beside(database.memory_bytes()),
                 database,
                 registry,
                 peers: Peers::default(),

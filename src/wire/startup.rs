@@ -14,6 +14,7 @@ use super::connection::Connection;
 use super::context::ServerContext;
 use super::error_fields::{Severity, fields};
 use super::message::{self, First};
+use super::message_budget::MessageBytes;
 use super::peer::Peer;
 use super::pending::PendingConnection;
 use super::wire::Wire;
@@ -196,7 +197,7 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
 async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, context: Arc<ServerContext>) {
     let peer = Arc::new(Peer::new(socket));
     context.peers.add(session.registration().pid, &peer);
-    let mut wire = Wire::new(peer, buffer);
+    let mut wire = Wire::new(peer, buffer, MessageBytes::new(Arc::clone(&context.messages)));
     if begin(&mut wire, &client, &session).is_err() {
         return;
     }

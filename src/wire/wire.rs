@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
     CommandComplete, ErrorResponse, NoticeResponse, ReadyForQuery, TransactionStatus as WireStatus,
@@ -12,7 +12,8 @@ use pgwire::messages::startup::ParameterStatus;
 use tokio::io::Interest;
 
 use super::error_fields::{Severity, fields};
-use super::message::{self, Lost, Message, Next, TooLarge};
+use super::message::{self, Lost, Message, Next, PassedOver};
+use super::message_budget::MessageBytes;
 use super::peer::Peer;
 use rowkey_sql::session::{Error, Result, SqlState, TransactionStatus};
 
@@ -34,9 +35,13 @@ pub(crate) struct Wire {
     /// What goes out.
     pub buffer: BytesMut,
     incoming: BytesMut,
+    /// The memory of what came in.
+    held: MessageBytes,
     /// What is left of a message that is too large, and passed over.
-    passed_over: Option<TooLarge>,
+    passed_over: Option<PassedOver>,
     has_ended: bool,
+    /// The most that the memory of `incoming` has held.
+    incoming_bytes_max: usize,
     /// The last read took all that there was room for.
     was_filled: bool,
     peer: Arc<Peer>,
@@ -44,9 +49,18 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// `incoming` was read already.
-    pub(crate) fn new(peer: Arc<Peer>, incoming: BytesMut) -> Self {
+    pub(crate) fn new(peer: Arc<Peer>, incoming: BytesMut, held: MessageBytes) -> Self {
         let buffer = BytesMut::with_capacity(1 << 10);
-        Self { buffer, incoming, passed_over: None, has_ended: false, was_filled: false, peer }
+        Self {
+            buffer,
+            incoming,
+            held,
+            passed_over: None,
+            has_ended: false,
+            incoming_bytes_max: 0,
+            was_filled: false,
+            peer,
+        }
     }
 
     /// The next message; none at the end of the input. Cancel-safe.
@@ -61,7 +75,9 @@ impl Wire {
             if self.has_ended {
                 return None;
             }
-            if !self.try_read() && self.peer.socket.readable().await.is_err() {
+            if self.held.room(self.incoming.len()) == 0 {
+                self.passed_over = PassedOver::for_want_of_room(&self.incoming);
+            } else if !self.try_read() && self.peer.socket.readable().await.is_err() {
                 self.has_ended = true;
             }
         }
@@ -72,6 +88,7 @@ impl Wire {
         loop {
             if let Some(mut large) = self.passed_over.take() {
                 self.incoming.advance(large.pass_over(self.incoming.len()));
+                self.give_back();
                 if !large.is_over() {
                     self.passed_over = Some(large);
                     return Ok(None);
@@ -79,10 +96,23 @@ impl Wire {
                 return Ok(Some(large.message()));
             }
             match message::next(&mut self.incoming)? {
-                Next::Whole(message) => return Ok(Some(message)),
-                Next::TooLarge(large) => self.passed_over = Some(large),
+                Next::Whole(message) => {
+                    self.give_back();
+                    return Ok(Some(message));
+                }
+                Next::PassedOver(large) => self.passed_over = Some(large),
                 Next::Part => return Ok(None),
             }
+        }
+    }
+
+    /// Gives back the memory of what was taken from the buffer, which a session that is idle would
+    /// keep else.
+    fn give_back(&mut self) {
+        self.held.keep(self.incoming.len());
+        if self.incoming.len() <= READ_BYTES && self.incoming_bytes_max > BUFFER_BYTES_KEPT_MAX {
+            self.incoming = BytesMut::from(&self.incoming[..]);
+            self.incoming_bytes_max = 0;
         }
     }
 
@@ -97,15 +127,20 @@ impl Wire {
         self.passed_over.is_none()
     }
 
-    /// Reads what there is, without a wait; false if that is nothing.
+    /// Reads what there is and room for, without a wait; false if that is nothing.
     fn try_read(&mut self) -> bool {
-        self.incoming.reserve(READ_BYTES);
-        let room = self.incoming.capacity() - self.incoming.len();
         self.was_filled = false;
-        match self.peer.socket.try_read_buf(&mut self.incoming) {
+        let room = self.held.room(self.incoming.len());
+        if room == 0 {
+            return false;
+        }
+        self.incoming.reserve(READ_BYTES);
+        let room = room.min(self.incoming.capacity() - self.incoming.len());
+        match self.peer.socket.try_read_buf(&mut (&mut self.incoming).limit(room)) {
             Ok(0) => self.has_ended = true,
             Ok(bytes) => {
                 self.was_filled = bytes == room;
+                self.incoming_bytes_max = self.incoming_bytes_max.max(self.incoming.len());
                 self.peer.has_read(&self.incoming);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
@@ -134,7 +169,8 @@ impl Wire {
     /// they read.
     pub(crate) async fn flush(&mut self) -> Result<()> {
         while !self.try_flush()? {
-            let reads_on = !self.has_ended && self.incoming.len() < AHEAD_BYTES_MAX;
+            let buffered = self.incoming.len();
+            let reads_on = !self.has_ended && buffered < AHEAD_BYTES_MAX && self.held.room(buffered) > 0;
             let awaited = if reads_on { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
             let ready = self.peer.socket.ready(awaited).await.map_err(|_| gone())?;
             if reads_on && ready.is_readable() {
@@ -166,6 +202,7 @@ impl Wire {
     pub(crate) fn end(&mut self) {
         for _ in 0..AHEAD_BYTES_MAX / READ_BYTES {
             self.incoming.clear();
+            self.held.keep(0);
             if self.has_ended || !self.try_read() {
                 break;
             }

@@ -61,7 +61,7 @@ async fn without_its_lock_file_a_folder_is_neither_opened_nor_written() {
         // An older program takes the file alone for the lock: this one writes no more.
         let error = table.insert(&entity("refused")).await.expect_err("refused");
         assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
-        assert!(error.to_string().contains(&lock.display().to_string()), "{error}");
+        assert!(error.to_string().contains("rowkey.lock was removed or replaced"), "{error}");
         assert!(is_there(&table, "before").await && !is_there(&table, "refused").await, "reads go on");
         fs::rename(&aside, &lock).expect("a rename");
         table.insert(&entity("refused")).await.expect_err("an older program may have written");
@@ -84,7 +84,7 @@ async fn a_folder_that_was_moved_away_is_owned_where_it_is_and_its_successor_is_
     let (code, said) = write_elsewhere(&moved, "1");
     assert!(code == Some(1) && said.contains("is in use by"), "{code:?} {said}");
     let error = table.insert(&entity("refused")).await.expect_err("refused");
-    assert!(error.to_string().contains(&format!("the data folder {} was moved", folder.display())), "{error}");
+    assert!(error.to_string().contains("the data folder was moved"), "{error}");
 
     // Another database has the name now.
     fs::create_dir(&folder).expect("a folder");

@@ -326,7 +326,8 @@ fn a_file_that_nobody_may_read_is_no_damage() {
     for arguments in [&["check", "--data", &data][..], &["check", "--repair", "--data", &data]] {
         let run = rowkey(arguments);
         assert_eq!((run.code, run.out.as_str()), (1, ""), "{arguments:?}: {}", run.err);
-        assert!(run.err.contains(&format!("cannot open {}: ", file.display())), "{arguments:?}: {}", run.err);
+        let named = file.strip_prefix(&data).expect("it lies there").display();
+        assert!(run.err.contains(&format!("cannot open {named}: ")), "{arguments:?}: {}", run.err);
         assert!(run.err.contains("what cannot be read is not taken for damaged"), "{arguments:?}: {}", run.err);
         assert_eq!(is_refused, run.err.contains("give this user access"), "{arguments:?}: {}", run.err);
         assert_eq!(stored(&data), before, "{arguments:?}");

@@ -9,14 +9,18 @@ mod cancel;
 mod crowd;
 mod damage;
 mod errors;
+mod expanding;
 mod expensive;
 mod garbage;
 mod limits;
 mod long_steps;
 mod pipeline;
+mod places;
+mod read_only;
 mod server;
 mod shutdown;
 mod slow;
+mod unfinished;
 mod wire;
 
 use std::time::{Duration, Instant};

@@ -54,6 +54,11 @@ impl Server {
         Self::spawn(shell, arguments)
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     fn spawn(mut command: Command, arguments: &[&str]) -> Self {
         command.args(["serve", "--pg", "127.0.0.1:0"]).args(arguments).env_remove("ROWKEY_DATA");
         let mut process = command
@@ -103,24 +108,39 @@ impl Server {
         Ended { status: process.wait().expect("a child"), said }
     }
 
+    /// The same, with the most memory that it had at a time, in MiB.
+    pub(crate) fn run_measured(arguments: &[&str], patience: Duration) -> (Ended, u64) {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
+            .args(arguments)
+            .env_remove("ROWKEY_DATA")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut kibibytes_max = 0;
+        wait_for("the program ends", patience, || {
+            // The last look at its peak is a moment before its end.
+            kibibytes_max = kibibytes_max.max(kibibytes(process.id(), "VmHWM:").unwrap_or(0));
+            process.try_wait().expect("a child").is_some()
+        });
+        let mut said = String::new();
+        process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        (Ended { status: process.wait().expect("a child"), said }, kibibytes_max / 1024)
+    }
+
     /// A session that has said hello.
     pub(crate) fn connect(&self) -> Client {
         Client::connect(self.port, &[])
     }
 
     pub(crate) fn resident_mibibytes(&self) -> u64 {
-        self.mibibytes_of("VmRSS:")
+        kibibytes(self.process.id(), "VmRSS:").expect("its memory") / 1024
     }
 
     /// The most that it had in memory at any time.
     pub(crate) fn peak_mibibytes(&self) -> u64 {
-        self.mibibytes_of("VmHWM:")
-    }
-
-    fn mibibytes_of(&self, measure: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with(measure)).expect("its memory");
-        line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") / 1024
+        kibibytes(self.process.id(), "VmHWM:").expect("its memory") / 1024
     }
 
     /// Sockets and files that it has open.
@@ -185,6 +205,13 @@ impl Server {
         self.listener.take().into_iter().for_each(|listener| listener.join().expect("it reads"));
         Ended { status, said: self.said.lock().expect("not poisoned").clone() }
     }
+}
+
+/// A number of a process's status; none once it has ended.
+fn kibibytes(process: u32, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn port_in(line: &str) -> Option<u16> {

@@ -16,7 +16,7 @@ use super::text::{counted, grouped};
 use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_formats::{Compression, Destination, ExportFormat, Layout, WriteError};
 use rowkey_model::{Cut, Interval, KeyRange};
-use rowkey_sql::engine::Engine;
+use rowkey_sql::engine::{Engine, Options};
 use rowkey_sql::session::Error;
 use rowkey_sql::session::{ExportOptions, ExportReport, Selection};
 
@@ -25,7 +25,8 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<ExitStatus, Failur
     let options = options(&arguments)?;
     let selection = selection(&arguments)?;
     super::expect_folder(&location)?;
-    let database = super::open(&location, &arguments.data).await?;
+    let opened = arguments.read_only.applied_to(arguments.data.applied_to(Options::default()));
+    let database = super::open_as(&location, opened).await?;
     let is_stream = arguments.output == Path::new("-");
     let destination = match is_stream {
         true => Destination::Stream("standard output".into(), Box::new(io::stdout())),

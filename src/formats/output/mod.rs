@@ -5,7 +5,7 @@ mod file;
 mod folder;
 mod sink;
 
-pub use error::WriteError;
+pub use error::{WriteError, error_within};
 pub use file::path_within;
 pub(super) use folder::PartFolder;
 pub(super) use sink::Sink;

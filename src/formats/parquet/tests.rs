@@ -440,3 +440,42 @@ fn timestamps_may_be_texts_and_columns_of_nothing_are_no_properties() {
     assert!(entities.len() == 3 && entities.iter().all(|entity| entity.properties().len() == 0));
     assert!(rejects.len() == 1 && rejects[0].reason.contains("yesterday"), "{rejects:?}");
 }
+
+/// A value of a dictionary stands in the file once, and in each row of what is made of it.
+#[test]
+fn what_rows_share_is_handed_on_in_bounded_chunks() {
+    const ROWS: usize = 5000;
+    let text = "é".repeat(16_000);
+    let texts = || DictionaryArray::<Int32Type>::from_iter(std::iter::repeat_n(text.as_str(), ROWS));
+    let keys = StringArray::from_iter_values((0..ROWS).map(|row| format!("{row:06}")));
+    let columns: [(&str, ArrayRef); 5] = [
+        ("PartitionKey", Arc::new(StringArray::from_iter_values(std::iter::repeat_n("p", ROWS)))),
+        ("RowKey", Arc::new(keys)),
+        ("Plain", Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text.as_str(), ROWS)))),
+        ("Category", Arc::new(texts())),
+        ("Bytes", Arc::new(BinaryArray::from_iter_values(std::iter::repeat_n(text.as_bytes(), ROWS)))),
+    ];
+    let file = TestFile::new();
+    write(&file, &RecordBatch::try_from_iter(columns).unwrap(), ROWS);
+    let file_bytes = std::fs::metadata(&file.0).unwrap().len();
+    assert!(file_bytes < 1 << 20, "{file_bytes} bytes");
+    let row_bytes = 3 * text.len();
+    let names = Arc::new(PropertyNames::new());
+    let mut source = Source::file(&file.0).unwrap();
+    assert_eq!(source.detect().unwrap(), Format::Parquet);
+    let options = DecodeOptions { threads: 2, chunk_bytes: 1 << 20, ..DecodeOptions::default() };
+    let mut rows = 0;
+    let counts = decode::<Error>(source, Format::Parquet, &names, &options, &Progress::new(), &mut |chunk| {
+        assert!(chunk.rows.bytes() <= options.chunk_bytes + row_bytes, "{} bytes", chunk.rows.bytes());
+        for row in chunk.rows.iter() {
+            let entity = row.to_entity(&names);
+            assert_eq!(entity.key, Key { partition: "p".to_owned(), row: format!("{rows:06}") });
+            assert_eq!(entity.get("Plain"), Some(&Value::String(text.clone())));
+            assert_eq!(entity.get("Category"), Some(&Value::String(text.clone())));
+            assert_eq!(entity.get("Bytes"), Some(&Value::Binary(text.clone().into_bytes())));
+            rows += 1;
+        }
+        Ok(())
+    });
+    assert_eq!((counts.unwrap().entities, rows), (ROWS as u64, ROWS));
+}

@@ -7,8 +7,8 @@ use std::ops::Range;
 /// Result of a file operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failed file operation. Every message names the file (as the user would find it) and the
-/// operation.
+/// A failed file operation. Every message names the operation and the file, relative to its data
+/// folder; folders that cannot be opened or locked are named as they were given.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {operation} {path}: there is no such file")]
@@ -39,9 +39,9 @@ pub enum Error {
     #[error("cannot {} {path}: bytes {}..{} were asked for, and the file ends at {bytes}", Operation::Read, range.start, range.end)]
     ShortRead { path: String, range: Range<u64>, bytes: u64 },
 
-    /// Writing to a store that can only be read.
-    #[error("cannot {operation} {path}: {location} can only be read")]
-    Unsupported { path: String, operation: Operation, location: String },
+    /// Writing to a store that can only be read, or was opened for that.
+    #[error("cannot {operation} {path}: the data folder is open for reading only")]
+    Unsupported { path: String, operation: Operation },
 
     /// A path that is not a plain relative one within the store.
     #[error("cannot {operation} {path:?}: {rule}")]

@@ -24,9 +24,14 @@ use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 /// have to be made above a new file are durable before the file is created, so
 /// [`FileStore::sync_folder`] of the file's own folder is enough. What it makes is for the owner
 /// alone. Once it is locked, nothing is changed in another folder that has come to its place.
+///
+/// Errors name files relative to the folder, since they reach clients of a server; only opening and
+/// locking, which none of them asks for, tell where the folder lies.
 #[derive(Debug)]
 pub struct LocalStore {
     root: PathBuf,
+    /// Nothing in it is changed, and others may read it as well.
+    read_only: bool,
     /// The lock that was taken through this store, while it is held.
     lock: Mutex<Weak<FolderLock>>,
 }
@@ -56,7 +61,20 @@ impl LocalStore {
         if !fs::metadata(&root).map_err(failed)?.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
         }
-        Ok(Self { root, lock: Mutex::default() })
+        Ok(Self { root, read_only: false, lock: Mutex::default() })
+    }
+
+    /// The same for reading only: every change is refused, and locking shares the folder with
+    /// others who read it.
+    pub fn open_read_only(root: impl Into<PathBuf>) -> Result<Self> {
+        Ok(Self { read_only: true, ..Self::open_existing(root)? })
+    }
+
+    fn expect_writable(&self, path: &str, operation: Operation) -> Result<()> {
+        match self.read_only {
+            true => Err(Error::Unsupported { path: shown(path), operation }),
+            false => Ok(()),
+        }
     }
 
     /// The lock, while it is held.
@@ -64,9 +82,10 @@ impl LocalStore {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    /// An error if the folder was locked and has been taken away since. `path` is what is to be
-    /// changed.
-    fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
+    /// An error if nothing may be changed, or if the folder was locked and has been taken away
+    /// since. `path` is what is to be changed.
+    fn confirm(&self, path: &str, operation: Operation) -> Result<()> {
+        self.expect_writable(path, operation)?;
         self.held().map_or(Ok(()), |lock| lock.confirm(path, operation))
     }
 
@@ -82,24 +101,24 @@ impl LocalStore {
 
     fn open_now(&self, path: &str) -> Result<Arc<dyn ReadFile>> {
         let full = self.file(path, Operation::Open)?;
-        let failed = |error| Error::from_io(text(&full), Operation::Open, error);
+        let failed = |error| Error::from_io(shown(path), Operation::Open, error);
         if let Some(lock) = self.held() {
             // Another folder in this place may have a file of this name.
-            lock.confirm_folder(&full, Operation::Open)?;
+            lock.confirm_folder(path, Operation::Open)?;
         }
         let file = File::open(&full).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        Ok(Arc::new(LocalRead(Arc::new(Open { file, path: text(&full), bytes: metadata.len() }))))
+        Ok(Arc::new(LocalRead(Arc::new(Open { file, path: shown(path), bytes: metadata.len() }))))
     }
 
     fn list_now(&self, folder: &str) -> Result<Vec<FileEntry>> {
         let mut entries = Vec::new();
         let mut open = vec![(self.folder(folder, Operation::List)?, folder.to_owned())];
         while let Some((full, relative)) = open.pop() {
-            let failed = |error| Error::from_io(text(&full), Operation::List, error);
+            let failed = |error| Error::from_io(shown(&relative), Operation::List, error);
             let children = match fs::read_dir(&full) {
                 Ok(children) => children,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -115,7 +134,7 @@ impl LocalStore {
                     Ok(_) if path == paths::LOCK => {}
                     Ok(metadata) => entries.push(FileEntry { path, bytes: metadata.len() }),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {} // Removed while we were listing.
-                    Err(error) => return Err(Error::from_io(text(&child.path()), Operation::List, error)),
+                    Err(error) => return Err(Error::from_io(path, Operation::List, error)),
                 }
             }
         }
@@ -135,54 +154,57 @@ impl FileStore for LocalStore {
 
     fn create(&self, path: &str) -> Result<Box<dyn WriteFile>> {
         let full = self.file(path, Operation::Create)?;
-        let failed = |error| Error::from_io(text(&full), Operation::Create, error);
-        self.confirm(&full, Operation::Create)?;
+        let failed = |error| Error::from_io(shown(path), Operation::Create, error);
+        self.confirm(path, Operation::Create)?;
         if let Some(folder) = full.parent() {
             create_folders(folder, &self.root).map_err(failed)?;
         }
         let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&full).map_err(failed)?;
-        Ok(Box::new(LocalWrite { file, path: text(&full) }))
+        Ok(Box::new(LocalWrite { file, full, path: shown(path) }))
     }
 
     fn open_for_write(&self, path: &str) -> Result<Box<dyn WriteFile>> {
         let full = self.file(path, Operation::OpenForWrite)?;
-        self.confirm(&full, Operation::OpenForWrite)?;
+        self.confirm(path, Operation::OpenForWrite)?;
         let file = OpenOptions::new().write(true).open(&full);
-        let file = file.map_err(|error| Error::from_io(text(&full), Operation::OpenForWrite, error))?;
-        Ok(Box::new(LocalWrite { file, path: text(&full) }))
+        let file = file.map_err(|error| Error::from_io(shown(path), Operation::OpenForWrite, error))?;
+        Ok(Box::new(LocalWrite { file, full, path: shown(path) }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let (full_from, full_to) = (self.file(from, Operation::Rename)?, self.file(to, Operation::Rename)?);
-        self.confirm(&full_to, Operation::Rename)?;
-        fs::rename(&full_from, &full_to).map_err(|error| {
-            let path = format!("{} to {}", full_from.display(), full_to.display());
-            Error::from_io(path, Operation::Rename, error)
-        })
+        self.confirm(to, Operation::Rename)?;
+        fs::rename(&full_from, &full_to)
+            .map_err(|error| Error::from_io(format!("{from} to {to}"), Operation::Rename, error))
     }
 
     fn remove(&self, path: &str) -> Result<()> {
         let full = self.file(path, Operation::Remove)?;
-        self.confirm(&full, Operation::Remove)?;
-        fs::remove_file(&full).map_err(|error| Error::from_io(text(&full), Operation::Remove, error))
+        self.confirm(path, Operation::Remove)?;
+        fs::remove_file(&full).map_err(|error| Error::from_io(shown(path), Operation::Remove, error))
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let full = self.folder(folder, Operation::SyncFolder)?;
-        self.confirm(&full, Operation::SyncFolder)?;
-        sync_folder(&full).map_err(|error| Error::from_io(text(&full), Operation::SyncFolder, error))
+        self.confirm(folder, Operation::SyncFolder)?;
+        sync_folder(&full).map_err(|error| Error::from_io(shown(folder), Operation::SyncFolder, error))
     }
 
     fn lock(&self) -> Result<Box<dyn OwnerLock>> {
-        let lock = Arc::new(FolderLock::take(&self.root)?);
+        let lock = Arc::new(match self.read_only {
+            true => FolderLock::share(&self.root)?,
+            false => FolderLock::take(&self.root)?,
+        });
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&lock);
-        // Where that is refused, the folder works as it is.
-        let _ = private::make_data_folder_private(&self.root);
+        if !self.read_only {
+            // Where that is refused, the folder works as it is.
+            let _ = private::make_data_folder_private(&self.root);
+        }
         Ok(Box::new(LocalLock { _held: lock }))
     }
 
     fn confirm_owned(&self) -> Result<()> {
-        self.confirm(&self.root, Operation::Write)
+        self.confirm("", Operation::Write)
     }
 
     fn location(&self) -> String {
@@ -240,6 +262,7 @@ impl ReadFile for LocalRead {
 #[derive(Debug)]
 struct LocalWrite {
     file: File,
+    full: PathBuf,
     path: String,
 }
 
@@ -260,11 +283,10 @@ impl WriteFile for LocalWrite {
     }
 
     fn confirm_name(&self) -> Result<()> {
-        let path = Path::new(&self.path);
         let held = Identity::held(&self.file);
         let held = held.map_err(|error| Error::from_io(self.path.clone(), Operation::Write, error))?;
         let change = || "it was moved, removed or replaced".to_owned();
-        expect_held(held, Identity::at(path), path, Operation::Write, change)
+        expect_held(held, Identity::at(&self.full), &self.path, Operation::Write, change)
     }
 }
 
@@ -300,6 +322,11 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 fn length(range: &Range<u64>) -> io::Result<usize> {
     let bytes = range.end.checked_sub(range.start).and_then(|bytes| usize::try_from(bytes).ok());
     bytes.ok_or_else(|| no_range(range))
+}
+
+/// How errors name what is in the folder, and the folder itself.
+fn shown(path: &str) -> String {
+    if path.is_empty() { "./".to_owned() } else { path.to_owned() }
 }
 
 fn text(path: &Path) -> String {

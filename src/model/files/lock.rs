@@ -2,7 +2,8 @@
 //!
 //! The folder's own lock stays with it whatever becomes of the names in it, and wherever it is
 //! moved. The lock file keeps programs out that know of no other lock. Names can be taken away from
-//! what is locked, so both are compared with what is held before anything is changed.
+//! what is locked, so both are compared with what is held before anything is changed. Who only
+//! reads shares both locks with others who do, and makes nothing.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -41,27 +42,35 @@ impl Identity {
     }
 }
 
-/// A data folder that this process owns. Dropping it gives both locks back.
+/// A data folder that this process owns, or reads beside others. Dropping it gives the locks back.
 #[derive(Debug)]
 pub(super) struct FolderLock {
     root: PathBuf,
     folder: Identity,
-    file: Identity,
+    /// None where the folder is only read.
+    file: Option<Identity>,
     /// The lock file has not kept others out all the time, and what they have written is not known
     /// here.
     was_open_to_others: AtomicBool,
-    _locks: [File; 2],
+    _locks: Vec<File>,
 }
 
 impl FolderLock {
     pub(super) fn take(root: &Path) -> Result<Self> {
         let failed = |error| Error::from_io(root.display().to_string(), Operation::Lock, error);
-        let owned = |path: &Path| Error::Owned { path: root.display().to_string(), owner: owner(path) };
         let path = root.join(paths::LOCK);
+        let owned = |lock: &File| {
+            // Readers leave the name of the last writer in the file.
+            let owner = match lock.try_lock_shared() {
+                Ok(()) => "processes that have it open for reading only".to_owned(),
+                Err(_) => owner(&path),
+            };
+            Error::Owned { path: root.display().to_string(), owner }
+        };
         let folder = File::open(root).map_err(failed)?;
         match folder.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(owned(&path)),
+            Err(TryLockError::WouldBlock) => return Err(owned(&folder)),
             // Then there is only the lock file.
             Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -70,7 +79,7 @@ impl FolderLock {
         let mut file = open_plain(&path).map_err(file_failed)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(owned(&path)),
+            Err(TryLockError::WouldBlock) => return Err(owned(&file)),
             Err(TryLockError::Error(error)) => return Err(file_failed(error)),
         }
         let (folder_identity, file_identity) =
@@ -80,37 +89,74 @@ impl FolderLock {
         let lock = Self {
             root,
             folder: folder_identity,
-            file: file_identity,
+            file: Some(file_identity),
             was_open_to_others: AtomicBool::new(false),
-            _locks: [folder, file],
+            _locks: vec![folder, file],
         };
         // Either may have been replaced after it was opened and before it was locked.
-        lock.confirm(&lock.root, Operation::Lock)?;
+        lock.confirm(&lock.root.display().to_string(), Operation::Lock)?;
+        Ok(lock)
+    }
+
+    /// For reading: refused only while another process may write. A lock file that is not there, or
+    /// that this user may not read, is left out, since the folder itself is locked as well.
+    pub(super) fn share(root: &Path) -> Result<Self> {
+        let failed = |error| Error::from_io(root.display().to_string(), Operation::Lock, error);
+        let path = root.join(paths::LOCK);
+        let owned = || Error::Owned { path: root.display().to_string(), owner: owner(&path) };
+        let folder = File::open(root).map_err(failed)?;
+        let is_folder_locked = match folder.try_lock_shared() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(owned()),
+            Err(TryLockError::Error(error)) if is_unsupported(&error) => false,
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        };
+        let file_failed = |error| Error::from_io(path.display().to_string(), Operation::Lock, error);
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_folder_locked => None,
+            Err(error) => return Err(file_failed(error)),
+        };
+        match file.as_ref().map(File::try_lock_shared) {
+            None | Some(Ok(())) => {}
+            Some(Err(TryLockError::WouldBlock)) => return Err(owned()),
+            Some(Err(TryLockError::Error(error))) => return Err(file_failed(error)),
+        }
+        let lock = Self {
+            root: root.to_owned(),
+            folder: Identity::held(&folder).map_err(failed)?,
+            file: None,
+            was_open_to_others: AtomicBool::new(false),
+            _locks: std::iter::once(folder).chain(file).collect(),
+        };
+        lock.confirm_folder(&root.display().to_string(), Operation::Lock)?;
         Ok(lock)
     }
 
     /// An error if the folder is not what is held, or the lock file has ever been found not to be.
     /// `path` is what was to be changed.
-    pub(super) fn confirm(&self, path: &Path, operation: Operation) -> Result<()> {
+    pub(super) fn confirm(&self, path: &str, operation: Operation) -> Result<()> {
         self.confirm_folder(path, operation)?;
+        let Some(held) = self.file else { return Ok(()) };
         let file = self.root.join(paths::LOCK);
-        let change = || format!("{} was removed or replaced", file.display());
-        match expect_held(self.file, Identity::at(&file), path, operation, change) {
+        let change = || format!("{} was removed or replaced", paths::LOCK);
+        match expect_held(held, Identity::at(&file), path, operation, change) {
             Ok(()) if !self.was_open_to_others.load(Ordering::Acquire) => return Ok(()),
             Ok(()) | Err(Error::Replaced { .. }) => {}
             Err(error) => return Err(error),
         }
         self.was_open_to_others.store(true, Ordering::Release);
         let remedy = "open the folder again";
-        Err(Error::Replaced { path: path.display().to_string(), operation, change: change(), remedy })
+        Err(Error::Replaced { path: path.to_owned(), operation, change: change(), remedy })
     }
 
     /// An error if the path names another folder than the one locked. When it names the locked one
     /// again, no other process has changed it.
-    pub(super) fn confirm_folder(&self, path: &Path, operation: Operation) -> Result<()> {
+    pub(super) fn confirm_folder(&self, path: &str, operation: Operation) -> Result<()> {
         // The way to the folder may lead over links.
         let found = fs::metadata(&self.root).map(|metadata| Identity::of(&metadata));
-        let change = || format!("the data folder {} was moved, removed or replaced", self.root.display());
+        let change = || "the data folder was moved, removed or replaced".to_owned();
         expect_held(self.folder, found, path, operation, change)
     }
 }
@@ -120,19 +166,18 @@ impl FolderLock {
 pub(super) fn expect_held(
     held: Identity,
     found: io::Result<Identity>,
-    path: &Path,
+    path: &str,
     operation: Operation,
     change: impl FnOnce() -> String,
 ) -> Result<()> {
-    let path = || path.display().to_string();
     match found {
         Ok(found) if found == held => Ok(()),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Error::from_io(path(), operation, error))
+            Err(Error::from_io(path, operation, error))
         }
         _ => {
             let remedy = "put it back, or open the folder again";
-            Err(Error::Replaced { path: path(), operation, change: change(), remedy })
+            Err(Error::Replaced { path: path.to_owned(), operation, change: change(), remedy })
         }
     }
 }

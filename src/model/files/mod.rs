@@ -27,6 +27,7 @@ pub use error::{Error, Operation, Result};
 pub use local::LocalStore;
 pub use memory::MemoryStore;
 pub use overlap::{Overlap, overlap};
+pub use private::may_write;
 pub use publish::{Publication, publish};
 pub use remote::RemoteStore;
 pub use spill::SpillFolder;

@@ -5,12 +5,25 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
+
 use super::paths;
 
 /// Of files in a data folder.
 pub(super) const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
+
+/// Whether this process may write in a folder: its user has permission, and the file system is not
+/// mounted for reading only. Nothing is made to find out. A folder that is not there may be made.
+pub fn may_write(folder: &Path) -> io::Result<bool> {
+    match rustix::fs::accessat(CWD, folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// Makes a folder for its owner alone.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {

@@ -92,7 +92,12 @@ impl RemoteStore {
         Self { store, root, location: location.into(), folder: None }
     }
 
+    /// How errors name a file: by its URL, but for a folder of this machine, whose place is not for
+    /// clients of a server.
     fn named(&self, path: &str) -> String {
+        if self.folder.is_some() {
+            return if path.is_empty() { "./".to_owned() } else { path.to_owned() };
+        }
         format!("{}/{path}", self.location.trim_end_matches('/'))
     }
 
@@ -140,7 +145,7 @@ impl RemoteStore {
     }
 
     fn unsupported<T>(&self, path: &str, operation: Operation) -> Result<T> {
-        Err(Error::Unsupported { path: path.to_owned(), operation, location: self.location.clone() })
+        Err(Error::Unsupported { path: path.to_owned(), operation })
     }
 }
 
@@ -305,6 +310,9 @@ fn signature(url: &str) -> Option<&str> {
 }
 
 fn from_store(path: &str, operation: Operation, error: object_store::Error) -> Error {
+    if let Some(error) = file_error(&error) {
+        return Error::from_io(path, operation, error);
+    }
     let kind = match &error {
         object_store::Error::NotFound { .. } => io::ErrorKind::NotFound,
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
@@ -313,6 +321,20 @@ fn from_store(path: &str, operation: Operation, error: object_store::Error) -> E
         _ => io::ErrorKind::Other,
     };
     Error::from_io(path, operation, io::Error::new(kind, reason(&error.to_string())))
+}
+
+/// What the system says of a file of this machine; the words around it name its full path.
+fn file_error(error: &object_store::Error) -> Option<io::Error> {
+    let mut next = std::error::Error::source(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>()
+            && let Some(code) = error.raw_os_error()
+        {
+            return Some(io::Error::from_raw_os_error(code));
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// What an object store's error says, on one line and without secrets: the service's own code and
@@ -388,7 +410,7 @@ mod tests {
         ];
         for error in errors.map(Result::unwrap_err) {
             assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-            assert!(error.to_string().ends_with("test://data can only be read"), "{error}");
+            assert!(error.to_string().ends_with("the data folder is open for reading only"), "{error}");
         }
         store.lock().unwrap();
     }
@@ -460,6 +482,11 @@ mod tests {
         assert_eq!(store.local_root(), Some(folder.as_path()));
         let listed = store.list("").await.unwrap();
         let read = store.open("log/1.log").await.unwrap().read(0..4).await.unwrap();
+        std::os::unix::fs::symlink("loop", folder.join("loop")).unwrap();
+        for (path, told) in [("loop", "cannot open loop: "), ("log/2.log", "cannot open log/2.log: ")] {
+            let error = store.open(path).await.unwrap_err().to_string();
+            assert!(error.starts_with(told) && !error.contains("rowkey-remote"), "{error}");
+        }
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(listed, [FileEntry { path: "log/1.log".to_owned(), bytes: 10 }]);
         assert_eq!(&read[..], b"0123");

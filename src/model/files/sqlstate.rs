@@ -10,7 +10,7 @@ impl Error {
         match self {
             Error::NoSpace { .. } => SqlState::DISK_FULL,
             Error::ShortRead { .. } => SqlState::DATA_CORRUPTED,
-            Error::Unsupported { .. } => SqlState::FEATURE_NOT_SUPPORTED,
+            Error::Unsupported { .. } => SqlState::READ_ONLY_SQL_TRANSACTION,
             Error::BadPath { .. } => SqlState::INVALID_STATEMENT,
             Error::NotFound { .. }
             | Error::AlreadyExists { .. }

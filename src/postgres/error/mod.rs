@@ -5,6 +5,8 @@
 
 mod postgres_messages;
 
+use std::io::ErrorKind;
+
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::parquet::errors::ParquetError;
@@ -31,6 +33,7 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
                     .unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, inner.to_string())),
             },
             DataFusionError::ResourcesExhausted(message) => exhausted(message),
+            DataFusionError::IoError(error) => spilling(error),
             other => of_message(other),
         },
         DataFusionError::Collection(errors) => match errors.into_iter().next() {
@@ -51,8 +54,10 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
         },
         DataFusionError::ArrowError(inner, trace) => match *inner {
             ArrowError::ExternalError(inner) => from_datafusion(DataFusionError::External(inner)),
+            ArrowError::IoError(_, error) => spilling(&error),
             inner => of_message(&DataFusionError::ArrowError(Box::new(inner), trace)),
         },
+        DataFusionError::IoError(error) => spilling(&error),
         DataFusionError::SchemaError(error, _) => from_schema(*error),
         DataFusionError::ResourcesExhausted(message) => exhausted(&message),
         error => of_message(&error),
@@ -62,6 +67,20 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
 fn exhausted(message: &str) -> Error {
     Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory for queries: {message}"))
         .with_hint("ask for fewer rows or columns, or allow more memory")
+}
+
+/// DataFusion itself opens no files but those that it spills to. Where they lie is not for clients,
+/// and the texts of what is no plain error of the system may tell it.
+fn spilling(error: &std::io::Error) -> Error {
+    let sqlstate = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SqlState::DISK_FULL,
+        _ => SqlState::IO_ERROR,
+    };
+    let reason = match error.raw_os_error() {
+        Some(_) => error.to_string(),
+        None => error.kind().to_string(),
+    };
+    Error::new(sqlstate, format!("rows that exceed the memory of queries cannot be kept in temporary files: {reason}"))
 }
 
 /// The first error of ours in a chain of sources.
@@ -161,6 +180,23 @@ pub fn no_such_table(name: &str, candidates: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_temporary_files_do_not_tell_where_they_lie() {
+        let named = std::io::Error::new(ErrorKind::StorageFull, "no space left at path \"/secret/tmp\"");
+        let system = || std::io::Error::from_raw_os_error(13);
+        let arrow = ArrowError::IoError("cannot write /secret/tmp".to_owned(), system());
+        for (error, sqlstate) in [
+            (DataFusionError::IoError(named), SqlState::DISK_FULL),
+            (DataFusionError::IoError(system()).context("/secret/tmp"), SqlState::IO_ERROR),
+            (DataFusionError::Shared(DataFusionError::IoError(system()).into()), SqlState::IO_ERROR),
+            (DataFusionError::ArrowError(Box::new(arrow), None), SqlState::IO_ERROR),
+        ] {
+            let error = from_datafusion(error);
+            assert_eq!(error.sqlstate(), sqlstate, "{error}");
+            assert!(error.to_string().contains("temporary files") && !error.to_string().contains("secret"), "{error}");
+        }
+    }
 
     #[test]
     fn errors_of_filters_are_read_from_their_debug_form() {

@@ -20,9 +20,12 @@ use rowkey_base::{Error, Result, SqlState};
 /// Whether the transaction refuses writes.
 pub const READ_ONLY: &str = "transaction_read_only";
 
+/// What the next transaction begins with.
+const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
+
 /// Settings that are the transaction's own, each with the one that says what it begins with.
 const TRANSACTION_MODES: [(&str, &str); 3] = [
-    (READ_ONLY, "default_transaction_read_only"),
+    (READ_ONLY, READ_ONLY_DEFAULT),
     ("transaction_isolation", "default_transaction_isolation"),
     ("transaction_deferrable", "default_transaction_deferrable"),
 ];
@@ -37,6 +40,8 @@ pub struct Settings {
     current: Level,
     /// What to go back to: first the state before the transaction, then one for every savepoint.
     saved: Vec<Level>,
+    /// No transaction can be read-write.
+    refuses_writes: bool,
     style: Arc<TextStyle>,
     limits: Limits,
 }
@@ -64,6 +69,7 @@ impl Settings {
             startup: Values::default(),
             current: Level::default(),
             saved: Vec::new(),
+            refuses_writes: false,
             style: Arc::default(),
             limits: Limits::default(),
         };
@@ -73,6 +79,18 @@ impl Settings {
         }
         settings.startup = Arc::clone(&settings.current.session);
         Ok(settings)
+    }
+
+    /// Makes every transaction read-only for good, whatever the client has asked for.
+    pub fn allow_no_writes(&mut self) {
+        self.tell(READ_ONLY_DEFAULT, "on");
+        self.refuses_writes = true;
+        self.read_back();
+    }
+
+    /// Whether transactions may be read-write.
+    pub fn allows_writes(&self) -> bool {
+        !self.refuses_writes
     }
 
     /// Facts about the server and the connection, which SET cannot change.
@@ -127,6 +145,7 @@ impl Settings {
                 Some(canonical)
             }
             // It always has a value of its own.
+            (Some(_), None) if self.refuses_writes && key == READ_ONLY => Some("on".to_owned()),
             (Some(definition), None) if is_transaction_mode(&key) => Some(definition.default.to_owned()),
             (Some(_), None) => self.startup.get(&key).cloned(),
             (None, _) if key.starts_with("datafusion.") => {
@@ -141,6 +160,11 @@ impl Settings {
             (None, _) if key == "role" && value.is_none_or(|value| value.eq_ignore_ascii_case("none")) => return Ok(()),
             (None, _) => return Err(unknown(name)),
         };
+        let is_read_only = [READ_ONLY, READ_ONLY_DEFAULT].contains(&key.as_str());
+        if self.refuses_writes && is_read_only && value.as_deref() == Some("off") {
+            let message = "cannot set transaction read-write mode where the data folder is open for reading only";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         // Without a transaction a local change ends with its own statement.
         if local && self.saved.is_empty() {
             return Ok(());

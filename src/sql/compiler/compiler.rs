@@ -93,6 +93,7 @@ pub struct Compiler {
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     started: DateTime,
+    memory_bytes: u64,
 }
 
 /// Rows of a batch: DataFusion's default, fewer where memory is small, since operators hold several
@@ -164,6 +165,7 @@ impl Compiler {
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             started,
+            memory_bytes,
         })
     }
 
@@ -183,6 +185,11 @@ impl Compiler {
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Memory that queries may use together, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
     }
 
     /// Where statements are planned and run.

@@ -9,12 +9,14 @@ use rowkey_base::Result;
 
 impl Engine {
     /// What opening had to mend: the log ended in a record that a crash had left half written, so
-    /// it was never acknowledged. It was cut, and a copy kept.
+    /// it was never acknowledged. It was cut, and a copy kept; or passed over, where nothing may be
+    /// written.
     pub fn mended(&self) -> Option<String> {
         let torn = self.store.torn_tail()?;
+        let done = if self.is_read_only() { "is passed over" } else { "was cut" };
         let copy = torn.copy.as_deref().map_or(String::new(), |copy| format!("; a copy is in {copy}"));
         Some(format!(
-            "{} ended in an unfinished record at byte {} ({}), which was cut{copy}",
+            "{} ended in an unfinished record at byte {} ({}), which {done}{copy}",
             torn.path, torn.offset, torn.reason
         ))
     }

@@ -1,5 +1,6 @@
 //! Opening a data folder.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +48,10 @@ pub struct Options {
     /// Keep files that no table names, which opening removes otherwise; `Engine::unnamed_files`
     /// tells which.
     pub keep_unnamed_files: bool,
+    /// Change nothing in the data folder, and make nothing in it: it has to be there, several
+    /// processes may read it at a time, and writes are refused. So is a folder in which this
+    /// process may not write, and an object store.
+    pub read_only: bool,
     /// How tables are scanned; the default is right for everything but checking it.
     pub scan: ScanOptions,
 }
@@ -57,6 +62,8 @@ pub struct Engine {
     /// First, so that it ends before what it works on; none where nothing can be written.
     _maintenance: Option<Maintenance>,
     pub(super) store: Arc<Store>,
+    read_only: bool,
+    memory_bytes: u64,
     /// Of the default account, for the process itself.
     pub(super) entities: EntityService,
     pub(super) compilers: Compilers,
@@ -73,16 +80,31 @@ enum SpillDefault {
 
 impl Engine {
     /// Opens a folder (made if need be), `:memory:`, or the URL of a data folder on an object
-    /// store, which can only be read.
+    /// store, which can only be read, as a folder in which this process may not write.
     pub async fn open(location: &str, options: Options) -> Result<Self> {
-        let read_only = location.contains("://");
+        Self::open_where(location, options, files::may_write).await
+    }
+
+    /// The same, with what tells whether this process may write in a folder.
+    pub(super) async fn open_where(
+        location: &str,
+        options: Options,
+        may_write: impl Fn(&Path) -> io::Result<bool>,
+    ) -> Result<Self> {
+        let mut read_only = options.read_only;
         let (files, spill): (Arc<dyn FileStore>, _) = if location == MEMORY {
             (Arc::new(MemoryStore::new()), SpillDefault::System)
-        } else if read_only {
+        } else if location.contains("://") {
+            read_only = true;
             (Arc::new(RemoteStore::open(location)?), SpillDefault::System)
         } else {
-            let folder = Path::new(location).join(paths::SPILL);
-            (Arc::new(LocalStore::open(location)?), SpillDefault::DataFolder(folder))
+            let folder = Path::new(location);
+            let unknown = |error| files::Error::from_io(location, files::Operation::OpenStore, error);
+            read_only = read_only || !may_write(folder).map_err(unknown)?;
+            match read_only {
+                true => (Arc::new(LocalStore::open_read_only(location)?), SpillDefault::System),
+                false => (Arc::new(LocalStore::open(location)?), SpillDefault::DataFolder(folder.join(paths::SPILL))),
+            }
         };
         Self::open_spilling(files, Arc::new(SystemClock::new()), options, read_only, Some(spill)).await
     }
@@ -128,6 +150,8 @@ impl Engine {
             _maintenance: maintenance,
             entities: EntityService::new(Arc::clone(&store), spill, options.account, Principal::process()),
             store,
+            read_only,
+            memory_bytes: compiler.memory_bytes(),
             compilers: Compilers::new(compiler),
             registry: Arc::new(Registry::new()),
         })
@@ -147,6 +171,16 @@ impl Engine {
     /// The default account: that of what names none.
     pub fn account(&self) -> &AccountName {
         self.entities.account()
+    }
+
+    /// Whether writes are refused, because that was asked for or the folder cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Memory that queries may use together, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
     }
 
     /// All sessions that are open.
@@ -174,8 +208,11 @@ impl Engine {
         account: &AccountName,
         principal: &Principal,
         client: &str,
-        settings: Settings,
+        mut settings: Settings,
     ) -> Result<Session> {
+        if self.read_only {
+            settings.allow_no_writes();
+        }
         let activity = Activity::new(account.as_str(), principal.name(), client, self.store.clock().now());
         let registration = self.registry.register(activity)?;
         Ok(Session::new(self.compilers.of(account), registration, principal.name(), settings))

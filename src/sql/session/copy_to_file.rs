@@ -11,7 +11,7 @@ use super::session::Session;
 use crate::compiler::Prepared;
 use crate::executor::copy::{CopyOptions, CopyOut};
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_formats::{Compression, Destination, ExportFormat, LineOutput, path_within};
+use rowkey_formats::{Compression, Destination, ExportFormat, LineOutput, error_within, path_within};
 
 /// How a file is written.
 enum Form {
@@ -35,10 +35,25 @@ impl Session {
         copy: &ast::Statement,
         file: &str,
     ) -> Result<String> {
+        let access = self.file_access().clone();
+        self.write_copy(prepared, copy, file).await.map_err(|error| match &access {
+            FileAccess::Within(folder) => error_within(folder, error),
+            FileAccess::Anywhere | FileAccess::Nowhere => error,
+        })
+    }
+
+    async fn write_copy(&mut self, prepared: &Arc<Prepared>, copy: &ast::Statement, file: &str) -> Result<String> {
         let ast::Statement::Copy { source, options, legacy_options, .. } = copy else {
             return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         let path = allowed(self.file_access(), file)?;
+        if let FileAccess::Within(_) = self.file_access() {
+            // The export asks again, in an error that names the path as it was resolved.
+            self.expect_outside_data(&path).map_err(|error| {
+                Error::new(error.sqlstate(), format!("permission denied to COPY to file \"{file}\""))
+                    .with_detail("It lies in the folder of the database, or cannot be told from what does.")
+            })?;
+        }
         let compression = Compression::of_path(&path);
         let is_table = matches!(source, CopySource::Table { columns, .. } if columns.is_empty());
         let form = form(options, legacy_options, &path, is_table)?;

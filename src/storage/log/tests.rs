@@ -326,7 +326,7 @@ fn a_log_whose_folder_was_taken_away_goes_on_when_it_is_back() {
         log.append(KIND, "before").wait().unwrap();
         std::fs::rename(&folder, &away).unwrap();
         let told = refusal(&log);
-        assert!(told.contains(&folder.display().to_string()), "{told}");
+        assert!(told.contains("moved, removed or replaced"), "{told}");
         std::fs::rename(&away, &folder).unwrap();
         log.append(KIND, "after").wait().unwrap();
         log.close().unwrap();
@@ -382,7 +382,7 @@ fn a_log_without_its_lock_file_takes_no_more_and_leaves_what_others_have_written
     // A program that knows the lock file alone: it finds none, and writes.
     let other = open(Arc::new(LocalStore::open(&folder).unwrap()), 0).unwrap().log;
     let told = refusal(&log);
-    assert!(told.contains(&format!("{}/rowkey.lock was removed", folder.display())), "{told}");
+    assert!(told.contains(" rowkey.lock was removed"), "{told}");
     other.append(KIND, "of the other").wait().unwrap();
     drop((log, owner));
     drop(other);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::replay::{Recovered, Recovery};
-use super::sweep::sweep;
+use super::sweep::{sweep, unnamed};
 use crate::error::{Error, Result};
 use crate::log::{Callers, Log, Record, TornTail, newest_checkpoint, replay};
 use crate::options::StoreOptions;
@@ -23,13 +23,13 @@ pub(crate) struct Opened {
     pub torn_tail: Option<TornTail>,
     /// Run files that no table names, where they were to be kept.
     pub unnamed: Vec<String>,
-    /// None if it is open for reading only.
-    pub owner: Option<Box<dyn OwnerLock>>,
+    /// Shared with others if it is open for reading only.
+    pub owner: Box<dyn OwnerLock>,
 }
 
-/// Opens a data folder and takes ownership of it.
+/// Opens a data folder and takes ownership of it, or its part in reading it.
 pub(crate) async fn open(store: &Arc<dyn FileStore>, options: &StoreOptions) -> Result<Opened> {
-    let owner = if options.read_only { None } else { Some(store.lock()?) };
+    let owner = store.lock()?;
     let mut recovery = match newest_checkpoint(store.as_ref()).await? {
         Some(checkpoint) => Recovery::from_checkpoint(&checkpoint)?,
         None => Recovery::default(),
@@ -44,7 +44,7 @@ pub(crate) async fn open(store: &Arc<dyn FileStore>, options: &StoreOptions) -> 
     }
     // Read while everything is as it was found: what fails from here on finds the folder written
     // to.
-    let found = if options.read_only { Vec::new() } else { store.list("").await? };
+    let found = if options.read_only && !options.keep_unnamed { Vec::new() } else { store.list("").await? };
     let mut apply = |record: Record| Ok(recovery.apply(&record)?);
     let callers: Arc<Callers> = Arc::default();
     let (log, replayed) = if options.read_only {
@@ -64,7 +64,7 @@ pub(crate) async fn open(store: &Arc<dyn FileStore>, options: &StoreOptions) -> 
     let sequence = log.as_ref().map_or(replayed.last_sequence, |log| log.durable());
     let recovered = recovery.finish();
     let unnamed = match options.read_only {
-        true => Vec::new(),
+        true => unnamed(found, &recovered.catalog),
         false => sweep(store.as_ref(), found, &recovered.catalog, options.keep_unnamed)?,
     };
     let torn_tail = replayed.torn_tail;

@@ -15,10 +15,9 @@ pub(super) fn sweep(
     keep_unnamed: bool,
 ) -> Result<Vec<String>> {
     let mut unnamed = Vec::new();
-    let named: HashSet<&str> =
-        catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect();
+    let named = named(catalog);
     for file in found {
-        let orphan = paths::parse_run(&file.path).is_some() && !named.contains(file.path.as_str());
+        let orphan = is_orphan(&file, &named);
         if orphan && keep_unnamed {
             unnamed.push(file.path);
         } else if orphan || paths::is_temporary(&file.path) {
@@ -30,4 +29,18 @@ pub(super) fn sweep(
         }
     }
     Ok(unnamed)
+}
+
+/// Of the files `found`, the run files that the catalog does not name; nothing is removed.
+pub(super) fn unnamed(found: Vec<FileEntry>, catalog: &Catalog) -> Vec<String> {
+    let named = named(catalog);
+    found.into_iter().filter(|file| is_orphan(file, &named)).map(|file| file.path).collect()
+}
+
+fn named(catalog: &Catalog) -> HashSet<&str> {
+    catalog.tables().flat_map(|table| table.manifest.files()).map(|file| file.path.as_str()).collect()
+}
+
+fn is_orphan(file: &FileEntry, named: &HashSet<&str>) -> bool {
+    paths::parse_run(&file.path).is_some() && !named.contains(file.path.as_str())
 }

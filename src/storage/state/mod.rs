@@ -40,7 +40,7 @@ pub(crate) struct State {
     retired: RetiredFiles,
     durability: Durability,
     /// Last, so that the folder is released when everything else is closed.
-    _owner: Option<Box<dyn OwnerLock>>,
+    _owner: Box<dyn OwnerLock>,
 }
 
 impl State {
@@ -95,17 +95,13 @@ impl State {
     }
 
     pub(crate) fn refuse_if_read_only(&self) -> Result<()> {
-        if self.head.is_none() { Err(self.read_only()) } else { Ok(()) }
-    }
-
-    fn read_only(&self) -> Error {
-        Error::ReadOnly { location: self.files.store().location() }
+        if self.head.is_none() { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
     /// The newest state under the commit lock; an error once a write has failed half way, since
     /// nobody knows whether the state behind that one will ever be.
     pub(crate) fn head(&self) -> Result<MutexGuard<'_, Head>> {
-        let Some(head) = &self.head else { return Err(self.read_only()) };
+        let Some(head) = &self.head else { return Err(Error::ReadOnly) };
         let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
         if head.is_stalled()? {
             // Everything that was written is published, and the rest has been refused.

@@ -53,7 +53,7 @@ async fn a_range_beyond_the_end_is_a_short_read() {
         for range in [0..5, 4..5, 9..10, 0..u64::MAX] {
             let error = file.read(range.clone()).await.unwrap_err();
             assert!(matches!(&error, Error::ShortRead { bytes: 4, range: told, .. } if *told == range), "{error}");
-            assert!(error.to_string().contains("/file"), "{error}");
+            assert!(error.to_string().contains("file: "), "{error}");
         }
         let backwards = std::ops::Range { start: 3, end: 1 };
         assert!(matches!(file.read(backwards).await.unwrap_err(), Error::Io { .. }));
@@ -103,14 +103,14 @@ async fn errors_name_file_and_operation() {
     each_store(async |store| {
         write(store, "f/there", b"");
         let errors = [
-            (store.create("f/there").map(drop).unwrap_err(), "cannot create ", "/f/there: it exists already"),
-            (store.open("f/x").await.map(drop).unwrap_err(), "cannot open ", "/f/x: there is no such file"),
+            (store.create("f/there").map(drop).unwrap_err(), "cannot create ", "f/there: it exists already"),
+            (store.open("f/x").await.map(drop).unwrap_err(), "cannot open ", "f/x: there is no such file"),
             (
                 store.open_for_write("f/x").map(drop).unwrap_err(),
                 "cannot open for writing ",
-                "/f/x: there is no such file",
+                "f/x: there is no such file",
             ),
-            (store.remove("f/x").unwrap_err(), "cannot remove ", "/f/x: there is no such file"),
+            (store.remove("f/x").unwrap_err(), "cannot remove ", "f/x: there is no such file"),
             (store.create("../x").map(drop).unwrap_err(), "cannot create \"../x\": ", "parts"),
             (store.list("/etc").await.map(drop).unwrap_err(), "cannot list \"/etc\": ", "parts"),
         ];
@@ -119,7 +119,7 @@ async fn errors_name_file_and_operation() {
             assert!(text.starts_with(start) && text.ends_with(end), "{text}");
         }
         let text = store.rename("f/x", "f/y").unwrap_err().to_string();
-        assert!(text.starts_with("cannot rename ") && text.contains("/f/x"), "{text}");
+        assert!(text.starts_with("cannot rename ") && text.contains("f/x"), "{text}");
     })
     .await;
 }

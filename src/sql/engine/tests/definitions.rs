@@ -259,7 +259,8 @@ fn a_store_open_for_reading_only_refuses_definitions() {
     assert_eq!(run(&engine, "SELECT count(*) FROM People"), ["3"]);
     for sql in ["CREATE VIEW v AS SELECT 1 AS x", "COMMENT ON TABLE People IS 'x'"] {
         let error = fails(&engine, sql);
-        assert!(error.to_string().contains("open for reading only"), "{error}");
+        assert_eq!(error.sqlstate(), SqlState::READ_ONLY_SQL_TRANSACTION, "{error}");
+        assert_eq!(error.detail(), Some("The data folder is open for reading only."), "{error}");
     }
 }
 

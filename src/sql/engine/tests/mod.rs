@@ -15,6 +15,7 @@ mod maintenance;
 mod pages;
 mod parameters;
 mod plan_cache;
+mod read_only;
 mod scans;
 mod settings;
 mod spilling;

@@ -268,7 +268,11 @@ impl Session {
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
         if self.settings.limits().is_read_only {
             let message = format!("cannot execute {tag} in a read-only transaction");
-            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+            let error = Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message);
+            return Err(match self.settings.allows_writes() {
+                true => error,
+                false => error.with_detail("The data folder is open for reading only."),
+            });
         }
         Ok(())
     }
