@@ -37,7 +37,7 @@ fn seeds() -> Vec<Vec<u8>> {
 /// What a connection reads of bytes that come in such pieces: each message, or why it ends.
 fn read(bytes: &[u8], mut piece: impl FnMut() -> usize) -> (Vec<Message>, Option<Lost>) {
     let (mut buffer, mut rest, mut messages) = (BytesMut::new(), bytes, Vec::new());
-    let mut passed_over: Option<TooLarge> = None;
+    let mut passed_over: Option<PassedOver> = None;
     loop {
         if let Some(mut large) = passed_over.take() {
             let passed = large.pass_over(buffer.len());
@@ -55,7 +55,7 @@ fn read(bytes: &[u8], mut piece: impl FnMut() -> usize) -> (Vec<Message>, Option
                     messages.push(message);
                     continue;
                 }
-                Ok(Next::TooLarge(large)) => {
+                Ok(Next::PassedOver(large)) => {
                     assert!(whole);
                     passed_over = Some(large);
                     continue;
