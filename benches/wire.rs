@@ -2,11 +2,12 @@
 //! the same client.
 //!
 //! `cargo bench --bench wire -- [--server PATH] [--postgres 'host=127.0.0.1 user=postgres
-//! dbname=wire'] [--seconds S] [--clients 1,8,32] [--only TEXT] [--beside UPDATES]` starts the
-//! server (this build's, unless a path is given) on a folder of its own, fills it, and prints
+//! dbname=wire'] [--seconds S] [--clients 1,8,32] [--only TEXT] [--beside UPDATES] [--planners N]`
+//! starts the server (this build's, unless a path is given) on a folder of its own, fills it, and prints
 //! throughput and latencies of closed loops. Without `--postgres` there is nothing to compare with,
 //! and it measures the server alone. With `--beside`, one more client updates so many rows a second
-//! meanwhile, each durably. The table `orders` of the named PostgreSQL database is made anew.
+//! meanwhile, each durably; with `--planners`, so many sessions plan a long statement again and
+//! again. The table `orders` of the named PostgreSQL database is made anew.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
@@ -93,6 +94,8 @@ struct Options {
     only: String,
     /// Updates a second by a further client.
     beside: u64,
+    /// Further sessions that do nothing but plan.
+    planners: usize,
 }
 
 fn main() -> Result<(), Failure> {
@@ -103,6 +106,7 @@ fn main() -> Result<(), Failure> {
         clients: vec![1, 8, 32],
         only: String::new(),
         beside: 0,
+        planners: 0,
     };
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(name) = arguments.next() {
@@ -114,6 +118,7 @@ fn main() -> Result<(), Failure> {
             "--clients" => options.clients = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--only" => options.only = value,
             "--beside" => options.beside = value.parse()?,
+            "--planners" => options.planners = value.parse()?,
             other => return Err(format!("{other} is no option").into()),
         }
     }
@@ -140,7 +145,9 @@ async fn measure(options: &Options) -> Result<(), Failure> {
                 let mut rates: Vec<(&str, Measured)> = Vec::new();
                 for (name, config) in &peers {
                     let writer = (options.beside > 0).then(|| Writer::start(config, options.beside));
+                    let planners = Planners::start(config, options.planners).await?;
                     let measured = load(config, question, prepared, clients, options.seconds).await?;
+                    planners.stop().await?;
                     rates.push((name, measured));
                     if let Some(writer) = writer {
                         println!("{name}: beside {:.0} updates a second", writer.stop().await?);
@@ -189,6 +196,46 @@ impl Writer {
     async fn stop(self) -> Result<f64, Failure> {
         self.stopped.store(true, Ordering::Relaxed);
         self.task.await?
+    }
+}
+
+/// Sessions that plan a statement of many joins, and do not run it.
+struct Planners {
+    stopped: Arc<AtomicBool>,
+    tasks: Vec<tokio::task::JoinHandle<Result<(), Failure>>>,
+}
+
+impl Planners {
+    async fn start(config: &str, sessions: usize) -> Result<Self, Failure> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let mut tasks = Vec::new();
+        for _ in 0..sessions {
+            let (client, connection) = tokio_postgres::connect(config, NoTls).await?;
+            tokio::spawn(connection);
+            let stops = Arc::clone(&stopped);
+            tasks.push(tokio::spawn(async move {
+                let joined = (1..12).map(|at| {
+                    let of = at - 1;
+                    format!(
+                        r#" JOIN orders o{at} ON o{at}."Count" = o{of}."Count" AND o{at}."RowKey" = o{of}."RowKey""#
+                    )
+                });
+                let text = format!("EXPLAIN SELECT count(*) FROM orders o0{}", joined.collect::<String>());
+                while !stops.load(Ordering::Relaxed) {
+                    client.simple_query(&text).await?;
+                }
+                Ok(())
+            }));
+        }
+        Ok(Self { stopped, tasks })
+    }
+
+    async fn stop(self) -> Result<(), Failure> {
+        self.stopped.store(true, Ordering::Relaxed);
+        for task in self.tasks {
+            task.await??;
+        }
+        Ok(())
     }
 }
 
