@@ -29,9 +29,7 @@ const STATEMENTS: [(&str, Text); 22] = [
     ("t || t || ...", |members| format!("select {} as x from chains", vec!["t"; members].join(" || "))),
     ("n & n & ...", |members| format!("select {} as x from chains", vec!["n"; members].join(" & "))),
     ("f + n * 2 + ...", |members| format!("select {} as x from chains", vec!["f + n * 2"; members].join(" + "))),
-    ("AND", |members| {
-        format!("select * from chains where {}", each(members, " and ", |at| format!("n <> {at}")))
-    }),
+    ("AND", |members| format!("select * from chains where {}", each(members, " and ", |at| format!("n <> {at}")))),
     ("OR of one column", |members| {
         format!("select * from chains where {}", each(members, " or ", |at| format!("n = {at}")))
     }),

@@ -20,6 +20,7 @@ mod datetime_trunc;
 mod decimal;
 mod encodings;
 mod error;
+mod fused;
 mod greatest_least;
 mod hashes;
 mod integers;

@@ -16,8 +16,8 @@ use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
-    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, greatest_least,
-    hashes, integers, justify, letter_case, math, now, overlaps, series, strings, text,
+    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
+    greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, series, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -53,7 +53,7 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
 /// state that has DataFusion's defaults.
 pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
     let mut rules = Rules::of(&state);
-    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names }))?;
+    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names, depth_max: fused::DEPTH_MAX }))?;
     let state = rules.put_into(state);
     let mut operators = state.expr_planners().to_vec();
     operators.insert(0, Arc::new(PostgresOperators));
