@@ -10,6 +10,7 @@ mod aggregates;
 mod analyzer;
 mod angles;
 mod arithmetic;
+mod balanced;
 mod calendar;
 mod cast;
 mod concatenation;

@@ -16,6 +16,7 @@ use crate::syntax::{visit_expressions, visit_expressions_mut};
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
 pub fn rewrite_syntax(statement: &mut Statement) {
+    super::balanced::balance(statement);
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
         let taken = std::mem::replace(expr, Expr::value(Value::Null));
         *expr = rewritten(taken);
@@ -180,7 +181,7 @@ fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
 
 /// Operands under an operator that may group them in any way: as a balanced tree, since each walk
 /// over it and each type that is looked up costs as much as it is deep.
-fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
+pub(super) fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
     while operands.len() > 1 {
         let mut pairs = operands.into_iter();
         let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
