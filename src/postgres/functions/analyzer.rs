@@ -18,6 +18,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
 use super::cast::PostgresCast;
+use super::flat_unions;
 use super::fused::{FusedExpression, is_condition};
 use super::keys;
 use super::kind::{Kind, unknown_text};
@@ -176,7 +177,8 @@ impl AnalyzerRule for PostgresTypes {
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = Zone::of(options)?;
-        plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()
+        let plan = plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()?;
+        flat_unions::flatten(plan)
     }
 }
 

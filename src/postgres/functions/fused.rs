@@ -10,18 +10,18 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility,
@@ -55,8 +55,16 @@ pub(super) struct FusedExpression {
     hash: u64,
     /// Whether some of it may not be evaluated for a row.
     lazy: bool,
-    /// The body as it was last evaluated, and the options of that statement, which it depends on.
-    physical: Mutex<Option<(Arc<ConfigOptions>, Arc<dyn PhysicalExpr>)>>,
+    /// What the body is in the statement that saw it last.
+    prepared: Mutex<Option<Prepared>>,
+}
+
+/// A body for the options of a statement, which its functions may depend on.
+struct Prepared {
+    options: Arc<ConfigOptions>,
+    simplified: Arc<Expr>,
+    /// Once it is evaluated.
+    physical: Option<Arc<dyn PhysicalExpr>>,
 }
 
 impl FusedExpression {
@@ -115,7 +123,7 @@ impl FusedExpression {
             signature,
             hash: hasher.finish(),
             lazy: parts.lazy,
-            physical: Mutex::new(None),
+            prepared: Mutex::new(None),
         };
         let arguments = parts.columns.into_iter().map(Expr::Column).collect();
         let function = Arc::new(ScalarUDF::new_from_impl(function));
@@ -127,24 +135,32 @@ impl FusedExpression {
         call.func.inner().downcast_ref::<Self>().map(|fused| fused.field.data_type())
     }
 
-    /// The body for the options of a statement.
+    /// The body of this statement. It is simplified once: bodies within it are, too.
+    fn prepared(&self, options: &Arc<ConfigOptions>) -> Result<MutexGuard<'_, Option<Prepared>>> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if prepared.as_ref().is_none_or(|prepared| !Arc::ptr_eq(&prepared.options, options)) {
+            let context = SimplifyContext::builder()
+                .with_schema(Arc::clone(&self.schema))
+                .with_config_options(Arc::clone(options))
+                .build();
+            let simplified = Arc::new(ExprSimplifier::new(context).simplify(self.body.as_ref().clone())?);
+            *prepared = Some(Prepared { options: Arc::clone(options), simplified, physical: None });
+        }
+        Ok(prepared)
+    }
+
     fn physical(&self, options: &Arc<ConfigOptions>) -> Result<Arc<dyn PhysicalExpr>> {
-        let mut physical = self.physical.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of_options, physical)) = physical.as_ref()
-            && Arc::ptr_eq(of_options, options)
-        {
+        let mut prepared = self.prepared(options)?;
+        let Some(prepared) = prepared.as_mut() else { return internal_err!("an expression was not prepared") };
+        if let Some(physical) = &prepared.physical {
             return Ok(Arc::clone(physical));
         }
-        let context = SimplifyContext::builder()
-            .with_schema(Arc::clone(&self.schema))
-            .with_config_options(Arc::clone(options))
-            .build();
-        let body = ExprSimplifier::new(context).simplify(self.body.as_ref().clone())?;
         let mut properties = ExecutionProps::new();
         properties.config_options = Some(Arc::clone(options));
-        let made = create_physical_expr(&body, &self.schema, &properties, &PhysicalPlanningContext::default())?;
-        *physical = Some((Arc::clone(options), Arc::clone(&made)));
-        Ok(made)
+        let (body, context) = (prepared.simplified.as_ref(), PhysicalPlanningContext::default());
+        let physical = create_physical_expr(body, &self.schema, &properties, &context)?;
+        prepared.physical = Some(Arc::clone(&physical));
+        Ok(physical)
     }
 }
 
@@ -282,6 +298,17 @@ impl ScalarUDFImpl for FusedExpression {
         Ok(Arc::clone(&self.field))
     }
 
+    /// What turns out to be constant is visible again: branches that are never taken, for one.
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let prepared = self.prepared(info.config_options())?;
+        match prepared.as_ref().map(|prepared| prepared.simplified.as_ref()) {
+            Some(Expr::Literal(value, metadata)) if value.data_type() == *self.field.data_type() => {
+                Ok(ExprSimplifyResult::Simplified(Expr::Literal(value.clone(), metadata.clone())))
+            }
+            _ => Ok(ExprSimplifyResult::Original(args)),
+        }
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let physical = self.physical(&args.config_options)?;
         let constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
@@ -301,3 +328,6 @@ impl ScalarUDFImpl for FusedExpression {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

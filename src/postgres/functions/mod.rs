@@ -21,6 +21,7 @@ mod datetime_trunc;
 mod decimal;
 mod encodings;
 mod error;
+mod flat_unions;
 mod fused;
 mod greatest_least;
 mod hashes;

@@ -52,8 +52,18 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
 /// state that has DataFusion's defaults.
 pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
+    register_fusing(state, clock, names, fused::DEPTH_MAX)
+}
+
+/// The same, with expressions fused from a depth on.
+pub(super) fn register_fusing(
+    state: SessionState,
+    clock: &Arc<dyn Clock>,
+    names: ObjectNames,
+    depth_max: usize,
+) -> Result<SessionState> {
     let mut rules = Rules::of(&state);
-    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names, depth_max: fused::DEPTH_MAX }))?;
+    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names, depth_max }))?;
     let state = rules.put_into(state);
     let mut operators = state.expr_planners().to_vec();
     operators.insert(0, Arc::new(PostgresOperators));
