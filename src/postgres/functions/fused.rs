@@ -32,6 +32,7 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use super::cast::PostgresCast;
 use super::resolution::is_comparison;
 use super::scalar::Scalar;
+use super::strings;
 
 /// Deeper parts of expressions are fused.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -55,6 +56,8 @@ pub(super) struct FusedExpression {
     hash: u64,
     /// Whether some of it may not be evaluated for a row.
     lazy: bool,
+    /// Of the constant texts in it.
+    constant_bytes: usize,
     /// What the body is in the statement that saw it last.
     prepared: Mutex<Option<Prepared>>,
 }
@@ -123,6 +126,7 @@ impl FusedExpression {
             signature,
             hash: hasher.finish(),
             lazy: parts.lazy,
+            constant_bytes: parts.constant_bytes,
             prepared: Mutex::new(None),
         };
         let arguments = parts.columns.into_iter().map(Expr::Column).collect();
@@ -133,6 +137,11 @@ impl FusedExpression {
     /// The type of the result of a call that is fused.
     pub(super) fn type_of(call: &ScalarFunction) -> Option<&DataType> {
         call.func.inner().downcast_ref::<Self>().map(|fused| fused.field.data_type())
+    }
+
+    /// How many bytes of constant texts are in a call that is fused.
+    pub(super) fn constant_bytes(call: &ScalarFunction) -> Option<usize> {
+        call.func.inner().downcast_ref::<Self>().map(|fused| fused.constant_bytes)
     }
 
     /// The body of this statement. It is simplified once: bodies within it are, too.
@@ -182,12 +191,13 @@ struct Parts {
     columns: Vec<Column>,
     volatility: Volatility,
     lazy: bool,
+    constant_bytes: usize,
 }
 
 impl Parts {
     /// `None`: there is something in it that has to stay visible.
     fn of(expr: &Expr, schema: &DFSchema) -> Result<Option<Self>> {
-        let mut parts = Self { columns: Vec::new(), volatility: Volatility::Immutable, lazy: false };
+        let mut parts = Self { columns: Vec::new(), volatility: Volatility::Immutable, lazy: false, constant_bytes: 0 };
         let end = expr.apply(|expr| {
             Ok(if parts.take(expr, schema) { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
         })?;
@@ -202,7 +212,10 @@ impl Parts {
                 }
                 schema.has_column(column)
             }
-            Expr::Literal(value, _) => value.size() < CONSTANT_BYTES_MAX,
+            Expr::Literal(value, _) => {
+                self.constant_bytes += strings::constant_bytes(expr);
+                value.size() < CONSTANT_BYTES_MAX
+            }
             Expr::ScalarFunction(call) => self.take_call(call),
             Expr::BinaryExpr(BinaryExpr { op, .. }) => {
                 self.lazy |= matches!(op, Operator::And | Operator::Or);
@@ -237,6 +250,7 @@ impl Parts {
         }
         if let Some(fused) = inner.downcast_ref::<FusedExpression>() {
             self.lazy |= fused.lazy;
+            self.constant_bytes = self.constant_bytes.saturating_add(fused.constant_bytes);
         }
         self.lazy |= LAZY.contains(&call.func.name());
         match call.func.signature().volatility {

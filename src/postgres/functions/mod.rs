@@ -4,7 +4,9 @@
 //! [`register`] puts all of it into a session. Types are settled in two steps: `planner` makes
 //! operands go together while a statement is planned, and the rule in `analyzer` resolves the whole
 //! plan again, now with the types of literals, before DataFusion coerces what is left.
-//! Functions look at the types of their arguments themselves (`scalar`).
+//! Functions look at the types of their arguments themselves (`scalar`). What is long is made flat
+//! for DataFusion, whose rules take more than their length in time: chains of AND and OR
+//! (`balanced`), of other operators (`fused`) and of UNION ALL (`flat_unions`).
 
 mod aggregates;
 mod analyzer;

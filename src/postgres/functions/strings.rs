@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Expr, Volatility};
 
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
+use super::fused::FusedExpression;
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -89,7 +90,8 @@ pub(super) fn constant_bytes(expr: &Expr) -> usize {
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
             ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
-            _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
+            _ => FusedExpression::constant_bytes(call)
+                .unwrap_or_else(|| call.args.iter().map(constant_bytes).fold(0, usize::saturating_add)),
         },
         Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
         _ => 0,
