@@ -52,8 +52,8 @@ pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-/// Whether an expression is a call of one of the operators with two operands. Its type is a number's
-/// or a time's, or it has none.
+/// Whether an expression is a call of one of the operators with two operands. Its type is that of
+/// a number or a time, or it has none.
 pub(super) fn is_operator(expr: &Expr) -> bool {
     let Expr::ScalarFunction(call) = expr else { return false };
     call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%")

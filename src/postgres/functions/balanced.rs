@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, VisitorMut};
 
-use super::syntax::joined;
 use crate::syntax::visit_mut;
 
 /// Shorter chains stay as they are written.
@@ -62,6 +61,34 @@ fn balanced(mut chain: Expr, wanted: BinaryOperator) -> Expr {
     }
     members.reverse();
     joined(members, wanted)
+}
+
+/// Operands under an operator that may group them in any way: as a balanced tree, since each walk
+/// over it and each type that is looked up costs as much as it is deep.
+pub(super) fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
+    while operands.len() > 1 {
+        let mut pairs = operands.into_iter();
+        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+        while let Some(left) = pairs.next() {
+            halved.push(match pairs.next() {
+                Some(right) => nested(left, op.clone(), right),
+                None => left,
+            });
+        }
+        operands = halved;
+    }
+    operands.pop().unwrap_or(Expr::value(Value::Null))
+}
+
+/// A binary operation in parentheses.
+pub(super) fn nested(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    let operand = |expr: Expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Nested(_) | Expr::Function(_) => {
+            expr
+        }
+        expr => Expr::Nested(Box::new(expr)),
+    };
+    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(operand(left)), op, right: Box::new(operand(right)) }))
 }
 
 #[cfg(test)]

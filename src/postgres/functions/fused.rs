@@ -30,14 +30,11 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use super::cast::PostgresCast;
-use super::resolution::is_comparison;
 use super::scalar::Scalar;
-use super::strings;
+use super::strings::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
 
 /// Deeper parts of expressions are fused.
 pub(super) const DEPTH_MAX: usize = 16;
-/// Larger constants stay visible: who runs a plan makes its batches small for them.
-const CONSTANT_BYTES_MAX: usize = 1 << 10;
 /// What stays visible for the same reason: its values may be much larger than its arguments.
 const ENLARGING: [&str; 3] = ["repeat", "lpad", "rpad"];
 /// Calls that do not evaluate all their arguments for all rows.
@@ -134,16 +131,6 @@ impl FusedExpression {
         Ok(Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments))))
     }
 
-    /// The type of the result of a call that is fused.
-    pub(super) fn type_of(call: &ScalarFunction) -> Option<&DataType> {
-        call.func.inner().downcast_ref::<Self>().map(|fused| fused.field.data_type())
-    }
-
-    /// How many bytes of constant texts are in a call that is fused.
-    pub(super) fn constant_bytes(call: &ScalarFunction) -> Option<usize> {
-        call.func.inner().downcast_ref::<Self>().map(|fused| fused.constant_bytes)
-    }
-
     /// The body of this statement. It is simplified once: bodies within it are, too.
     fn prepared(&self, options: &Arc<ConfigOptions>) -> Result<MutexGuard<'_, Option<Prepared>>> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,8 +162,11 @@ impl FusedExpression {
 
 /// Whether an expression is one of truth, as can be seen at once.
 pub(super) fn is_condition(expr: &Expr) -> bool {
+    use Operator::{And, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq, Or};
     match expr {
-        Expr::BinaryExpr(BinaryExpr { op, .. }) => op.is_logic_operator() || is_comparison(*op),
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => {
+            matches!(op, And | Or | Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+        }
         Expr::Not(_) | Expr::InList(_) | Expr::Between(_) | Expr::Like(_) => true,
         _ => false,
     }
@@ -213,8 +203,9 @@ impl Parts {
                 schema.has_column(column)
             }
             Expr::Literal(value, _) => {
-                self.constant_bytes += strings::constant_bytes(expr);
-                value.size() < CONSTANT_BYTES_MAX
+                // Larger ones stay visible: who runs a plan makes its batches small for them.
+                self.constant_bytes += constant_bytes(expr);
+                value.size().max(self.constant_bytes) < FUSED_CONSTANT_BYTES_MAX
             }
             Expr::ScalarFunction(call) => self.take_call(call),
             Expr::BinaryExpr(BinaryExpr { op, .. }) => {
@@ -250,7 +241,10 @@ impl Parts {
         }
         if let Some(fused) = inner.downcast_ref::<FusedExpression>() {
             self.lazy |= fused.lazy;
-            self.constant_bytes = self.constant_bytes.saturating_add(fused.constant_bytes);
+            self.constant_bytes += fused.constant_bytes;
+            if self.constant_bytes >= FUSED_CONSTANT_BYTES_MAX {
+                return false;
+            }
         }
         self.lazy |= LAZY.contains(&call.func.name());
         match call.func.signature().volatility {
@@ -291,7 +285,7 @@ impl Hash for FusedExpression {
 
 impl ScalarUDFImpl for FusedExpression {
     fn name(&self) -> &str {
-        "fused"
+        FUSED
     }
 
     /// Short, and another one for another body.

@@ -16,7 +16,6 @@ use datafusion::logical_expr::{
 
 use super::cast;
 use super::error::{SqlState, fail};
-use super::fused::FusedExpression;
 use super::kind::Kind;
 use super::zone::Zone;
 
@@ -268,11 +267,6 @@ fn write_name(name: &mut String, function: &str, args: &[Expr]) -> std::fmt::Res
 /// The type of an expression. For calls of functions here it makes no names, as DataFusion does at
 /// every level of a deep expression, and so costs as much as the expression is large.
 pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
-    if let Expr::ScalarFunction(call) = expr
-        && let Some(data_type) = FusedExpression::type_of(call)
-    {
-        return Ok(data_type.clone());
-    }
     if let Expr::ScalarFunction(call) = expr
         && let Some(scalar) = call.func.inner().downcast_ref::<Scalar>()
     {

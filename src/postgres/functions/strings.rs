@@ -12,7 +12,6 @@ use datafusion::logical_expr::{Expr, Volatility};
 
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
-use super::fused::FusedExpression;
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function};
 
@@ -82,6 +81,10 @@ fn too_long<T>() -> Result<T> {
     fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
+/// Calls that hold whole expressions, and what such an expression has of constant texts at most.
+pub(super) const FUSED: &str = "fused";
+pub(super) const FUSED_CONSTANT_BYTES_MAX: usize = 1 << 10;
+
 /// The bytes that a constant text takes at least, as far as its length is written down.
 pub(super) fn constant_bytes(expr: &Expr) -> usize {
     match expr {
@@ -90,8 +93,8 @@ pub(super) fn constant_bytes(expr: &Expr) -> usize {
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
             ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
-            _ => FusedExpression::constant_bytes(call)
-                .unwrap_or_else(|| call.args.iter().map(constant_bytes).fold(0, usize::saturating_add)),
+            (FUSED, _) => FUSED_CONSTANT_BYTES_MAX,
+            _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
         },
         Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
         _ => 0,
