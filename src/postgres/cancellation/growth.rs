@@ -8,14 +8,14 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::projection::ProjectionExec;
 
+use crate::functions::ENLARGING;
+
 /// Most bytes of constants, repeated for each row, in a batch.
 const CONSTANTS_BYTES_MAX: usize = 16 << 20;
 /// Smaller constants are not counted.
 const CONSTANT_BYTES_MIN: usize = 1 << 10;
 /// Rows at a time, where values may be of any size and the batch cannot be tried again.
 const ROWS_OF_ANY_SIZE: usize = 64;
-/// Functions whose values may be much larger than their arguments.
-const ENLARGING: [&str; 6] = ["repeat", "lpad", "rpad", "replace", "regexp_replace", "array_to_string"];
 
 /// What the expressions of an operator make of its rows.
 #[derive(Debug, Default)]

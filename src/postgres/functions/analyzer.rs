@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion, TreeNodeRewriter};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -18,6 +18,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
 use super::cast::PostgresCast;
+use super::flat_unions;
+use super::fused::{FusedExpression, is_condition};
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
@@ -28,6 +30,9 @@ use crate::types::POSTGRES_TYPE;
 /// Window functions whose result has the type of their first argument, which needs one.
 const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth_value"];
 
+/// Below so many nodes columns are taken for computed ones.
+const STORED_LEVELS_MAX: usize = 16;
+
 /// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds
 /// both.
 ///
@@ -36,6 +41,8 @@ const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth
 #[derive(Debug)]
 pub(super) struct PostgresTypes {
     pub names: ObjectNames,
+    /// Deeper parts of expressions are fused.
+    pub depth_max: usize,
 }
 
 /// The name of the rule [`PostgresTypes`].
@@ -82,11 +89,12 @@ impl PostgresTypes {
         }
         let resolver = Resolver { schema: &schema, zone: Some(zone) };
         let names = NamePreserver::new(&plan);
-        let resolved = |expr| resolve(self.named_cast(expr, &resolver)?, &resolver).map(Transformed::yes);
+        let stored = plan.inputs().into_iter().all(|input| has_stored_columns(input, STORED_LEVELS_MAX));
         let plan = plan
             .map_expressions(|expr| {
                 let name = names.save(&expr);
-                Ok(expr.transform_up(resolved)?.update_data(|expr| name.restore(expr)))
+                let mut resolving = Resolving { rule: self, resolver: &resolver, stored, open: Vec::new() };
+                Ok(expr.rewrite(&mut resolving)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
         let plan = keys::of_node(plan)?;
@@ -101,6 +109,67 @@ impl PostgresTypes {
     }
 }
 
+/// Resolves an expression from its leaves up, and fuses what has become deep.
+struct Resolving<'a> {
+    rule: &'a PostgresTypes,
+    resolver: &'a Resolver<'a>,
+    /// Whether all columns are stored ones.
+    stored: bool,
+    /// The nodes above the one that is resolved, and itself.
+    open: Vec<Depth>,
+}
+
+/// What is below a node.
+#[derive(Default)]
+struct Depth {
+    levels: usize,
+    /// Something in it is never fused.
+    visible: bool,
+}
+
+impl TreeNodeRewriter for Resolving<'_> {
+    type Node = Expr;
+
+    fn f_down(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        self.open.push(Depth::default());
+        Ok(Transformed::no(expr))
+    }
+
+    fn f_up(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        let mut depth = self.open.pop().unwrap_or_default();
+        depth.levels += 1;
+        let mut expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver)?;
+        if depth.levels > self.rule.depth_max && !depth.visible && !is_condition(&expr) {
+            match FusedExpression::of(expr, self.resolver.schema, self.stored) {
+                Ok(fused) => (expr, depth.levels) = (fused, 1),
+                Err(other) => (expr, depth.visible) = (other, true),
+            }
+        }
+        if let Some(above) = self.open.last_mut() {
+            above.levels = above.levels.max(depth.levels);
+            above.visible |= depth.visible;
+        }
+        Ok(Transformed::yes(expr))
+    }
+}
+
+/// Whether the columns of a plan are those of tables: no rule puts an expression into their place.
+/// It looks at so many levels of the plan and no more.
+fn has_stored_columns(plan: &LogicalPlan, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return false };
+    match plan {
+        LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) => return true,
+        LogicalPlan::Projection(projection) if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) => {}
+        LogicalPlan::Filter(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::Join(_) => {}
+        _ => return false,
+    }
+    plan.inputs().into_iter().all(|input| has_stored_columns(input, below))
+}
+
 impl AnalyzerRule for PostgresTypes {
     fn name(&self) -> &str {
         POSTGRES_TYPES
@@ -108,7 +177,8 @@ impl AnalyzerRule for PostgresTypes {
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = Zone::of(options)?;
-        plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()
+        let plan = plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()?;
+        flat_unions::flatten(plan)
     }
 }
 

@@ -7,13 +7,13 @@ use arrow::compute::kernels::arity::{try_binary, try_unary};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{Operator, Volatility};
+use datafusion::logical_expr::{Expr, Operator, Volatility};
 
 use super::decimal::{self, Decimal};
 use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, Scalar};
 
 /// The functions behind the operators, named as they are shown.
 pub(super) static FUNCTIONS: [Function; 6] = [
@@ -50,6 +50,13 @@ pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
         _ => return None,
     };
     FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// Whether an expression is a call of one of the operators with two operands. Its type is that of
+/// a number or a time, or it has none.
+pub(super) fn is_operator(expr: &Expr) -> bool {
+    let Expr::ScalarFunction(call) = expr else { return false };
+    call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%")
 }
 
 fn no_operator<T>(arguments: &Arguments) -> Result<T> {

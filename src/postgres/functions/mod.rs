@@ -4,13 +4,16 @@
 //! [`register`] puts all of it into a session. Types are settled in two steps: `planner` makes
 //! operands go together while a statement is planned, and the rule in `analyzer` resolves the whole
 //! plan again, now with the types of literals, before DataFusion coerces what is left.
-//! Functions look at the types of their arguments themselves (`scalar`).
+//! Functions look at the types of their arguments themselves (`scalar`). What is long is made flat
+//! for DataFusion, whose rules take more than their length in time: chains of AND and OR
+//! (`balanced`), of other operators (`fused`) and of UNION ALL (`flat_unions`).
 
 mod aggregates;
 mod analyzer;
 mod angles;
 mod arithmetic;
 mod array_agg;
+mod balanced;
 mod calendar;
 mod cast;
 mod concatenation;
@@ -21,6 +24,8 @@ mod datetime_trunc;
 mod decimal;
 mod encodings;
 mod error;
+mod flat_unions;
+mod fused;
 mod greatest_least;
 mod hashes;
 mod integers;
@@ -60,6 +65,7 @@ pub use error::{Error, SqlState};
 pub use keys::key as comparison_key;
 pub use register::{configure, register};
 pub use series::NAME as GENERATE_SERIES;
+pub(crate) use strings::ENLARGING;
 pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;
 pub use value_budget::ValueBudget;

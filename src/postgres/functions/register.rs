@@ -17,8 +17,8 @@ use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::{
-    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, greatest_least,
-    hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
+    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
+    greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -53,8 +53,18 @@ pub fn configure(config: SessionConfig) -> SessionConfig {
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
 /// state that has DataFusion's defaults.
 pub fn register(state: SessionState, clock: &Arc<dyn Clock>, names: ObjectNames) -> Result<SessionState> {
+    register_fusing(state, clock, names, fused::DEPTH_MAX)
+}
+
+/// The same, with expressions fused from a depth on.
+pub(super) fn register_fusing(
+    state: SessionState,
+    clock: &Arc<dyn Clock>,
+    names: ObjectNames,
+    depth_max: usize,
+) -> Result<SessionState> {
     let mut rules = Rules::of(&state);
-    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names }))?;
+    rules.analyzer.before("type_coercion", Arc::new(PostgresTypes { names, depth_max }))?;
     let state = rules.put_into(state);
     let mut operators = state.expr_planners().to_vec();
     operators.insert(0, Arc::new(PostgresOperators));

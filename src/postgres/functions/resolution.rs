@@ -96,10 +96,11 @@ impl Resolver<'_> {
 
     fn binary(&self, BinaryExpr { left, op, right }: BinaryExpr) -> Result<Expr> {
         if let Some(function) = arithmetic::of_operator(op) {
-            let (Some(left_kind), Some(right_kind)) = (self.kind(&left), self.kind(&right)) else {
-                return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
+            // Of a long chain only the last operand is looked at.
+            let known = |operand: &Expr| {
+                arithmetic::is_operator(operand) || self.kind(operand).is_some_and(|kind| kind != Kind::Other)
             };
-            if left_kind == Kind::Other || right_kind == Kind::Other {
+            if !known(&left) || !known(&right) {
                 return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
             }
             return Ok(call(function, vec![*left, *right]));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility,
@@ -261,6 +261,12 @@ fn write_name(name: &mut String, function: &str, args: &[Expr]) -> std::fmt::Res
         match arg {
             Expr::ScalarFunction(call) if call.func.inner().is::<Scalar>() => {
                 write_name(name, call.func.name(), &call.args)?;
+            }
+            // As it is shown, without the way through formats: most of a chain is columns.
+            Expr::Column(Column { relation: Some(TableReference::Bare { table }), name: column, .. }) => {
+                name.push_str(table);
+                name.push('.');
+                name.push_str(column);
             }
             other => write!(name, "{}", other.schema_name())?,
         }

@@ -39,6 +39,10 @@ pub(super) static FUNCTIONS: [Function; 15] = [
     function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
 
+/// Functions whose values may be much larger than their arguments: operators take few rows at a
+/// time where they find one.
+pub(crate) const ENLARGING: [&str; 6] = ["repeat", "lpad", "rpad", "replace", "regexp_replace", "array_to_string"];
+
 /// What `||` of texts becomes: PostgreSQL's name for it.
 const CONCATENATED: &str = "textcat";
 
@@ -88,6 +92,10 @@ fn too_long<T>() -> Result<T> {
     fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
+/// Calls that hold whole expressions, and what such an expression has of constant texts at most.
+pub(super) const FUSED: &str = "fused";
+pub(super) const FUSED_CONSTANT_BYTES_MAX: usize = 1 << 10;
+
 /// The bytes that a constant text takes at least, as far as its length is written down.
 pub(super) fn constant_bytes(expr: &Expr) -> usize {
     match expr {
@@ -99,6 +107,7 @@ pub(super) fn constant_bytes(expr: &Expr) -> usize {
             ("replace", [text, _, replacement]) | ("regexp_replace", [text, _, replacement, ..]) => {
                 constant_bytes(text).saturating_mul(constant_bytes(replacement).max(1))
             }
+            (FUSED, _) => FUSED_CONSTANT_BYTES_MAX,
             _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
         },
         Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),

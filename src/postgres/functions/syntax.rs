@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
+use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use crate::syntax::{visit_expressions, visit_expressions_mut};
@@ -16,6 +17,7 @@ use crate::syntax::{visit_expressions, visit_expressions_mut};
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
 pub fn rewrite_syntax(statement: &mut Statement) {
+    balance(statement);
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
         let taken = std::mem::replace(expr, Expr::value(Value::Null));
         *expr = rewritten(taken);
@@ -122,16 +124,6 @@ fn rewritten(expr: Expr) -> Expr {
     }
 }
 
-fn nested(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    let operand = |expr: Expr| match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Nested(_) | Expr::Function(_) => {
-            expr
-        }
-        expr => Expr::Nested(Box::new(expr)),
-    };
-    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(operand(left)), op, right: Box::new(operand(right)) }))
-}
-
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.
 fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
@@ -176,23 +168,6 @@ fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
     let each = list.into_iter().map(|item| row_comparison(Expr::Tuple(row.clone()), BinaryOperator::Eq, item));
     let any = joined(each.collect(), BinaryOperator::Or);
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
-}
-
-/// Operands under an operator that may group them in any way: as a balanced tree, since each walk
-/// over it and each type that is looked up costs as much as it is deep.
-fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
-    while operands.len() > 1 {
-        let mut pairs = operands.into_iter();
-        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
-        while let Some(left) = pairs.next() {
-            halved.push(match pairs.next() {
-                Some(right) => nested(left, op.clone(), right),
-                None => left,
-            });
-        }
-        operands = halved;
-    }
-    operands.pop().unwrap_or(Expr::value(Value::Null))
 }
 
 /// Functions by the names that DataFusion has for them; `nullif` compares as `=` does.

@@ -5,13 +5,16 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use crate::rules::Rules;
+
+/// So many joins are many.
+const JOINS_MIN: usize = 16;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -40,12 +43,26 @@ impl OptimizerRule for Guarded {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let kept = match self.whole {
-            true => plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))?,
+            true => plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))? || is_long_without_cross_joins(&plan)?,
             // The rule would add keys from `=`, by which NULLs must not match.
             false => matches!(&plan, LogicalPlan::Join(join) if nulls_are_equal(join.null_equality)),
         };
         if kept { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }
     }
+}
+
+/// Whether there are many joins and no cross join to eliminate among them: the rule takes all joins
+/// apart at each of them, and 100 of them take it a second.
+fn is_long_without_cross_joins(plan: &LogicalPlan) -> Result<bool> {
+    let (mut joins, mut cross_joins) = (0, 0);
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Join(join) = node {
+            joins += 1;
+            cross_joins += usize::from(join.join_type == JoinType::Inner && join.on.is_empty());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(joins >= JOINS_MIN && cross_joins == 0)
 }
 
 fn is_inner_with_equal_nulls(plan: &LogicalPlan) -> bool {

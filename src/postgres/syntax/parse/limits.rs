@@ -83,11 +83,12 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
         }
         if let Some(innermost) = open.last() {
             if innermost.chain > CHAIN_MAX {
-                return Err(Error::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("more than {CHAIN_MAX} operators in a row"),
-                )
-                .with_hint("a long OR of keys is shorter as IN ('a', 'b', ...)"));
+                let message = format!("more than {CHAIN_MAX} operators in a row");
+                let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(match shorter(token) {
+                    Some(hint) => error.with_hint(hint),
+                    None => error,
+                });
             }
             if innermost.postfix > POSTFIX_MAX {
                 let message = format!("more than {POSTFIX_MAX} casts, NOTs or the like in a row");
@@ -97,6 +98,19 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
         before = token;
     }
     Ok(())
+}
+
+/// What a long chain of an operator is shorter as.
+fn shorter(operator: &Token) -> Option<&'static str> {
+    match operator {
+        Token::Word(word) => match word.keyword {
+            Keyword::OR => Some("a long OR of keys is shorter as IN ('a', 'b', ...)"),
+            Keyword::AND => Some("a long AND of <> is shorter as NOT IN ('a', 'b', ...)"),
+            Keyword::UNION => Some("a long UNION of constant rows is shorter as VALUES (...), (...)"),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a bracket behind this token holds arguments or elements, and not a list of a clause.
@@ -133,6 +147,7 @@ fn calls_function(before: &Token) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::syntax::parse;
 
     fn refused(text: &str) -> String {
@@ -157,5 +172,23 @@ mod tests {
         assert!(parse(&format!("SELECT {wide}")).is_ok());
         let sum = vec!["a::int"; 1_500].join(" + ");
         assert!(parse(&format!("SELECT {sum}")).is_ok());
+    }
+
+    #[test]
+    fn hints_are_about_the_operator() {
+        for (member, between, hint) in [
+            ("a = 1", " OR ", Some("IN (")),
+            ("a <> 1", " AND ", Some("NOT IN (")),
+            ("1", " UNION ALL SELECT ", Some("VALUES")),
+            ("1", " + ", None),
+        ] {
+            let text = format!("SELECT {}", vec![member; 2_002].join(between));
+            let error = parse(&text).expect_err("refused");
+            assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+            match hint {
+                Some(hint) => assert!(error.hint().is_some_and(|given| given.contains(hint)), "{between}"),
+                None => assert_eq!(error.hint(), None),
+            }
+        }
     }
 }
