@@ -11,9 +11,10 @@ use crate::robustness::server::Server;
 use crate::robustness::wire::query;
 
 const SESSIONS: usize = 2;
-/// Beside the 256 MiB of all queries and the 64 MiB of the cache: the program itself, and what
-/// DataFusion's operators hold of batches that are in no pool.
-const MIBIBYTES_MAX: u64 = 700;
+/// Beside the 256 MiB of all queries and the 64 MiB of the cache: the program itself, what
+/// DataFusion's operators hold of batches that are in no pool, and what the allocator keeps of
+/// statements that ended.
+const MIBIBYTES_MAX: u64 = 1000;
 
 fn number_of(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)

@@ -50,8 +50,8 @@ use rowkey_storage::{Snapshot, Store};
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Rows of a batch, and the memory of all queries for each.
 const BATCH_ROWS_MAX: usize = 8 * 1024;
-const BATCH_ROWS_MIN: usize = 1024;
-const MEMORY_BYTES_A_ROW: u64 = 128 << 10;
+const BATCH_ROWS_MIN: usize = 4 * 1024;
+const MEMORY_BYTES_A_ROW: u64 = 64 << 10;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
 /// Consumers named when memory runs out.
