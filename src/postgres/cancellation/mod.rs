@@ -4,7 +4,8 @@
 //! without doing so: a nested loop join without matches, a hash join of equal keys, a build side of
 //! millions of rows. So a plan is made [`cancellable`] before it runs: its streams check the token
 //! between batches, and yield their thread after a time slice; the expressions of joins check it
-//! within a batch; what makes large values of its rows takes few of them at a time. Planning checks between the rules of the planner ([`PlanningSignals`]).
+//! within a batch; what makes large values of its rows takes few of them at a time. Planning checks
+//! between the rules of the planner ([`PlanningSignals`]).
 
 mod expression;
 mod growth;
