@@ -27,17 +27,20 @@
 //! - by a checkpoint that covers or knows of E.
 //!
 //! Then opening is refused with file and offset, and nothing is changed. Otherwise it is a **torn
-//! tail**: a copy of it is kept (`.torn`), then it is overwritten with zeros, durably, before
-//! anything is appended. A segment missing before another one, or below a checkpoint, is
-//! corruption, and so is any damage to a segment's header or length, which were durable before its
-//! first record was written. A log that begins behind the newest checkpoint has lost a newer one.
+//! tail**: a copy of it is kept (`.torn`), then the segment is replaced by one with zeros in its
+//! place, durably, before anything is appended. A segment missing before another one, or below a
+//! checkpoint, is corruption, and so is any damage to a segment's header or length, which were
+//! durable before its first record was written. A log that begins behind the newest checkpoint has
+//! lost a newer one.
 //!
 //! So that the last group of records is attested too, a record that is nothing but a stamp is
 //! written when the log is closed and when it is opened after a crash. Every segment keeps room for
 //! one.
 //!
 //! On opening, the records that no stamp attests are written again and synced before the first
-//! append: they may have been read back from memory after a sync that failed.
+//! append: they may have been read back from memory after a sync that failed. For the same reason
+//! nothing in a segment is ever overwritten by anything else: were that sync to fail, the next
+//! opening might read the new content from memory, and the one after a crash find the old.
 //!
 //! # Without a sync for every commit
 //!

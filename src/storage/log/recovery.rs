@@ -245,7 +245,7 @@ pub(super) async fn recover(
                 torn.copy = Some(keep_copy(store.as_ref(), &entries, &last)?);
             }
             let segment = |entry: &files::FileEntry| Some((paths::parse_log_segment(&entry.path)?, entry.bytes));
-            (mend(store.as_ref(), &last, next)?, entries.iter().filter_map(segment).collect())
+            (mend(&store, &last, next)?, entries.iter().filter_map(segment).collect())
         }
     };
     let segments = Segments::new(segments);
@@ -263,21 +263,28 @@ pub(super) async fn recover(
 }
 
 /// Makes everything before the end durable and everything behind it zero.
-fn mend(store: &dyn FileStore, last: &Last, next: u64) -> Result<End, files::Error> {
-    let mut file = store.open_for_write(&paths::log_segment(last.first))?;
-    let (start, end, dirty) = (last.unattested, last.end, written_end(&last.content));
-    if dirty > start {
-        // Written again rather than only synced: after a sync has failed, what is read back may be
-        // in memory alone, and a further sync would not write it.
-        let mut content = last.content[start..end.max(dirty)].to_vec();
-        content[end - start..].fill(0);
-        file.write_at(start as u64, &content)?;
-    }
-    file.sync()?;
-    store.sync_folder(paths::LOG)?;
+fn mend(store: &Arc<dyn FileStore>, last: &Last, next: u64) -> Result<End, files::Error> {
+    let path = paths::log_segment(last.first);
+    let (start, end, file_bytes) = (last.unattested, last.end, last.content.len() as u64);
+    let file = if written_end(&last.content) > end {
+        // Not overwritten: after a failed sync the zeros might be read back from memory, with the
+        // tail still on the disk, and no further opening would find it.
+        segment::rewrite(store, last.first, &last.content[HEADER_BYTES..end], file_bytes)?;
+        store.open_for_write(&path)?
+    } else {
+        let mut file = store.open_for_write(&path)?;
+        if end > start {
+            // Written again rather than only synced: after a sync has failed, what is read back may
+            // be in memory alone, and a further sync would not write it.
+            file.write_at(start as u64, &last.content[start..end])?;
+        }
+        file.sync()?;
+        store.sync_folder(paths::LOG)?;
+        file
+    };
     let ends_with_stamp = start < end && is_stamp(&last.content, start, end);
     let attested = end == HEADER_BYTES || ends_with_stamp;
-    Ok(End { file, file_bytes: last.content.len() as u64, offset: end as u64, next, attested })
+    Ok(End { file, file_bytes, offset: end as u64, next, attested })
 }
 
 /// Whether a single record that is a stamp lies between.

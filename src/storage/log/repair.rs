@@ -190,14 +190,7 @@ impl Fault {
             Some(content) if self.offset > HEADER_BYTES as u64 && self.is_end(content) => {}
             Some(content) if self.offset > HEADER_BYTES as u64 => {
                 keep(&path, Some(content))?;
-                if self.wrong_header {
-                    mend(store, self.segment, content, self.offset as usize)?;
-                } else {
-                    let mut file = store.open_for_write(&path)?;
-                    let zeros = vec![0; content.len() - self.offset as usize];
-                    file.write_at(self.offset, &zeros)?;
-                    file.sync()?;
-                }
+                mend(store, self.segment, content, self.offset as usize)?;
             }
             _ => keep(&path, None)?,
         }
@@ -206,10 +199,7 @@ impl Fault {
             record::encode(&mut stamps, Head { sequence, durable: sequence - 1, kind: STAMP }, &[]);
         }
         let bytes = segment_bytes.max((HEADER_BYTES + stamps.len() + RESERVED_BYTES + FRAME_BYTES) as u64);
-        let mut file = segment::create(store, self.next, bytes)?;
-        file.write_at(HEADER_BYTES as u64, &stamps)?;
-        file.sync()?;
-        store.sync_folder(paths::LOG)?;
+        segment::rewrite(store, self.next, &stamps, bytes)?;
         Ok(())
     }
 }
@@ -222,7 +212,8 @@ impl Mend {
     }
 }
 
-/// Writes a segment anew with the records that end at a byte of it.
+/// Writes a segment anew with the records that end at a byte of it. It is not overwritten: after a
+/// failed sync it might be read back right from memory, and be as damaged as before on the disk.
 fn mend(store: &Arc<dyn FileStore>, first: u64, content: &Bytes, end: usize) -> Result<()> {
     let bytes = content.len().max(end + RESERVED_BYTES + FRAME_BYTES) as u64;
     segment::rewrite(store, first, &content[HEADER_BYTES..end], bytes)?;

@@ -133,8 +133,8 @@ fn header(first_sequence: u64, bytes: u64) -> Vec<u8> {
     header
 }
 
-/// Makes a segment anew, with a right header, of so many bytes and with these records; the old one
-/// is replaced when all of it is on disk.
+/// Makes a segment, with a right header, of so many bytes and with these records; an old one is
+/// replaced when all of it is on disk.
 pub(super) fn rewrite(
     store: &Arc<dyn FileStore>,
     first_sequence: u64,

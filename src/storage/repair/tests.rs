@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
@@ -12,14 +13,14 @@ use super::repair_log;
 use crate::error::{Error, Result};
 use crate::{Change, Condition, Edit, LogError, Operation, SegmentBytes, Store, StoreOptions, check};
 use rowkey_base::clock::ManualClock;
-use rowkey_model::files::fault::{AfterCrash, FaultPlan, FaultStore};
+use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use rowkey_model::files::{FileStore, MemoryStore, Operation as FileOperation, paths};
 use rowkey_model::{DateTime, Key, KeyRange, Value};
 
 const TABLE: u64 = 1;
 const NOW_TICKS: i64 = 17_145_504_000_000_000;
 
-fn open(files: &MemoryStore) -> Result<Store> {
+fn open(files: &(impl FileStore + Clone + 'static)) -> Result<Store> {
     let clock = Arc::new(ManualClock::new(DateTime::from_ticks(NOW_TICKS)));
     // So small that there are many.
     let options = StoreOptions {
@@ -339,6 +340,39 @@ fn an_opening_that_is_refused_writes_nothing() {
     let opened = block_on(Store::open(Arc::new(store.clone()), clock, StoreOptions::default()));
     assert!(opened.map(drop).expect_err("no list").is_unreadable());
     assert_eq!(store.after_crash(AfterCrash::KeepUnsynced).files(), left);
+}
+
+/// A repair that failed is begun again by a process that reads from memory what is not on the disk.
+#[test]
+fn what_is_repaired_after_a_failure_survives_a_crash() {
+    let (files, _) = held_back();
+    let mut cases = without_newest_segments(&files);
+    // With records to make up, and with some to cut before them.
+    cases.retain(|(what, _)| what.starts_with('1'));
+    // A record in the middle, with segments behind it.
+    let mut left = files.files();
+    let segments: Vec<String> = left.keys().filter(|path| paths::parse_log_segment(path).is_some()).cloned().collect();
+    flip(&mut left, &segments[segments.len() - 2]);
+    cases.push(("a segment damaged in its middle".to_owned(), left));
+    for (what, left) in cases {
+        let damaged = MemoryStore::with_files(left);
+        for n in 1.. {
+            let disk = FaultStore::over(&damaged, FaultPlan::at(n, Fault::Fail(io::ErrorKind::Other)));
+            let what = format!("{what}, an error at {n}");
+            let first = block_on(repair_log(Arc::new(disk.clone())));
+            if disk.faults() == 0 {
+                assert!(n > 1 && first.is_ok(), "{what}: {first:?}");
+                break;
+            }
+            block_on(repair_log(Arc::new(disk.clone()))).unwrap_or_else(|error| panic!("{what}, again: {error}"));
+            let store = open(&disk).unwrap_or_else(|error| panic!("{what}, repaired: {error}"));
+            let found = entities(&store);
+            for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
+                let store = open(&disk.after_crash(mode)).unwrap_or_else(|error| panic!("{what}, {mode:?}: {error}"));
+                assert_eq!(entities(&store), found, "{what}, {mode:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -224,3 +224,44 @@ fn a_restart_after_a_failure_makes_durable_what_it_hands_out() {
         }
     }
 }
+
+/// What was to be cut must not be back after the next crash: it would stand before a new segment,
+/// or behind a new record of the same length.
+#[test]
+fn a_restart_after_a_failure_of_recovery_leaves_nothing_of_a_torn_tail() {
+    let mut failed = 0;
+    for n in 1..=operations() {
+        let store = Arc::new(FaultStore::new(FaultPlan::at(n, Fault::Tear)));
+        let known = workload(store.clone());
+        for mode in modes(n) {
+            let crashed = store.after_crash(mode);
+            let copy = Arc::new(MemoryStore::with_files(crashed.files()));
+            if open_from_checkpoint(copy).unwrap().replayed.torn_tail.is_none() {
+                continue;
+            }
+            for m in 1.. {
+                let disk = Arc::new(FaultStore::over(&crashed, FaultPlan::at(m, Fault::Fail(io::ErrorKind::Other))));
+                failed += u64::from(open_from_checkpoint(disk.clone()).is_err());
+                if disk.faults() == 0 {
+                    break;
+                }
+                let what = format!("torn at operation {n}, {mode:?}, an error at {m} of the recovery, reopened");
+                let reopened = open_from_checkpoint(disk.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_state(&reopened.state, &known, &what);
+                let mut durable = reopened.state.clone();
+                // Enough for the next segment.
+                for more in 0..6 {
+                    durable.push(payload(100 + more));
+                    reopened.log.append(KIND, payload(100 + more)).wait().unwrap();
+                    for mode in modes(m).into_iter().filter(|_| more % 5 == 0) {
+                        let what = format!("{what}, {more} more, then {mode:?}");
+                        let recovered = open_from_checkpoint(Arc::new(disk.after_crash(mode)));
+                        let recovered = recovered.unwrap_or_else(|error| panic!("{what}: {error}"));
+                        assert_eq!(recovered.state, durable, "{what}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed > 100, "only {failed} recoveries failed: the faults do not reach them");
+}
