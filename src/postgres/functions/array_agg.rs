@@ -38,8 +38,8 @@ fn holds_views(data_type: &DataType) -> bool {
     }
 }
 
-/// What the views of an array show, in bytes.
-fn shown_bytes(array: &ArrayRef) -> usize {
+/// What the views of an array show, in bytes, be it of texts or of lists of them.
+pub(super) fn shown_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Utf8View => array.as_string_view().lengths().map(|length| length as usize).sum(),
         DataType::BinaryView => array.as_binary_view().lengths().map(|length| length as usize).sum(),

@@ -268,7 +268,9 @@ impl<'a> Simulation<'a> {
         }
         for place in waiting {
             let operations = &writes[place].0;
-            // A fault of the first group may have stopped the disk: it keeps these from it too.
+            // A fault of the first group may have stopped the disk, or the log: it keeps these from
+            // it too.
+            let before = Before { is_poisoned: self.before().is_poisoned, ..before };
             let seen = self.history.visible.clone();
             let outcome = block_on(&mut futures[place]);
             if let Some(commit) = self.expect_written(&before, &seen, operations, seen.predict(operations), &outcome) {

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
 use super::error::{FunctionError, SqlState};
+use crate::functions::array_agg::shown_bytes;
 use crate::functions::value_budget::ValueBudget;
 use crate::types::POSTGRES_TYPE;
 
@@ -222,6 +223,10 @@ impl ScalarUDFImpl for SystemFunction {
         let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
+            for array in arrays.iter().filter(|array| matches!(array.data_type(), DataType::List(_))) {
+                // A list is copied, item by item.
+                budget.reserve(1, 0).value(shown_bytes(&array.slice(row, 1)))?;
+            }
             let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;
             results.push(if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
