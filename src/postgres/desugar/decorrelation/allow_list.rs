@@ -13,8 +13,11 @@ pub(super) fn condition(expr: &Expr) -> Result<bool> {
     match expr {
         Expr::Exists(Exists { subquery, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
         Expr::InSubquery(InSubquery { subquery, negated: false, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
-        // The null-aware anti join has one key.
-        Expr::InSubquery(InSubquery { subquery, negated: true, .. }) => Ok(!refers_outside(&subquery.subquery)?),
+        // The null-aware anti join has one key, which is a column's: for a constant it forgets
+        // NULL.
+        Expr::InSubquery(InSubquery { expr, subquery, negated: true }) => {
+            Ok(expr.any_column_refs() && !refers_outside(&subquery.subquery)?)
+        }
         _ => Ok(false),
     }
 }
