@@ -14,7 +14,7 @@ use super::error::{Error, Result};
 use super::threads::{Condvar, Mutex, MutexGuard, panicking};
 use rowkey_model::files;
 
-/// What an append wants done once its record is durable (with [`Durability::Os`]: written); it gets
+/// What an append wants done once its record is durable (with `Durability::Os`: written); it gets
 /// the record's sequence number.
 pub(super) type OnDurable = Box<dyn FnOnce(u64) + Send>;
 
