@@ -48,10 +48,6 @@ use rowkey_storage::{Snapshot, Store};
 
 /// Memory for queries where the machine's is unknown.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
-/// Rows of a batch, and the memory of all queries for each.
-const BATCH_ROWS_MAX: usize = 8 * 1024;
-const BATCH_ROWS_MIN: usize = 4 * 1024;
-const MEMORY_BYTES_A_ROW: u64 = 64 << 10;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
 /// Consumers named when memory runs out.
@@ -96,12 +92,6 @@ pub struct Compiler {
     memory_bytes: u64,
 }
 
-/// Rows of a batch: DataFusion's default, fewer where memory is small, since operators hold several
-/// batches that are in no pool, however wide their rows are.
-fn batch_rows(memory_bytes: u64) -> usize {
-    usize::try_from(memory_bytes / MEMORY_BYTES_A_ROW).unwrap_or(usize::MAX).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX)
-}
-
 impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
@@ -130,7 +120,6 @@ impl Compiler {
             // `physical_plan` takes more where there may be more to do.
             .set_usize("datafusion.optimizer.max_passes", 1)
             .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
-            .with_batch_size(batch_rows(memory_bytes))
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         config.options_mut().extensions.insert(functions::ValueBudget::of_memory(memory_bytes));
         if let Some(partitions) = options.target_partitions {
