@@ -3,9 +3,9 @@
 //!
 //! `cargo bench --bench wire -- [--server PATH] [--postgres 'host=127.0.0.1 user=postgres
 //! dbname=wire'] [--seconds S] [--clients 1,8,32] [--only TEXT] [--beside UPDATES] [--planners N]`
-//! starts the server (this build's, unless a path is given) on a folder of its own, fills it, and prints
-//! throughput and latencies of closed loops. Without `--postgres` there is nothing to compare with,
-//! and it measures the server alone. With `--beside`, one more client updates so many rows a second
+//! starts the server (this build's, unless a path is given) on a folder of its own, fills it, and
+//! prints throughput and latencies of closed loops. Without `--postgres` there is nothing to compare
+//! with, and it measures the server alone. With `--beside`, one more client updates so many rows a second
 //! meanwhile, each durably; with `--planners`, so many sessions plan a long statement again and
 //! again. The table `orders` of the named PostgreSQL database is made anew.
 

@@ -94,18 +94,7 @@ impl Server {
 
     /// Runs the program to its end, for at most `patience`.
     pub(crate) fn run(arguments: &[&str], patience: Duration) -> Ended {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
-            .args(arguments)
-            .env_remove("ROWKEY_DATA")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        wait_for("the program ends", patience, || process.try_wait().expect("a child").is_some());
-        let mut said = String::new();
-        process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
-        Ended { status: process.wait().expect("a child"), said }
+        Self::run_measured(arguments, patience).0
     }
 
     /// The same, with the most memory that it had at a time, in MiB.

@@ -31,7 +31,7 @@ const SEED: &str = "ROWKEY_FUZZ_SEED";
 const SECONDS: &str = "ROWKEY_FUZZ_SECONDS";
 const STEPS: &str = "ROWKEY_FUZZ_STEPS";
 
-/// How long a target runs where nobody says.
+/// The default duration of a target.
 const SECONDS_OF_TESTS: u64 = 2;
 const SEED_OF_TESTS: u64 = 1;
 
@@ -67,8 +67,8 @@ impl Fuzz {
         cases
     }
 
-    /// Runs one case after another until they have made so many steps, `default` where nobody says;
-    /// each gives the number of its own. Gives all of them.
+    /// Runs one case after another until they have made so many steps, `default` if that is not
+    /// set; each gives the number of its own. Gives all of them.
     pub fn for_steps(&self, name: &str, default: u64, mut case: impl FnMut(u64) -> u64) -> u64 {
         let wanted = self.steps.unwrap_or(default);
         let (mut cases, mut steps) = (0, 0);

@@ -6,6 +6,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::functions::ENLARGING;
@@ -25,8 +26,14 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Looks at one more expression.
-    pub(super) fn add(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<()> {
+    /// That of an operator's expressions.
+    pub(super) fn of(plan: &dyn ExecutionPlan) -> Result<Self> {
+        let mut growth = Self::default();
+        plan.apply_expressions(&mut |expr| growth.add(expr).map(|()| TreeNodeRecursion::Continue))?;
+        Ok(growth)
+    }
+
+    fn add(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<()> {
         expr.apply(|expr| {
             if let Some(literal) = expr.downcast_ref::<Literal>() {
                 let bytes = bytes_of(literal.value());
@@ -64,11 +71,7 @@ impl Growth {
 /// # Errors
 /// What DataFusion finds wrong with an expression.
 pub fn makes_large_values(projection: &ProjectionExec) -> Result<bool> {
-    let mut growth = Growth::default();
-    for column in projection.expr() {
-        growth.add(&column.expr)?;
-    }
-    Ok(growth.is_large())
+    Ok(Growth::of(projection)?.is_large())
 }
 
 fn bytes_of(value: &ScalarValue) -> usize {

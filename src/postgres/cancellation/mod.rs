@@ -15,7 +15,6 @@ mod plan;
 mod planning;
 mod projection;
 mod signals;
-mod slices;
 mod token;
 
 pub use growth::makes_large_values;

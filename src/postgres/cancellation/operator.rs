@@ -1,4 +1,5 @@
-//! An operator that checks for cancellation between batches, and yields its thread.
+//! An operator that checks for cancellation between batches, and yields its thread; it cuts batches
+//! where what is made of their rows is large.
 
 use std::fmt;
 use std::pin::Pin;
@@ -30,11 +31,22 @@ const TIME_SLICE: Duration = Duration::from_millis(5);
 pub(super) struct CancellableExec {
     input: Arc<dyn ExecutionPlan>,
     token: Arc<CancellationToken>,
+    /// Rows that it hands on at a time at most.
+    rows_max: usize,
 }
 
 impl CancellableExec {
     pub(super) fn wrap(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, token: Arc::clone(token) })
+        Self::in_slices(input, usize::MAX, token)
+    }
+
+    /// Cuts batches of more rows.
+    pub(super) fn in_slices(
+        input: Arc<dyn ExecutionPlan>,
+        rows_max: usize,
+        token: &Arc<CancellationToken>,
+    ) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self { input, token: Arc::clone(token), rows_max })
     }
 }
 
@@ -78,7 +90,7 @@ impl ExecutionPlan for CancellableExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Self::wrap(input, &self.token)),
+            (Some(input), true) => Ok(Self::in_slices(input, self.rows_max, &self.token)),
             _ => internal_err!("a cancellable operator has one input"),
         }
     }
@@ -89,7 +101,13 @@ impl ExecutionPlan for CancellableExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let rows = self.input.execute(partition, context)?;
-        Ok(Box::pin(CancellableStream { rows, token: Arc::clone(&self.token), slice_ends: None }))
+        Ok(Box::pin(CancellableStream {
+            rows,
+            token: Arc::clone(&self.token),
+            slice_ends: None,
+            rows_max: self.rows_max,
+            pending: None,
+        }))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
@@ -109,6 +127,20 @@ struct CancellableStream {
     token: Arc<CancellationToken>,
     /// None before the first batch of a time slice.
     slice_ends: Option<Instant>,
+    rows_max: usize,
+    /// What is left of the last batch.
+    pending: Option<RecordBatch>,
+}
+
+impl CancellableStream {
+    /// The first rows of a batch; the rest is pending.
+    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
+        if batch.num_rows() <= self.rows_max {
+            return batch;
+        }
+        self.pending = Some(batch.slice(self.rows_max, batch.num_rows() - self.rows_max));
+        batch.slice(0, self.rows_max)
+    }
 }
 
 impl Stream for CancellableStream {
@@ -126,8 +158,11 @@ impl Stream for CancellableStream {
             Some(_) => {}
             None => self.slice_ends = Some(now + TIME_SLICE),
         }
+        if let Some(batch) = self.pending.take() {
+            return Poll::Ready(Some(Ok(self.cut(batch))));
+        }
         let batch = match self.rows.as_mut().poll_next(context) {
-            Poll::Ready(batch) => batch,
+            Poll::Ready(batch) => batch.map(|batch| batch.map(|batch| self.cut(batch))),
             // A pending stream has yielded.
             Poll::Pending => {
                 self.slice_ends = None;

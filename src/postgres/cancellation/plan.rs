@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -20,7 +20,6 @@ use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::operator::CancellableExec;
 use super::projection::LargeProjectionExec;
-use super::slices::BatchSlicesExec;
 use super::token::CancellationToken;
 
 /// The same plan with checks for cancellation: to be executed, not to be displayed.
@@ -46,13 +45,12 @@ fn in_slices(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Re
     if plan.children().is_empty() {
         return Ok(plan);
     }
-    let mut growth = Growth::default();
-    plan.apply_expressions(&mut |expr| growth.add(expr).map(|()| TreeNodeRecursion::Continue))?;
+    let growth = Growth::of(plan.as_ref())?;
     if !growth.is_large() {
         return Ok(plan);
     }
     let slices =
-        plan.children().into_iter().map(|input| BatchSlicesExec::wrap(Arc::clone(input), growth.rows(), token));
+        plan.children().into_iter().map(|input| CancellableExec::in_slices(Arc::clone(input), growth.rows(), token));
     let slices = slices.collect();
     replace_children_if_necessary(plan, slices)
 }

@@ -38,10 +38,7 @@ impl LargeProjectionExec {
         token: &Arc<CancellationToken>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
-        let mut growth = Growth::default();
-        for column in projection.expr() {
-            growth.add(&column.expr)?;
-        }
+        let growth = Growth::of(projection)?;
         if !growth.is_large() {
             return Ok(None);
         }

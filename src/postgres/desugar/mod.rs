@@ -19,6 +19,7 @@ mod types;
 mod windows;
 
 use casts::CatalogCasts;
+pub use decorrelation::holds_subquery;
 pub use set_returning::function_columns;
 pub use syntax::rewrite_syntax;
 use types::CatalogTypes;

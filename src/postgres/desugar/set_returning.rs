@@ -7,12 +7,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins,
+    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
 };
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
+use crate::functions::GENERATE_SERIES as SERIES;
 use crate::functions::system::ARRAY_ORDINALS;
-use crate::syntax::{plain_query, visit_expressions};
+use crate::syntax::{plain_query, plain_table, visit_expressions};
 
 /// A set-returning function, the one that returns its rows as an array, and its columns if it has
 /// several.
@@ -35,7 +36,7 @@ impl SetReturningFunction {
 }
 
 const SET_RETURNING: &[SetReturningFunction] = &[
-    SetReturningFunction { name: "generate_series", array: "generate_series", columns: &[] },
+    SetReturningFunction { name: SERIES, array: SERIES, columns: &[] },
     SetReturningFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
     SetReturningFunction { name: "regexp_split_to_table", array: "regexp_split_to_array", columns: &[] },
     SetReturningFunction { name: "regexp_matches", array: "regexp_matches", columns: &[] },
@@ -55,7 +56,6 @@ const SET_RETURNING: &[SetReturningFunction] = &[
 ];
 
 const UNNEST: &str = "unnest";
-const SERIES: &str = "generate_series";
 
 fn set_returning(name: &str) -> Option<&'static SetReturningFunction> {
     SET_RETURNING.iter().find(|function| function.name == name)
@@ -164,19 +164,8 @@ pub(super) fn series_to_from(select: &mut Select) {
     let Some(place) = series else { return };
     let Expr::Function(function) = std::mem::replace(place, Expr::Identifier(quoted(SERIES))) else { return };
     let FunctionArguments::List(arguments) = function.args else { return };
-    let relation = TableFactor::Table {
-        name: name_of(SERIES),
-        alias: None,
-        args: Some(TableFunctionArgs { args: arguments.args, settings: None }),
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_hints: Vec::new(),
-    };
-    select.from = vec![TableWithJoins { relation, joins: Vec::new() }];
+    let arguments = TableFunctionArgs { args: arguments.args, settings: None };
+    select.from = vec![plain_table(name_of(SERIES), Some(arguments), None)];
 }
 
 fn is_constant_series(function: &Function) -> bool {

@@ -69,8 +69,7 @@ impl Resolver<'_> {
                 }
             }
             Expr::ScalarFunction(function)
-                if matches!(function.func.name(), "repeat" | "lpad" | "rpad" | "replace" | "regexp_replace")
-                    && !Scalar::is_deferred(&function.func) =>
+                if strings::ENLARGING.contains(&function.func.name()) && !Scalar::is_deferred(&function.func) =>
             {
                 let call = Expr::ScalarFunction(function);
                 let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;

@@ -1,8 +1,8 @@
 //! Queries: set operations, VALUES, and what stands around them.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table,
-    TableFactor, TableWithJoins, Values, WildcardAdditionalOptions,
+    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table, Values,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -11,7 +11,7 @@ use super::column::{Column, Output, Place};
 use super::error::{NameError, Result, SqlState};
 use super::order::is_long;
 use super::scope::{Frame, Level, Resolver};
-use crate::syntax::plain_select;
+use crate::syntax::{plain_select, plain_table};
 
 impl Resolver<'_> {
     /// Resolves the names of a query; returns its output columns.
@@ -215,20 +215,8 @@ fn unwrap_parentheses(query: &mut Query) -> Result<()> {
 /// `TABLE t` as the SELECT that it abbreviates.
 fn all_of(table: &Table) -> Select {
     let name = [&table.schema_name, &table.table_name].into_iter().flatten().map(Ident::new).collect::<Vec<_>>();
-    let relation = TableFactor::Table {
-        name: ObjectName::from(name),
-        alias: None,
-        args: None,
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_hints: Vec::new(),
-    };
     plain_select(
         vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())],
-        vec![TableWithJoins { relation, joins: Vec::new() }],
+        vec![plain_table(ObjectName::from(name), None, None)],
     )
 }

@@ -17,6 +17,7 @@ pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{only, parse, parse_all, refused, select_of, split};
 pub use placeholders::{count, used, used_in};
+pub use plain::plain_table;
 pub(crate) use plain::{plain_query, plain_select};
 pub use source::Source;
 pub use statement::{Command, Direction, Discard, Effect, ExplainFormat, Isolation, Modes, Request, Statement, Vacuum};

@@ -1,7 +1,10 @@
-//! Queries with a body and nothing else, for rewrites to fill.
+//! Queries and relations with a body and nothing else, for rewrites to fill.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, TableWithJoins};
+use datafusion::sql::sqlparser::ast::{
+    GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor,
+    TableFunctionArgs, TableWithJoins,
+};
 
 /// `SELECT projection FROM from`.
 pub(crate) fn plain_select(projection: Vec<SelectItem>, from: Vec<TableWithJoins>) -> Select {
@@ -47,4 +50,21 @@ pub(crate) fn plain_query(body: SetExpr) -> Query {
         format_clause: None,
         pipe_operators: Vec::new(),
     }
+}
+
+/// An item of FROM: a relation, or a function if there are arguments.
+pub fn plain_table(name: ObjectName, args: Option<TableFunctionArgs>, alias: Option<TableAlias>) -> TableWithJoins {
+    let relation = TableFactor::Table {
+        name,
+        alias,
+        args,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    };
+    TableWithJoins { relation, joins: Vec::new() }
 }

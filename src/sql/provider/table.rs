@@ -25,6 +25,7 @@ use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use rowkey_model::{KeyCut, KeyRef, KeySet};
+use rowkey_postgres::desugar::holds_subquery;
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use rowkey_storage::{Table, TableSnapshot};
 
@@ -164,7 +165,7 @@ impl TableProvider for EntityTable {
     /// after it was claimed.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let claims = self.options.filter_pushdown && self.options.pruning;
-        let claim = |filter: &&Expr| match claims && !has_subquery(filter) {
+        let claim = |filter: &&Expr| match claims && !holds_subquery(filter) {
             true => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Inexact,
         };
@@ -208,7 +209,7 @@ impl TableProvider for EntityTable {
         let mut claimed: Vec<Expr> = Vec::new();
         for (filter, exact) in considered.iter().zip(&access.exact) {
             let decided = *exact && covered;
-            if !decided && !has_subquery(filter) {
+            if !decided && !holds_subquery(filter) {
                 claimed.push(filter.clone());
             }
         }
@@ -259,13 +260,6 @@ fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
 
 fn external(error: rowkey_storage::Error) -> DataFusionError {
     DataFusionError::External(Box::new(rowkey_base::Error::from(error)))
-}
-
-fn has_subquery(filter: &Expr) -> bool {
-    let is_subquery = |expr: &Expr| {
-        matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_))
-    };
-    filter.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
 }
 
 /// Whether a filter compares several columns at once, which the Parquet reader does not prune by.

@@ -17,7 +17,7 @@ use super::values::{is_default, is_untyped};
 use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::parameters::data_type;
-use rowkey_postgres::syntax::select_of;
+use rowkey_postgres::syntax::{plain_table, select_of};
 use rowkey_postgres::syntax::{visit_expressions, visit_expressions_mut};
 
 /// `WITH with SELECT items FROM from WHERE selection`.
@@ -78,19 +78,8 @@ pub(crate) fn number(value: usize) -> Expr {
 
 /// `FROM "name" AS "alias"`
 pub(crate) fn from_table(parts: &[&str], alias: &str) -> TableWithJoins {
-    let relation = TableFactor::Table {
-        name: ObjectName::from(parts.iter().map(|part| quoted(part)).collect::<Vec<_>>()),
-        alias: Some(TableAlias { explicit: true, name: quoted(alias), columns: Vec::new(), at: None }),
-        args: None,
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_hints: Vec::new(),
-    };
-    TableWithJoins { relation, joins: Vec::new() }
+    let name = ObjectName::from(parts.iter().map(|part| quoted(part)).collect::<Vec<_>>());
+    plain_table(name, None, Some(TableAlias { explicit: true, name: quoted(alias), columns: Vec::new(), at: None }))
 }
 
 /// `CASE WHEN condition THEN result ... END`

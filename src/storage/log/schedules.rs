@@ -2,9 +2,9 @@
 //! who gives up his lead, and when the thread sleeps.
 //!
 //! `commit.rs` and `queue.rs` are compiled once more here, with locks and threads of shuttle, which
-//! runs one thread at a time and decides at each lock, wait and park who goes on. It finds what
-//! never ends, too: a schedule in which nobody can go on fails. The answers' channels are not among
-//! what it orders, nor is the disk, on which only a leader works.
+//! runs one thread at a time and decides at each lock, wait and park who goes on. A deadlock
+//! fails, too. The answers' channels are not among what it orders, nor is the disk, on which only a
+//! leader works.
 
 mod threads {
     pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};

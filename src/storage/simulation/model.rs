@@ -146,7 +146,7 @@ impl Model {
         differences
     }
 
-    /// Whether a store that holds `found` holds this; ETags that nobody knows are any.
+    /// Whether a store that holds `found` holds this; ETags of writes without an answer are any.
     fn matches(&self, found: &Model) -> bool {
         let same_rows = |own: &TableModel, theirs: &TableModel| {
             own.rows.len() == theirs.rows.len()

@@ -341,7 +341,7 @@ fn whether_a_folder_can_be_written_is_told_without_writing() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let told = private::may_write(folder.path()).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    // What is told is so, whoever runs this.
+    // Root may write in spite of the mode.
     assert_eq!(told, fs::write(folder.path().join("file"), "").is_ok());
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.path().join("file"), "").unwrap();

@@ -24,6 +24,6 @@ pub(super) use decorrelator::DecorrelateSubqueries;
 pub(super) use decorrelator::has_subqueries;
 pub(super) use limit::pushed_down;
 pub(super) use normalize::NormalizeSubqueries;
-pub(super) use outer_references::holds_subquery;
+pub use outer_references::holds_subquery;
 pub(super) use outer_references::in_subquery;
 pub(super) use outer_types::SettleOuterTypes;

@@ -179,6 +179,6 @@ pub(super) fn refers_outside(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// Whether there is a subquery in an expression.
-pub(crate) fn holds_subquery(expr: &Expr) -> bool {
+pub fn holds_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(subquery_of(expr).is_some())).unwrap_or(true)
 }
