@@ -189,8 +189,7 @@ fn print(report: &CheckReport, location: &str, out: &mut dyn Write) -> io::Resul
         0 => String::new(),
         count => format!(", {} not yet folded into files", counted(count, "recent write", "recent writes")),
     };
-    // The query of a URL may be a signature, which is a secret.
-    let location = location.split_once("://").map_or(location, |_| location.split('?').next().unwrap_or_default());
+    let location = super::without_query(location);
     writeln!(
         out,
         "checked {location}: {}, {}, {}{unfolded}: {found}",

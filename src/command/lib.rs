@@ -69,6 +69,14 @@ fn expect_folder(location: &str) -> Result<(), Failure> {
     }
 }
 
+/// A location as it is shown: the query of a URL may be a signature, which is a secret.
+fn without_query(location: &str) -> &str {
+    match location.split_once('?') {
+        Some((place, _)) if place.contains("://") => place,
+        _ => location,
+    }
+}
+
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(Options::default())).await

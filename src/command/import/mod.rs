@@ -43,6 +43,10 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
     let is_missing = arguments.dry_run && super::expect_folder(&location).is_err();
     let location = if is_missing { DATA_MEMORY } else { &location };
     let database = super::open(location, &arguments.data).await?;
+    if database.is_read_only() && !arguments.dry_run {
+        let message = format!("{} is open for reading only", super::without_query(location));
+        return Err(Failure::plain(message, "import into a folder on this machine that can be written"));
+    }
     let on_reject = arguments.on_error.map_or_else(Default::default, OnError::on_reject);
     let options = ImportOptions {
         format: arguments.format,
