@@ -29,3 +29,39 @@ pub fn install(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionSta
     };
     with_all().map_err(from_datafusion)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use datafusion::execution::context::SessionState;
+    use datafusion::execution::session_state::SessionStateBuilder;
+    use rowkey_base::clock::{Clock, SystemClock};
+
+    /// A state is built again from its functions, each under all of its names and in no order:
+    /// where two have a name in common, either may be found.
+    #[test]
+    fn no_two_functions_share_a_name() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let state: SessionState = SessionStateBuilder::new().with_default_features().build();
+        let state = super::install(state, &clock).expect("installed");
+        assert_apart(state.scalar_functions().values().map(|function| (function.name(), function.aliases())));
+        assert_apart(state.aggregate_functions().values().map(|function| (function.name(), function.aliases())));
+        for name in ["array_to_string", "string_to_array", "array_length", "length"] {
+            let function = state.scalar_functions().get(name);
+            assert_eq!(function.map(|function| function.name()), Some(name));
+        }
+    }
+
+    fn assert_apart<'a>(functions: impl Iterator<Item = (&'a str, &'a [String])>) {
+        let mut names = HashMap::new();
+        for (name, aliases) in functions {
+            for alias in std::iter::once(name).chain(aliases.iter().map(String::as_str)) {
+                let other = *names.entry(alias).or_insert(name);
+                assert_eq!(other, name, "two functions are called {alias}");
+            }
+        }
+        assert!(!names.is_empty());
+    }
+}

@@ -20,19 +20,28 @@ use datafusion::physical_plan::{
 use futures::Stream;
 use tokio::time::Instant;
 
+use super::row_bytes::{compacted, rows_within, shown_bytes_of};
 use super::token::CancellationToken;
+use crate::functions::ValueBudget;
 use rowkey_base::clock::timer_now;
 
 /// After this time a stream yields.
 const TIME_SLICE: Duration = Duration::from_millis(5);
+
+/// How many rows of a batch are handed on at a time.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    Rows(usize),
+    /// As many as show no more bytes than the values of a batch may have, in buffers of their own.
+    Bytes,
+}
 
 /// Returns the batches of its input; an error once the statement is cancelled.
 #[derive(Debug)]
 pub(super) struct CancellableExec {
     input: Arc<dyn ExecutionPlan>,
     token: Arc<CancellationToken>,
-    /// Rows that it hands on at a time at most.
-    rows_max: usize,
+    cut: Cut,
 }
 
 impl CancellableExec {
@@ -46,7 +55,13 @@ impl CancellableExec {
         rows_max: usize,
         token: &Arc<CancellationToken>,
     ) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, token: Arc::clone(token), rows_max })
+        Arc::new(Self { input, token: Arc::clone(token), cut: Cut::Rows(rows_max) })
+    }
+
+    /// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat
+    /// long values.
+    pub(super) fn in_pieces(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self { input, token: Arc::clone(token), cut: Cut::Bytes })
     }
 }
 
@@ -90,7 +105,7 @@ impl ExecutionPlan for CancellableExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Self::in_slices(input, self.rows_max, &self.token)),
+            (Some(input), true) => Ok(Arc::new(Self { input, token: Arc::clone(&self.token), cut: self.cut })),
             _ => internal_err!("a cancellable operator has one input"),
         }
     }
@@ -100,12 +115,14 @@ impl ExecutionPlan for CancellableExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let budget = ValueBudget::of(context.session_config().options());
         let rows = self.input.execute(partition, context)?;
         Ok(Box::pin(CancellableStream {
             rows,
             token: Arc::clone(&self.token),
             slice_ends: None,
-            rows_max: self.rows_max,
+            cut: self.cut,
+            budget,
             pending: None,
         }))
     }
@@ -127,19 +144,33 @@ struct CancellableStream {
     token: Arc<CancellationToken>,
     /// None before the first batch of a time slice.
     slice_ends: Option<Instant>,
-    rows_max: usize,
+    cut: Cut,
+    budget: ValueBudget,
     /// What is left of the last batch.
     pending: Option<RecordBatch>,
 }
 
 impl CancellableStream {
-    /// The first rows of a batch; the rest is pending.
-    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
-        if batch.num_rows() <= self.rows_max {
-            return batch;
+    /// The first rows of a batch, or of the rest of one; the rest is pending.
+    fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
+        let rows = match self.cut {
+            Cut::Rows(most) => batch.num_rows().min(most),
+            Cut::Bytes => rows_within(&batch, self.budget.batch_bytes()),
+        };
+        if let Cut::Bytes = self.cut
+            && rows == 1
+        {
+            self.budget.row(shown_bytes_of(&batch.slice(0, 1)))?;
         }
-        self.pending = Some(batch.slice(self.rows_max, batch.num_rows() - self.rows_max));
-        batch.slice(0, self.rows_max)
+        if rows == batch.num_rows() && !is_rest {
+            return Ok(batch);
+        }
+        self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
+        let piece = batch.slice(0, rows);
+        match self.cut {
+            Cut::Rows(_) => Ok(piece),
+            Cut::Bytes => compacted(&piece),
+        }
     }
 }
 
@@ -159,10 +190,10 @@ impl Stream for CancellableStream {
             None => self.slice_ends = Some(now + TIME_SLICE),
         }
         if let Some(batch) = self.pending.take() {
-            return Poll::Ready(Some(Ok(self.cut(batch))));
+            return Poll::Ready(Some(self.cut(batch, true)));
         }
         let batch = match self.rows.as_mut().poll_next(context) {
-            Poll::Ready(batch) => batch.map(|batch| batch.map(|batch| self.cut(batch))),
+            Poll::Ready(batch) => batch.map(|batch| batch.and_then(|batch| self.cut(batch, false))),
             // A pending stream has yielded.
             Poll::Pending => {
                 self.slice_ends = None;

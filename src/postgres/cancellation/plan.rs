@@ -32,9 +32,10 @@ pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>)
                 None => in_slices(plan, token)?,
             },
         };
-        Ok(match needs_checks(&plan) {
-            true => Transformed::yes(CancellableExec::wrap(plan, token)),
-            false => Transformed::no(plan),
+        Ok(match (repeats_values(&plan), needs_checks(&plan)) {
+            (true, _) => Transformed::yes(CancellableExec::in_pieces(plan, token)),
+            (false, true) => Transformed::yes(CancellableExec::wrap(plan, token)),
+            (false, false) => Transformed::no(plan),
         })
     })
     .data()
@@ -55,19 +56,23 @@ fn in_slices(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Re
     replace_children_if_necessary(plan, slices)
 }
 
-/// Leaves, operators that make many rows of few, and operators that gather rows.
-fn needs_checks(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.children().is_empty()
-        || plan.is::<CrossJoinExec>()
+/// Operators that show a value of their input, or a constant, in many rows, or gather many in one.
+fn repeats_values(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<CrossJoinExec>()
         || plan.is::<HashJoinExec>()
         || plan.is::<NestedLoopJoinExec>()
         || plan.is::<SortMergeJoinExec>()
         || plan.is::<UnnestExec>()
         || plan.is::<RecursiveQueryExec>()
-        || plan.is::<SortExec>()
         || plan.is::<AggregateExec>()
         || plan.is::<WindowAggExec>()
         || plan.is::<BoundedWindowAggExec>()
+        || plan.is::<LargeProjectionExec>()
+}
+
+/// Leaves, and operators that gather rows.
+fn needs_checks(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.children().is_empty() || plan.is::<SortExec>()
 }
 
 /// A join whose expressions check as well: pairs that its filter rejects never reach its output,

@@ -5,11 +5,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -20,7 +21,7 @@ use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
 use super::token::CancellationToken;
-use crate::functions;
+use crate::functions::{self, ValueBudget};
 
 /// Evaluates as the projection that it replaces, in smaller batches where values are large.
 #[derive(Debug)]
@@ -100,12 +101,14 @@ impl ExecutionPlan for LargeProjectionExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let budget = ValueBudget::of(context.session_config().options());
         let exprs = self.projection.expr().iter().map(|column| Arc::clone(&column.expr)).collect();
         Ok(Box::pin(LargeRows {
             rows: self.projection.input().execute(partition, context)?,
             schema: self.schema(),
             exprs,
             token: Arc::clone(&self.token),
+            budget,
             pending: None,
             rows_max: self.rows_max,
         }))
@@ -125,6 +128,7 @@ struct LargeRows {
     schema: SchemaRef,
     exprs: Vec<Arc<dyn PhysicalExpr>>,
     token: Arc<CancellationToken>,
+    budget: ValueBudget,
     /// What is left of the last batch.
     pending: Option<RecordBatch>,
     rows_max: usize,
@@ -150,10 +154,20 @@ impl LargeRows {
 
     fn values(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let columns =
-            self.exprs.iter().map(|expr| expr.evaluate(batch)?.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let columns = self.exprs.iter().map(|expr| self.column(expr.evaluate(batch)?, rows)).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    /// A constant in as many rows. Views show its text in each; of other types there are copies.
+    fn column(&self, value: ColumnarValue, rows: usize) -> Result<ArrayRef> {
+        if let ColumnarValue::Scalar(value) = &value
+            && !matches!(value, ScalarValue::Utf8View(_) | ScalarValue::BinaryView(_))
+        {
+            let mut reserved = self.budget.reserve(rows, 0);
+            (0..rows).try_for_each(|_| reserved.value(value.size().saturating_sub(size_of_val(value))))?;
+        }
+        value.into_array(rows)
     }
 }
 

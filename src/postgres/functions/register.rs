@@ -10,12 +10,13 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
-use super::array_agg::ArrayAgg;
+use super::collecting::Collecting;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::type_names::TypeNames;
+use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
     greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
@@ -25,9 +26,7 @@ use rowkey_base::clock::Clock;
 
 /// DataFusion's functions that answer in nanoseconds, or that PostgreSQL does not have under
 /// names that it has.
-const REMOVED: [&str; 16] = [
-    // Its other names are functions of ours, which would give way to it.
-    "character_length",
+const REMOVED: [&str; 15] = [
     "to_timestamp_seconds",
     "to_timestamp_millis",
     "to_timestamp_micros",
@@ -78,19 +77,33 @@ pub(super) fn register_fusing(
         }
     }
     for function in functions(clock) {
-        state.register_udf(function)?;
+        register_in_place(&mut state, function)?;
     }
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
     }
     let inner = FunctionRegistry::udaf(&state, "array_agg")?;
-    state.register_udaf(Arc::new(ArrayAgg::over(inner)))?;
+    state.register_udaf(Arc::new(Collecting::list(inner)))?;
+    let inner = FunctionRegistry::udaf(&state, "string_agg")?;
+    let budget = ValueBudget::of(state.config().options());
+    state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
     }
     state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
     Ok(state)
+}
+
+/// Registers a function in place of DataFusion's of its name, which goes with its other names: a
+/// state that is built again registers functions in no order, each under all of its names, and
+/// ours might give way.
+pub(super) fn register_in_place(state: &mut SessionState, function: Arc<ScalarUDF>) -> Result<()> {
+    if let Some(theirs) = state.scalar_functions().get(function.name()).cloned() {
+        state.deregister_udf(theirs.name())?;
+    }
+    state.register_udf(function)?;
+    Ok(())
 }
 
 fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {

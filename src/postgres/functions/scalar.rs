@@ -239,7 +239,7 @@ impl ScalarUDFImpl for Scalar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        run(self.function, &args, self.deferred)
+        run(self.function, &args)
     }
 }
 
@@ -289,9 +289,8 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
 }
 
 /// Runs a function: once where all arguments are constant, unless its values are made row by row.
-pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs, by_row: bool) -> Result<ColumnarValue> {
-    let constant = !by_row
-        && function.volatility != Volatility::Volatile
+pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let constant = function.volatility != Volatility::Volatile
         && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let rows = if constant { 1 } else { args.number_rows };
     let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;

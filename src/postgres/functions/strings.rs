@@ -41,7 +41,17 @@ pub(super) static FUNCTIONS: [Function; 15] = [
 
 /// Functions whose values may be much larger than their arguments: operators take few rows at a
 /// time where they find one.
-pub(crate) const ENLARGING: [&str; 6] = ["repeat", "lpad", "rpad", "replace", "regexp_replace", "array_to_string"];
+pub(crate) const ENLARGING: [&str; 9] = [
+    "repeat",
+    "lpad",
+    "rpad",
+    "replace",
+    "regexp_replace",
+    "array_to_string",
+    "string_to_array",
+    "regexp_split_to_array",
+    "format",
+];
 
 /// What `||` of texts becomes: PostgreSQL's name for it.
 const CONCATENATED: &str = "textcat";

@@ -14,6 +14,8 @@ const VALUE_BYTES_MIN: usize = 16 << 20;
 /// The values of several rows.
 const BATCH_BYTES_MAX: usize = 64 << 20;
 const BATCH_BYTES_MIN: usize = 4 << 20;
+/// How many of the longest values a row holds.
+const VALUES_OF_ROW: usize = 4;
 /// What is not larger than its arguments by more than this is no concern: they are there already.
 const GROWTH_ALLOWED: usize = 2;
 
@@ -43,20 +45,47 @@ impl ValueBudget {
     }
 
     /// That of the statement with these options.
-    pub(super) fn of(options: &ConfigOptions) -> Self {
+    pub(crate) fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().copied().unwrap_or_default()
     }
 
+    /// A value has less, in bytes.
+    pub(super) fn value_bytes(self) -> usize {
+        self.value_bytes
+    }
+
+    /// The most that the rows of one batch show, in bytes.
+    pub(crate) fn batch_bytes(self) -> usize {
+        self.batch_bytes
+    }
+
+    /// An error for a row that shows so many bytes, if these are more than several values have.
+    ///
+    /// # Errors
+    /// `PROGRAM_LIMIT_EXCEEDED`.
+    pub(crate) fn row(self, bytes: usize) -> Result<()> {
+        let most = self.value_bytes.saturating_mul(VALUES_OF_ROW);
+        if bytes <= most {
+            return Ok(());
+        }
+        fail(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("a row of {bytes} bytes, a row has at most {most}"))
+    }
+
     /// For a call over so many rows, whose arguments have so many bytes.
-    pub(super) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
+    pub(crate) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
         let batch_bytes = self.batch_bytes.max(argument_bytes.saturating_mul(GROWTH_ALLOWED));
         Reserved { value_bytes: self.value_bytes, batch_bytes, rows, bytes: 0 }
     }
 }
 
+/// The message for a value of so many bytes that has to have less than `most`.
+pub(super) fn too_long(bytes: usize, most: usize) -> String {
+    format!("requested length too large: {bytes} bytes, a value has less than {most}")
+}
+
 /// What the values of one call take so far.
 #[derive(Debug)]
-pub(super) struct Reserved {
+pub(crate) struct Reserved {
     value_bytes: usize,
     batch_bytes: usize,
     rows: usize,
@@ -74,11 +103,10 @@ impl Reserved {
     /// # Errors
     /// `PROGRAM_LIMIT_EXCEEDED` for a value that is too long, `BATCH_TOO_LARGE` where fewer rows
     /// would fit.
-    pub(super) fn value(&mut self, bytes: usize) -> Result<()> {
+    pub(crate) fn value(&mut self, bytes: usize) -> Result<()> {
         let most = self.value_bytes;
         if bytes >= most {
-            let message = format!("requested length too large: {bytes} bytes, a value has less than {most}");
-            return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message);
+            return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, too_long(bytes, most));
         }
         self.bytes = self.bytes.saturating_add(bytes);
         if self.rows > 1 && self.bytes > self.batch_bytes {

@@ -68,6 +68,15 @@ impl Datum {
         matches!(self, Self::Null)
     }
 
+    /// What it takes, beside what a value of its size takes anyway.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::List(items) => items.iter().map(|item| size_of::<Self>() + item.bytes()).sum(),
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
+        }
+    }
+
     /// As PostgreSQL prints it.
     pub(super) fn text(&self) -> Option<String> {
         match self {

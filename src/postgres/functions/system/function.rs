@@ -14,8 +14,8 @@ use datafusion::logical_expr::{
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
 use super::error::{FunctionError, SqlState};
-use crate::functions::array_agg::shown_bytes;
 use crate::functions::value_budget::ValueBudget;
+use crate::functions::{ENLARGING, shown_bytes};
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -221,6 +221,8 @@ impl ScalarUDFImpl for SystemFunction {
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
         let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
+        let arguments_bytes = arrays.iter().map(shown_bytes).sum();
+        let mut enlarged = ENLARGING.contains(&self.definition.name).then(|| budget.reserve(rows, arguments_bytes));
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
             for array in arrays.iter().filter(|array| matches!(array.data_type(), DataType::List(_))) {
@@ -228,11 +230,15 @@ impl ScalarUDFImpl for SystemFunction {
                 budget.reserve(1, 0).value(shown_bytes(&array.slice(row, 1)))?;
             }
             let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;
-            results.push(if self.definition.strict && arguments.iter().any(Datum::is_null) {
+            let result = if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
             } else {
                 (self.definition.body)(&Call { arguments: &arguments, fields: &args.arg_fields, context, budget })?
-            });
+            };
+            if let Some(enlarged) = &mut enlarged {
+                enlarged.value(result.bytes())?;
+            }
+            results.push(result);
         }
         let results = self.definition.returns.array(&results)?;
         Ok(if every_row_alike { ColumnarValue::Scalar(scalar(&results)?) } else { ColumnarValue::Array(results) })

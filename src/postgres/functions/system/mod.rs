@@ -51,6 +51,7 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 
+use super::register::register_in_place;
 use function::{Definition, SystemFunction};
 
 const DEFINITIONS: &[&[Definition]] = &[
@@ -83,7 +84,7 @@ pub fn table_functions() -> Vec<(&'static str, Arc<dyn TableFunctionImpl>)> {
 /// Makes all of them known, in place of DataFusion's own of the same name.
 pub fn register(state: &mut SessionState) -> Result<()> {
     for function in system_functions() {
-        state.register_udf(function)?;
+        register_in_place(state, function)?;
     }
     state.register_udaf(single_value())?;
     for (name, function) in table_functions() {

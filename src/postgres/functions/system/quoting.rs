@@ -163,6 +163,7 @@ fn format(call: &Call) -> Result<Datum> {
             (_, None) => "NULL".to_owned(),
         };
         let pad = width.min(WIDTH_MAX).saturating_sub(text.chars().count());
+        call.reserve(out.len() + pad + text.len())?;
         if left {
             out.push_str(&text);
         }

@@ -1,9 +1,11 @@
-//! `array_agg`, with the bytes of its texts counted. DataFusion's accumulators count the views of
-//! collected texts, and not what these show: the memory pool would let them grow without end.
+//! Aggregates that collect texts. DataFusion's accumulators of `array_agg` count the views of
+//! collected texts, and not what these show: the memory pool would let them grow without end. The
+//! text of `string_agg` doubles its buffer, which the pool sees afterwards: it is no longer than
+//! other values.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, OffsetSizeTrait};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -12,15 +14,46 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
 
+use super::error::{SqlState, fail};
+use super::value_budget::{ValueBudget, too_long};
+
 /// DataFusion's, under accumulators that know their size.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct ArrayAgg {
+pub(super) struct Collecting {
     inner: Arc<AggregateUDF>,
+    collected: Collected,
 }
 
-impl ArrayAgg {
-    pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
-        AggregateUDF::new_from_impl(Self { inner })
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Collected {
+    List,
+    /// Less than so many bytes of it.
+    Text {
+        bytes_max: usize,
+    },
+}
+
+impl Collecting {
+    /// `array_agg`.
+    pub(super) fn list(inner: Arc<AggregateUDF>) -> AggregateUDF {
+        AggregateUDF::new_from_impl(Self { inner, collected: Collected::List })
+    }
+
+    /// `string_agg`.
+    pub(super) fn text(inner: Arc<AggregateUDF>, budget: ValueBudget) -> AggregateUDF {
+        AggregateUDF::new_from_impl(Self { inner, collected: Collected::Text { bytes_max: budget.value_bytes() } })
+    }
+
+    fn over(&self, inner: Arc<AggregateUDF>) -> Self {
+        Self { inner, collected: self.collected }
+    }
+
+    fn accumulator_of(&self, inner: Box<dyn Accumulator>, counts_views_only: bool) -> Box<dyn Accumulator> {
+        match self.collected {
+            Collected::List if counts_views_only => Box::new(Counted { inner, shown_bytes: 0 }),
+            Collected::List => inner,
+            Collected::Text { bytes_max } => Box::new(Limited { inner, bytes_max, shown_bytes: 0 }),
+        }
     }
 }
 
@@ -38,12 +71,14 @@ fn holds_views(data_type: &DataType) -> bool {
     }
 }
 
-/// What the views of an array show, in bytes, be it of texts or of lists of them.
-pub(super) fn shown_bytes(array: &ArrayRef) -> usize {
+/// What an array's texts show, in bytes, or those of its lists.
+pub(crate) fn shown_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Utf8View => array.as_string_view().lengths().map(|length| length as usize).sum(),
         DataType::BinaryView => array.as_binary_view().lengths().map(|length| length as usize).sum(),
-        DataType::List(item) if holds_views(item.data_type()) => {
+        DataType::Utf8 => length_of(array.as_string::<i32>().value_offsets()),
+        DataType::LargeUtf8 => length_of(array.as_string::<i64>().value_offsets()),
+        DataType::List(_) => {
             let lists = array.as_list::<i32>();
             let (from, to) = (lists.value_offsets().first(), lists.value_offsets().last());
             match (from, to) {
@@ -55,7 +90,14 @@ pub(super) fn shown_bytes(array: &ArrayRef) -> usize {
     }
 }
 
-impl AggregateUDFImpl for ArrayAgg {
+fn length_of<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
+    match (offsets.first(), offsets.last()) {
+        (Some(from), Some(to)) => to.as_usize() - from.as_usize(),
+        _ => 0,
+    }
+}
+
+impl AggregateUDFImpl for Collecting {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -78,14 +120,12 @@ impl AggregateUDFImpl for ArrayAgg {
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let counts = counts_views_only(&args);
-        let inner = self.inner.accumulator(args)?;
-        Ok(if counts { Box::new(Counted { inner, shown_bytes: 0 }) } else { inner })
+        Ok(self.accumulator_of(self.inner.accumulator(args)?, counts))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let counts = counts_views_only(&args);
-        let inner = self.inner.create_sliding_accumulator(args)?;
-        Ok(if counts { Box::new(Counted { inner, shown_bytes: 0 }) } else { inner })
+        Ok(self.accumulator_of(self.inner.create_sliding_accumulator(args)?, counts))
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -93,7 +133,7 @@ impl AggregateUDFImpl for ArrayAgg {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        let counts = counts_views_only(&args);
+        let counts = self.collected == Collected::List && counts_views_only(&args);
         let inner = self.inner.create_groups_accumulator(args)?;
         Ok(if counts { Box::new(CountedGroups { inner, shown_bytes: 0 }) } else { inner })
     }
@@ -107,18 +147,63 @@ impl AggregateUDFImpl for ArrayAgg {
         beneficial_ordering: bool,
     ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
         let inner = self.inner.as_ref().clone().with_beneficial_ordering(beneficial_ordering)?;
-        Ok(inner.map(|inner| Arc::new(Self { inner: Arc::new(inner) }) as _))
+        Ok(inner.map(|inner| Arc::new(self.over(Arc::new(inner))) as _))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
         match self.inner.reverse_udf() {
-            ReversedUDAF::Reversed(inner) => ReversedUDAF::Reversed(Arc::new(Self::over(inner))),
+            ReversedUDAF::Reversed(inner) => {
+                ReversedUDAF::Reversed(Arc::new(AggregateUDF::new_from_impl(self.over(inner))))
+            }
             other => other,
         }
     }
 
     fn supports_null_handling_clause(&self) -> bool {
         self.inner.supports_null_handling_clause()
+    }
+}
+
+/// A text that grows as long as it is shorter than a value may be.
+#[derive(Debug)]
+struct Limited {
+    inner: Box<dyn Accumulator>,
+    bytes_max: usize,
+    shown_bytes: usize,
+}
+
+impl Limited {
+    fn reserve(&mut self, texts: &[ArrayRef]) -> Result<()> {
+        let texts_bytes = texts.first().map_or(0, shown_bytes);
+        self.shown_bytes = self.shown_bytes.saturating_add(texts_bytes);
+        match self.shown_bytes < self.bytes_max {
+            true => Ok(()),
+            false => fail(SqlState::PROGRAM_LIMIT_EXCEEDED, too_long(self.shown_bytes, self.bytes_max)),
+        }
+    }
+}
+
+impl Accumulator for Limited {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.reserve(values)?;
+        self.inner.update_batch(values)
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.reserve(states)?;
+        self.inner.merge_batch(states)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.inner.state()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.inner.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
     }
 }
 
@@ -225,7 +310,7 @@ mod tests {
     fn texts_are_counted() {
         let schema = Schema::new(vec![Field::new("t", DataType::Utf8View, true)]);
         let column = col("t", &schema).expect("a column");
-        let function = Arc::new(ArrayAgg::over(array_agg_udaf()));
+        let function = Arc::new(Collecting::list(array_agg_udaf()));
         let aggregate = AggregateExprBuilder::new(function, vec![column])
             .schema(Arc::new(schema))
             .alias("a")

@@ -1,0 +1,107 @@
+//! What rows show, in bytes. Views may show one buffer many times: memory pools count the buffer,
+//! and what copies the rows (a spill, a group, a result) pays for all that they show.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+
+use crate::functions::shown_bytes;
+
+/// What all columns show, in bytes; 0 for those without views.
+pub(super) fn shown_bytes_of(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(shown_bytes).sum()
+}
+
+/// How many of the first rows show at most so many bytes: one at least.
+pub(super) fn rows_within(batch: &RecordBatch, bytes_max: usize) -> usize {
+    let (mut rows, mut bytes) = (batch.num_rows(), shown_bytes_of(batch));
+    while rows > 1 && bytes > bytes_max {
+        // As if they were alike; a few steps if they are not.
+        let share = (rows as u128 * bytes_max as u128 / bytes as u128) as usize;
+        rows = share.clamp(1, rows - 1);
+        bytes = shown_bytes_of(&batch.slice(0, rows));
+    }
+    rows
+}
+
+/// The same rows in buffers of their own.
+pub(super) fn compacted(batch: &RecordBatch) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().map(compact).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
+}
+
+fn compact(array: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match array.data_type() {
+        DataType::Utf8View => Arc::new(array.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(array.as_binary_view().gc()),
+        DataType::List(item) => {
+            let lists = array.as_list::<i32>();
+            let from = lists.value_offsets()[0];
+            let shown = (lists.value_offsets()[lists.len()] - from) as usize;
+            let values = compact(&lists.values().slice(from as usize, shown))?;
+            let offsets = arrow::buffer::OffsetBuffer::from_lengths(lists.offsets().lengths());
+            Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?)
+        }
+        _ => Arc::clone(array),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Int32Array, ListBuilder, StringViewArray, StringViewBuilder};
+    use arrow::datatypes::{Field, Schema};
+
+    use super::*;
+
+    fn batch(columns: Vec<ArrayRef>) -> RecordBatch {
+        let fields: Vec<_> = columns.iter().map(|column| Field::new("c", column.data_type().clone(), true)).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("a batch")
+    }
+
+    /// One text of 1,000 bytes, shown so often.
+    fn repeated(times: usize) -> ArrayRef {
+        let one = StringViewArray::from_iter_values(["x".repeat(1000)]);
+        let views = vec![one.views()[0]; times];
+        Arc::new(StringViewArray::try_new(views.into(), one.data_buffers().to_vec(), None).expect("views"))
+    }
+
+    #[test]
+    fn rows_are_counted_by_what_they_show() {
+        let rows = batch(vec![repeated(100), Arc::new(Int32Array::from_iter_values(0..100))]);
+        assert_eq!(shown_bytes_of(&rows), 100_000);
+        assert_eq!(rows_within(&rows, 100_000), 100);
+        assert_eq!(rows_within(&rows, 10_000), 10);
+        assert_eq!(rows_within(&rows, 1), 1);
+    }
+
+    #[test]
+    fn one_long_row_among_short_ones() {
+        let texts = (0..100).map(|row| "x".repeat(if row == 1 { 100_000 } else { 100 }));
+        let rows = batch(vec![Arc::new(StringViewArray::from_iter_values(texts))]);
+        assert_eq!(rows_within(&rows, 5_000), 1);
+        assert_eq!(rows_within(&rows.slice(1, 99), 5_000), 1);
+        assert_eq!(rows_within(&rows.slice(2, 98), 5_000), 50);
+    }
+
+    #[test]
+    fn compacted_rows_are_the_same_in_buffers_of_their_own() {
+        let mut lists = ListBuilder::new(StringViewBuilder::new());
+        for list in
+            [Some(vec![Some("a text of more than twelve bytes"), None]), None, Some(vec![]), Some(vec![Some("b")])]
+        {
+            lists.append_option(list);
+        }
+        let rows = batch(vec![repeated(4), Arc::new(lists.finish())]);
+        for (from, length) in [(0, 4), (1, 3), (3, 1), (2, 0)] {
+            let piece = rows.slice(from, length);
+            let compacted = compacted(&piece).expect("compacted");
+            assert_eq!(compacted, piece);
+            let texts = compacted.column(0).as_string_view();
+            assert_eq!(texts.total_buffer_bytes_used(), length * 1000);
+            assert_eq!(texts.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>(), length * 1000);
+        }
+    }
+}
