@@ -2,7 +2,7 @@
 //!
 //! `ROWKEY_TEST_EXPENSIVE` is how many (300), `ROWKEY_TEST_SEED` where the generator starts.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rowkey_base::testing::Dice;
@@ -15,6 +15,9 @@ const SESSIONS: usize = 2;
 /// operators hold of batches that are in no pool, of statements that ended for their clients and
 /// have not noticed yet, too: as much as the machine is busy.
 const PEAK_MIBIBYTES_MAX: u64 = 6000;
+
+/// What is worth a line.
+const PEAK_RISE_MIBIBYTES_MIN: u64 = 50;
 
 fn number_of(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -35,6 +38,7 @@ fn expensive_statements_end_in_their_own_memory() {
         assert_eq!(client.ask(statement).errors, [], "{statement}");
     }
     let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let highest = AtomicU64::new(0);
     let longest = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut reader = server.connect();
@@ -69,6 +73,10 @@ fn expensive_statements_end_in_their_own_memory() {
                             println!("statement {number} took {took:?}: {text}");
                         }
                         let peak = server.peak_mibibytes();
+                        let before = highest.fetch_max(peak, Ordering::Relaxed);
+                        if peak > before + PEAK_RISE_MIBIBYTES_MIN {
+                            println!("statement {number} or those beside it: a peak of {peak} MiB: {text}");
+                        }
                         assert!(
                             peak < PEAK_MIBIBYTES_MAX,
                             "{peak} MiB after statement {number} of seed {seed}: {text}"
