@@ -116,7 +116,7 @@ async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<
     if !prepared.parameters.is_empty() {
         return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").into());
     }
-    let outcome = guard.run(session.run(&prepared, &[])).await?;
+    let outcome = guard.run(session.run(&prepared, &Arc::default())).await?;
     for notice in session.take_notices() {
         eprintln!("note: {notice}");
     }

@@ -69,6 +69,13 @@ impl ComputeRuntime {
         Ok(Self { runtime: Some(runtime) })
     }
 
+    /// Drops what takes long to free, where nobody waits for it.
+    pub(crate) fn drop_apart(&self, large: impl Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(async move { drop(large) });
+        }
+    }
+
     fn handle(&self) -> Result<&Handle> {
         self.runtime.as_ref().map(Runtime::handle).ok_or_else(stopped)
     }

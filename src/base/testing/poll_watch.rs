@@ -34,7 +34,9 @@ pub struct PollWatch {
 #[derive(Debug, Default)]
 struct Seen {
     during: String,
+    /// Polls that have begun, and those of them that have ended.
     polls: u64,
+    ended: u64,
     longest: Duration,
     long: Vec<LongPoll>,
 }
@@ -47,16 +49,18 @@ impl PollWatch {
     }
 
     /// Tells what the polls from here on are for, and forgets how many there were and the longest.
+    /// No poll may be under way.
     pub fn begin(&self, what: &str) {
         let mut seen = self.seen();
         what.clone_into(&mut seen.during);
-        (seen.polls, seen.longest) = (0, Duration::ZERO);
+        (seen.polls, seen.ended, seen.longest) = (0, 0, Duration::ZERO);
     }
 
-    /// How many polls there were since [`Self::begin`], and how long the longest of them took.
-    pub fn polls(&self) -> (u64, Duration) {
+    /// How many polls there were since [`Self::begin`], and how long the longest of them took; none
+    /// while one is under way. What it has sent may be read before it ends.
+    pub fn polls(&self) -> Option<(u64, Duration)> {
         let seen = self.seen();
-        (seen.polls, seen.longest)
+        (seen.polls == seen.ended).then_some((seen.polls, seen.longest))
     }
 
     /// All polls above the limit so far.
@@ -71,7 +75,7 @@ impl PollWatch {
 
     fn add(&self, took: Duration) {
         let mut seen = self.seen();
-        seen.polls += 1;
+        seen.ended += 1;
         seen.longest = seen.longest.max(took);
         if took > self.limit {
             let during = seen.during.clone();
@@ -101,6 +105,7 @@ impl<F: Future> Future for Watched<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.watch.seen().polls += 1;
         let began = (self.watch.clock)();
         let polled = self.future.as_mut().poll(context);
         let took = (self.watch.clock)().saturating_sub(began);
@@ -135,11 +140,11 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         }));
-        assert_eq!((watch.polls(), watch.long()), ((4, LIMIT), Vec::new()));
+        assert_eq!((watch.polls(), watch.long()), (Some((4, LIMIT)), Vec::new()));
         watch.begin("a long step");
         let above = LIMIT + Duration::from_nanos(1);
         block_on(watch.watch(async { clock.advance(above) }));
-        assert_eq!(watch.polls(), (1, above));
+        assert_eq!(watch.polls(), Some((1, above)));
         assert_eq!(watch.long(), [LongPoll { during: "a long step".to_owned(), took: above }]);
     }
 

@@ -80,17 +80,17 @@ impl Session {
         settings.tell("session_authorization", user);
         Self {
             executor: Executor::new(Arc::clone(&compiler)),
-            compiler,
             registration,
             user: user.to_owned(),
             settings,
-            transaction: Transaction::default(),
+            transaction: Transaction::new(Arc::clone(compiler.compute())),
             prepared: Arc::default(),
             changes: SettingChanges::default(),
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
             file_access: FileAccess::Nowhere,
+            compiler,
         }
     }
 
@@ -119,7 +119,7 @@ impl Session {
                 .map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)));
             bound.push(value?);
         }
-        match self.run(&prepared, &bound).await? {
+        match self.run(&prepared, &bound.into()).await? {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
             Outcome::FromCursor { .. } => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "FETCH needs a connection")),
@@ -374,7 +374,7 @@ impl Session {
         &mut self,
         name: &str,
         prepared: Arc<Prepared>,
-        parameters: Vec<SqlValue>,
+        parameters: Arc<[SqlValue]>,
         result_formats: Vec<i16>,
     ) -> Result<()> {
         if !matches!(&prepared.statement.request, Request::Command(command) if command.ends_failure()) {
@@ -414,12 +414,12 @@ impl Session {
     /// Runs a statement with values for its parameters.
     // Futures of long statements are boxed, here and below, to keep this one small: it is moved for
     // reads of one entity too.
-    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
+    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &Arc<[SqlValue]>) -> Result<Outcome> {
         match &prepared.statement.request {
-            Request::Query(query) => {
+            Request::Query(_) => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();
-                let answer = self.executor.run(&context, prepared, query, parameters).await?;
+                let answer = self.executor.run(&context, prepared, parameters).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
@@ -469,7 +469,7 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         command: &Command,
-        parameters: &[SqlValue],
+        parameters: &Arc<[SqlValue]>,
     ) -> Result<Outcome> {
         let mut tag = command.tag().to_owned();
         match command {
@@ -569,7 +569,7 @@ impl Session {
                 for (argument, ty) in arguments.iter().zip(&statement.parameters) {
                     values.push(self.compiler.value_of(&context, argument, ty).await?);
                 }
-                return Box::pin(self.run(&statement, &values)).await;
+                return Box::pin(self.run(&statement, &values.into())).await;
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;
@@ -600,7 +600,7 @@ impl Session {
                 let number = self.cursors_declared;
                 let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
                 let state = PortalState::Running(Box::new(rows));
-                let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
+                let portal = Portal { prepared, parameters: Arc::default(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
             }
             Command::Fetch { cursor, direction, rows } => return self.fetch(cursor, *direction, *rows).await,

@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory_budget::{TRANSACTION_BYTES_MAX, too_large};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Key};
+use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::delta::{Generation, Locations, Version};
 use rowkey_storage::{Change, Condition, Content, KeyHash, Operation, OwnWrites, Snapshot, TableSnapshot};
 
@@ -26,6 +27,32 @@ pub(crate) struct WriteSet {
     truncated: BTreeSet<u64>,
     /// Number of the last statement that wrote.
     statement: u64,
+}
+
+/// The write set of a block, to which the threads that run its statements add. Whoever is dropped
+/// meanwhile leaves all that a statement writes, or nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedWriteSet(Arc<Mutex<WriteSet>>);
+
+impl SharedWriteSet {
+    /// The write set, between two statements.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, WriteSet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the operations of a statement ([`WriteSet::add`]), unless it is to stop: the next one
+    /// of its block may have begun.
+    pub(crate) fn add(
+        &self,
+        table: &TableSnapshot,
+        operations: Vec<Operation<'static>>,
+        now: DateTime,
+        signals: &Signals,
+    ) -> Result<()> {
+        let mut write_set = self.lock();
+        signals.check()?;
+        write_set.add(table, operations, now)
+    }
 }
 
 /// The write set at a savepoint: statements after it have greater numbers.
