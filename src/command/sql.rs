@@ -87,7 +87,7 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
 /// there is made.
 fn makes_table_first(statements: &[String]) -> bool {
     let mut requests = statements.iter().map(|text| match parse_all(text) {
-        Ok(mut parsed) => parsed.pop().map(|statement| statement.request),
+        Ok(mut parsed) => parsed.pop().map(|statement| statement.into_request()),
         Err(_) => None,
     });
     let first = requests.find(|request| !matches!(request, Some(Request::Command(_))));

@@ -13,6 +13,7 @@ use rowkey_base::testing::{PollWatch, thread_time};
 use rowkey_sql::engine::{Engine, Options};
 use rowkey_wire::{Server, ServerOptions};
 use tokio::sync::watch;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::scratch::Scratch;
@@ -21,6 +22,9 @@ use crate::scratch::Scratch;
 const POLL_MAX: Duration = Duration::from_millis(5);
 /// How much longer the same takes in a build that is not optimised.
 const UNOPTIMISED: u32 = 10;
+/// The widest rows: an entity has at most 1 MiB, in UTF-16.
+const WIDE_COLUMNS: usize = 16;
+const TEXT_CHARS: usize = 30_000;
 
 /// A client whose statements are named to the watchdog.
 struct Watched {
@@ -127,8 +131,9 @@ async fn measured(folder: &Path) {
 async fn definitions_and_small_statements(watched: &mut Watched) {
     watched.run("CREATE TABLE", "CREATE TABLE items (number int, name text)").await;
     watched.run("CREATE TABLE of copies", "CREATE TABLE copies (number int, name text)").await;
-    watched.run("CREATE TABLE of texts", "CREATE TABLE texts (body text)").await;
-    watched.run("ALTER TABLE", "ALTER TABLE texts ADD COLUMN note text").await;
+    let columns = (1..WIDE_COLUMNS).map(|at| format!("c{at} text")).collect::<Vec<_>>().join(", ");
+    watched.run("CREATE TABLE of wide rows", &format!("CREATE TABLE wide ({columns})")).await;
+    watched.run("ALTER TABLE", &format!("ALTER TABLE wide ADD COLUMN c{WIDE_COLUMNS} text")).await;
     watched.run("CREATE VIEW", "CREATE VIEW names AS SELECT name FROM items").await;
     watched.run("INSERT by key", "INSERT INTO items VALUES ('k', '1', 1, 'one')").await;
     assert_eq!(watched.run("SELECT by key", read("items", "k", "1").as_str()).await, 1);
@@ -190,16 +195,16 @@ async fn copies(watched: &mut Watched, folder: &Path) {
         let query = format!("COPY (SELECT * FROM copies) TO '{}' (FORMAT csv)", path.display());
         watched.run(&format!("COPY of a query TO {file}"), &query).await;
     }
-    let long = "x".repeat(200 << 10);
-    let wide = (0..100).map(|row| Bytes::from(format!("w\t{row:04}\t{long}\t\\N\n")));
-    watched.copy_in("COPY FROM of wide rows", "texts", wide).await;
+    let long = ["x".repeat(TEXT_CHARS).as_str(); WIDE_COLUMNS].join("\t");
+    let wide = (0..100).map(|row| Bytes::from(format!("w\t{row:04}\t{long}\n")));
+    watched.copy_in("COPY FROM of wide rows", "wide", wide).await;
     let sent = watched.step("COPY TO STDOUT of wide rows", async |client| {
-        let lines = client.copy_out("COPY (SELECT body, body, body, body FROM texts) TO STDOUT").await?;
+        let lines = client.copy_out("COPY wide TO STDOUT").await?;
         lines.try_fold(0, async |bytes, some| Ok(bytes + some.len())).await
     });
-    assert_eq!(sent.await.expect("copied"), 100 * 4 * ((200 << 10) + 1));
+    assert!(sent.await.expect("copied") > 100 * WIDE_COLUMNS * TEXT_CHARS);
     let copied = watched.step("COPY FROM of a line that is no row", async |client| {
-        let mut sink = pin!(client.copy_in::<_, Bytes>("COPY texts FROM STDIN").await.expect("begins"));
+        let mut sink = pin!(client.copy_in::<_, Bytes>("COPY wide FROM STDIN").await.expect("begins"));
         // The server may be gone from the copy before all of it is sent.
         let _ = sink.feed(Bytes::from("y".repeat(15 << 20))).await;
         sink.finish().await
@@ -241,16 +246,19 @@ async fn large_values(watched: &mut Watched) {
     let bytes = vec![7u8; 8 << 20];
     let length = watched.step("bytes of 8 MiB", async |client| client.query_one("SELECT length($1::bytea)", &[&bytes]).await);
     assert_eq!(length.await.expect("a row").get::<_, i32>(0), 8 << 20);
-    let note = "n".repeat(300 << 10);
-    let insert = "INSERT INTO texts VALUES ('v', $1, $2, $3)";
-    let inserted = watched.step("INSERT by key of 600 KiB", async |client| {
-        let statement = client.prepare(insert).await?;
+    let places = (1..=WIDE_COLUMNS).map(|at| format!(", ${}", at + 1)).collect::<String>();
+    let insert = format!("INSERT INTO wide VALUES ('v', $1{places})");
+    let inserted = watched.step("INSERT by key of a wide row", async |client| {
+        let statement = client.prepare(&insert).await?;
         for row in 0..20 {
-            client.execute(&statement, &[&format!("{row}"), &&long[..32 << 10], &note]).await?;
+            let (key, text) = (format!("{row}"), &long[..TEXT_CHARS]);
+            let values = std::iter::once(&key as &(dyn ToSql + Sync));
+            let values: Vec<_> = values.chain(std::iter::repeat_n(&text as _, WIDE_COLUMNS)).collect();
+            client.execute(&statement, &values).await?;
         }
         Ok::<_, tokio_postgres::Error>(())
     });
-    let _ = inserted.await;
+    inserted.await.expect("inserted");
     assert_eq!(watched.run("a value of 64 MiB", "SELECT repeat('x', 64 << 20)").await, 1);
     assert_eq!(watched.run("many values of 1 MiB", "SELECT repeat('x', 1 << 20) FROM generate_series(1, 50)").await, 50);
 }

@@ -64,11 +64,11 @@ impl Executor {
 
     pub(crate) async fn run(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
     ) -> Result<Answer> {
-        if let Some(rows) = self.key_rows(context, prepared, values).await? {
+        if let Some(rows) = self.key_rows(&context, prepared, values).await? {
             return Ok(Answer::of(rows));
         }
         // Boxed, since reads by key would be moved with what it takes.
@@ -76,16 +76,17 @@ impl Executor {
     }
 
     /// The rows of a query that is planned and computed: the prepared one, or `query` which was
-    /// planned in its place.
+    /// planned in its place. The context is dropped there as well: it may be the last one that
+    /// reads an older snapshot.
     pub(crate) async fn computed(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
         query: Option<ast::Statement>,
         values: &Arc<[SqlValue]>,
     ) -> Result<Answer> {
         let (executor, planned, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
-        let (signals, context) = (&context.signals, context.clone());
+        let signals = Arc::clone(&context.signals);
         let rows = async move {
             // Large ones take long to copy.
             let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
@@ -95,7 +96,7 @@ impl Executor {
             let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
             Ok(begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await)
         };
-        let rows = self.compiler.compute().run(signals, rows).await?;
+        let rows = self.compiler.compute().run(&signals, rows).await?;
         let fields: Vec<_> = prepared
             .columns
             .iter()

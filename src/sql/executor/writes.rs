@@ -32,7 +32,14 @@ pub(crate) struct Ran {
     /// The rows of RETURNING.
     pub answer: Option<Answer>,
     /// What they are computed from, where that takes the Timestamp of the commit.
-    pub returning: Option<Box<(Write, Returned)>>,
+    pub returning: Option<Box<Returning>>,
+}
+
+/// What the rows of RETURNING are computed from.
+pub(crate) struct Returning {
+    context: StatementContext,
+    write: Write,
+    returned: Returned,
 }
 
 impl Executor {
@@ -50,7 +57,7 @@ impl Executor {
     /// the write set of its block takes the operations, if there is a block.
     pub(crate) async fn run_write(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
         write_set: Option<&SharedWriteSet>,
@@ -58,7 +65,7 @@ impl Executor {
     ) -> Result<Ran> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let write_set = write_set.cloned();
-        let (signals, context) = (&context.signals, context.clone());
+        let signals = Arc::clone(&context.signals);
         let run = async move {
             let is_transaction = write_set.is_none();
             let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, held_bytes).await?;
@@ -70,10 +77,10 @@ impl Executor {
             }
             let table = Arc::clone(write.target.table());
             let recomputes = returned.are_written && !operations.is_empty() && returns_timestamp(&write);
-            let returning = recomputes.then(|| Box::new((write, returned)));
+            let returning = recomputes.then(|| Box::new(Returning { context, write, returned }));
             Ok(Ran { table, count, operations, answer, returning })
         };
-        self.compiler.compute().run(signals, run).await
+        self.compiler.compute().run(&signals, run).await
     }
 
     async fn operations(
@@ -129,19 +136,19 @@ impl Executor {
     /// Computes the rows of RETURNING, after the commit has given what is written its Timestamp.
     pub(crate) async fn returning(
         &self,
-        context: &StatementContext,
+        returning: Returning,
         prepared: &Arc<Prepared>,
-        (write, mut returned): (Write, Returned),
         timestamp: DateTime,
         values: &Arc<[SqlValue]>,
     ) -> Result<Option<Answer>> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
-        let (signals, context) = (&context.signals, context.clone());
+        let Returning { context, write, mut returned } = returning;
+        let signals = Arc::clone(&context.signals);
         let answer = async move {
             returned.set_timestamp(timestamp);
             executor.returned(&context, &prepared, &write, &returned, &values).await
         };
-        self.compiler.compute().run(signals, answer).await
+        self.compiler.compute().run(&signals, answer).await
     }
 
     async fn returned(

@@ -25,7 +25,7 @@ use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Request, Statement, only, parse_all};
+use rowkey_postgres::syntax::{Disposer, Request, Statement, only, parse_all};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
@@ -189,7 +189,12 @@ impl Session {
                 return parse_all(text);
             }
             let text = text.to_owned();
-            compute.run(&signals, async move { parse_all(&text) }).await
+            let disposer: Arc<dyn Disposer> = Arc::clone(&compute) as _;
+            let parsed = async move {
+                let disposed = |statement: Statement| statement.disposed_by(&disposer);
+                Ok(parse_all(&text)?.into_iter().map(disposed).collect())
+            };
+            compute.run(&signals, parsed).await
         }
     }
 
@@ -322,7 +327,7 @@ impl Session {
             )),
             // A cursor has the parameters of its query, but no rows before FETCH.
             Request::Command(Command::Declare { statement: query, .. }) => {
-                let query = Box::pin(self.prepare(Arc::new((**query).clone()), types)).await?;
+                let query = Box::pin(self.prepare(Arc::clone(query), types)).await?;
                 Ok(Prepared { parameters: query.parameters, ..without_plan(None) })
             }
             Request::Command(command) => Ok(without_plan(match command {
@@ -419,7 +424,7 @@ impl Session {
             Request::Query(_) => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();
-                let answer = self.executor.run(&context, prepared, parameters).await?;
+                let answer = self.executor.run(context, prepared, parameters).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
@@ -492,7 +497,8 @@ impl Session {
             }
             Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
             Command::RollbackTo(name) => {
-                let declared = self.transaction.rollback_to(name, &mut self.settings)?;
+                let undone = self.write_set_at(name).await?;
+                let declared = self.transaction.rollback_to(name, undone, &mut self.settings)?;
                 let was_there = |portal: &Portal| portal.cursor.as_ref().is_none_or(|cursor| cursor.number <= declared);
                 self.portals.retain(|_, portal| was_there(portal));
             }
@@ -553,7 +559,7 @@ impl Session {
             Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
-                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                let prepared = Box::pin(self.prepare(Arc::clone(statement), &types)).await?;
                 self.keep_statement(name, Arc::new(Prepared { from_sql: true, ..prepared }))?;
             }
             Command::Execute { name, arguments } => {
@@ -583,7 +589,7 @@ impl Session {
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let declaration = Arc::clone(&prepared.statement);
-                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                let prepared = Box::pin(self.prepare(Arc::clone(statement), &types)).await?;
                 if matches!(prepared.statement.request, Request::Write(_)) {
                     return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
                 }

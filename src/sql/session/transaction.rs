@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::compute::ComputeRuntime;
-use crate::writes::{SharedWriteSet, WriteSetMark};
+use crate::writes::{SharedWriteSet, UndoneWrites, WriteSetMark};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::settings::{READ_ONLY, Settings, definition};
@@ -192,17 +192,36 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes what happened since the savepoint, which stays. Gives how many cursors the session
+    /// The write set of the block, and what it was at a savepoint; `None` if there is no such.
+    pub(super) fn write_set_to_undo(&self, savepoint: &str) -> Option<(SharedWriteSet, WriteSetMark)> {
+        let block = self.block.as_ref()?;
+        let found = block.savepoints.iter().rfind(|known| known.name == savepoint)?;
+        Some((block.write_set.clone(), found.write_set.clone()))
+    }
+
+    /// Undoes what happened since the savepoint, which stays; `undone` are its writes
+    /// ([`Self::write_set_to_undo`]). Gives how many cursors the session
     /// had declared by then.
-    pub(super) fn rollback_to(&mut self, name: &str, settings: &mut Settings) -> Result<u64> {
+    pub(super) fn rollback_to(
+        &mut self,
+        name: &str,
+        undone: Option<UndoneWrites>,
+        settings: &mut Settings,
+    ) -> Result<u64> {
         let at = self.find(name, "ROLLBACK TO SAVEPOINT")?;
+        let (is_large, compute) = (self.held_bytes() > DROPPED_HERE_BYTES_MAX, Arc::clone(&self.compute));
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
         let mut cursors = 0;
         if let Some(savepoint) = block.savepoints.last() {
             cursors = savepoint.cursors;
-            block.write_set.lock().roll_back(&savepoint.write_set);
+            if let Some(undone) = undone {
+                let before = block.write_set.lock().roll_back(&savepoint.write_set, undone);
+                if is_large {
+                    compute.drop_apart(before);
+                }
+            }
             block.definitions.truncate(savepoint.definitions);
             block.defined.clone_from(&savepoint.defined);
             block.unwritten.clone_from(&savepoint.unwritten);

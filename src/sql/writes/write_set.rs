@@ -92,21 +92,22 @@ impl WriteSet {
         }
     }
 
-    /// Takes back what was written after a mark.
-    pub(crate) fn roll_back(&mut self, mark: &WriteSetMark) {
-        self.tables = Arc::clone(&mark.tables);
+    /// The writes without those after a mark. Nothing changes yet.
+    pub(crate) fn undone(&self, mark: &WriteSetMark) -> UndoneWrites {
+        UndoneWrites(up_to(&mark.tables, mark.statement))
+    }
+
+    /// Goes back to a mark, with what [`Self::undone`] made of it; gives the writes before, which
+    /// may take long to drop.
+    pub(crate) fn roll_back(&mut self, mark: &WriteSetMark, undone: UndoneWrites) -> Arc<OwnWrites> {
         self.names.clone_from(&mark.names);
         self.truncated.clone_from(&mark.truncated);
-        self.take_back(mark.statement);
+        std::mem::replace(&mut self.tables, undone.0)
     }
 
     /// Takes back what statements after this one have written.
     fn take_back(&mut self, statement: u64) {
-        for writes in Arc::make_mut(&mut self.tables).values_mut() {
-            if writes.last_sequence() > statement {
-                *writes = Arc::new(writes.up_to(statement));
-            }
-        }
+        self.tables = up_to(&self.tables, statement);
     }
 
     /// The table is truncated, and what was written to it so far goes.
@@ -217,6 +218,21 @@ impl WriteSet {
         }
         operations
     }
+}
+
+/// The writes of a block without those after a savepoint.
+#[derive(Debug)]
+pub(crate) struct UndoneWrites(Arc<OwnWrites>);
+
+/// The writes of statements up to this one.
+fn up_to(tables: &Arc<OwnWrites>, statement: u64) -> Arc<OwnWrites> {
+    let mut tables = Arc::clone(tables);
+    for writes in Arc::make_mut(&mut tables).values_mut() {
+        if writes.last_sequence() > statement {
+            *writes = Arc::new(writes.up_to(statement));
+        }
+    }
+    tables
 }
 
 /// Properties with their numbers; names and values are checked.

@@ -172,7 +172,7 @@ impl Executor {
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let planned = Arc::new(planned);
-        let answer = self.computed(context, &planned, Some(query), &Arc::default()).await?;
+        let answer = self.computed(context.clone(), &planned, Some(query), &Arc::default()).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }
 

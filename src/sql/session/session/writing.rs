@@ -13,7 +13,7 @@ use crate::executor::copy::CopyIn;
 use crate::executor::{Ran, Rows};
 use crate::session::commit::{self, Commit};
 use crate::session::transaction::TransactionStatus;
-use crate::writes::{ParameterValues, SharedWriteSet};
+use crate::writes::{ParameterValues, SharedWriteSet, UndoneWrites};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::syntax::Request;
@@ -70,6 +70,17 @@ impl Session {
         let (write_set, seen) = (write_set.clone(), seen.cloned());
         let signals = self.registration.signals().of_statement();
         self.compute().run(&signals, async move { Ok(operations_of(&write_set, seen.as_ref())) }).await
+    }
+
+    /// The writes of the block as they were at a savepoint; `None` if there is no such.
+    pub(super) async fn write_set_at(&mut self, savepoint: &str) -> Result<Option<UndoneWrites>> {
+        let held_bytes = self.transaction.held_bytes();
+        let Some((write_set, mark)) = self.transaction.write_set_to_undo(savepoint) else { return Ok(None) };
+        if held_bytes <= WRITTEN_HERE_BYTES_MAX {
+            return Ok(Some(write_set.lock().undone(&mark)));
+        }
+        let signals = self.registration.signals().of_statement();
+        self.compute().run(&signals, async move { Ok(Some(write_set.lock().undone(&mark))) }).await
     }
 
     /// Runs a definition: it commits at once, or with the transaction block.
@@ -223,7 +234,7 @@ impl Session {
             let held = self.transaction.held_bytes();
             let write_set = self.transaction.write_set();
             let Ran { table, count, operations, mut answer, returning } =
-                self.executor.run_write(&context, prepared, parameters, write_set, held).await?;
+                self.executor.run_write(context, prepared, parameters, write_set, held).await?;
             if !operations.is_empty() {
                 let is_large = operations.len() >= LARGE_OPERATIONS;
                 let commit = Commit { operations, hold: hold.as_ref(), planned: std::slice::from_ref(&table) };
@@ -245,7 +256,7 @@ impl Session {
                 };
                 if let Some(returning) = returning {
                     let timestamp = committed.timestamp;
-                    let returned = self.executor.returning(&context, prepared, *returning, timestamp, parameters);
+                    let returned = self.executor.returning(*returning, prepared, timestamp, parameters);
                     answer = returned.await?;
                 }
             }
