@@ -107,7 +107,7 @@ impl Connection {
             Ok((next, buffer))
         });
         let (next, buffer) = guard.run(written).await?;
-        self.wire.buffer.unsplit(buffer);
+        guard.run(self.wire.append(buffer)).await?;
         Ok(next)
     }
 }

@@ -92,7 +92,7 @@ impl Connection {
             Ok((next, buffer))
         });
         let (next, buffer) = guard.run(encoded).await?;
-        self.wire.buffer.unsplit(buffer);
+        guard.run(self.wire.append(buffer)).await?;
         Ok(next)
     }
 }

@@ -230,7 +230,9 @@ async fn large_texts(watched: &mut Watched) {
     assert!(rows > 0);
     let rows = watched.run("VALUES of 50,000 rows", &format!("SELECT * FROM (VALUES {}) v", values(0, 50_000))).await;
     assert_eq!(rows, 50_000);
-    watched.run("PREPARE of a long text", &format!("PREPARE long AS SELECT * FROM items WHERE RowKey IN ({keys})")).await;
+    watched
+        .run("PREPARE of a long text", &format!("PREPARE long AS SELECT * FROM items WHERE RowKey IN ({keys})"))
+        .await;
     watched.run("EXECUTE", "EXECUTE long").await;
     watched.run("EXECUTE again", "EXECUTE long").await;
     watched.run("DEALLOCATE", "DEALLOCATE long").await;
@@ -241,10 +243,12 @@ async fn large_texts(watched: &mut Watched) {
 
 async fn large_values(watched: &mut Watched) {
     let long = "x".repeat(8 << 20);
-    let length = watched.step("a parameter of 8 MiB", async |client| client.query_one("SELECT length($1)", &[&long]).await);
+    let length =
+        watched.step("a parameter of 8 MiB", async |client| client.query_one("SELECT length($1)", &[&long]).await);
     assert_eq!(length.await.expect("a row").get::<_, i32>(0), 8 << 20);
     let bytes = vec![7u8; 8 << 20];
-    let length = watched.step("bytes of 8 MiB", async |client| client.query_one("SELECT length($1::bytea)", &[&bytes]).await);
+    let length =
+        watched.step("bytes of 8 MiB", async |client| client.query_one("SELECT length($1::bytea)", &[&bytes]).await);
     assert_eq!(length.await.expect("a row").get::<_, i32>(0), 8 << 20);
     let places = (1..=WIDE_COLUMNS).map(|at| format!(", ${}", at + 1)).collect::<String>();
     let insert = format!("INSERT INTO wide VALUES ('v', $1{places})");
@@ -260,7 +264,10 @@ async fn large_values(watched: &mut Watched) {
     });
     inserted.await.expect("inserted");
     assert_eq!(watched.run("a value of 64 MiB", "SELECT repeat('x', 64 << 20)").await, 1);
-    assert_eq!(watched.run("many values of 1 MiB", "SELECT repeat('x', 1 << 20) FROM generate_series(1, 50)").await, 50);
+    assert_eq!(
+        watched.run("many values of 1 MiB", "SELECT repeat('x', 1 << 20) FROM generate_series(1, 50)").await,
+        50
+    );
 }
 
 async fn many_rows(watched: &mut Watched) {

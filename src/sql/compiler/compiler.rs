@@ -244,18 +244,21 @@ impl Compiler {
     }
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared`
-    /// are the types of parameters that the client knows, by number.
+    /// are the types of parameters that the client knows, by number; `query` is planned in place of
+    /// the statement's own.
     pub(crate) async fn plan(
         &self,
         context: &StatementContext,
         statement: &Arc<Statement>,
-        query: &ast::Statement,
+        query: Option<ast::Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let (compiler, statement, query, declared) =
-            (self.clone(), Arc::clone(statement), query.clone(), declared.to_vec());
+        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
         let (signals, context) = (&context.signals, context.clone());
-        let planned = async move { compiler.plan_query(&context, &statement, query, &declared).await };
+        let planned = async move {
+            let query = query.map_or_else(|| statement.request.statement().cloned(), Ok)?;
+            compiler.plan_query(&context, &statement, query, &declared).await
+        };
         self.compute.run(signals, planned).await
     }
 

@@ -95,6 +95,8 @@ impl Session {
                 self.compute().run(&context.signals, written).await?;
             }
         }
+        // It may be the last one that reads an older snapshot.
+        self.compute().drop_apart(context);
         Ok(format!("COPY {}", export.progress.entities()))
     }
 }

@@ -299,9 +299,9 @@ impl Session {
             plan: None,
         };
         match &statement.request {
-            Request::Query(query) => {
+            Request::Query(_) => {
                 let context = self.context();
-                let planned = Box::pin(self.compiler.plan(&context, &statement, query, types)).await?;
+                let planned = Box::pin(self.compiler.plan(&context, &statement, None, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
             Request::Write(_) => {
@@ -312,7 +312,7 @@ impl Session {
                 let context = self.context();
                 let planned = match rowkey_postgres::syntax::verb(query) {
                     Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, types)).await?,
-                    None => Box::pin(self.compiler.plan(&context, &statement, query, types)).await?,
+                    None => Box::pin(self.compiler.plan(&context, &statement, None, types)).await?,
                 };
                 Ok(Prepared {
                     statement: Arc::clone(&statement),

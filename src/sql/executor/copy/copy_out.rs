@@ -46,7 +46,11 @@ impl CopyOut {
 
     /// How the lines are written, apart from the rows.
     pub fn lines(&self) -> CopyLines {
-        CopyLines { columns: Arc::clone(&self.rows.columns), options: self.options.clone(), style: Arc::clone(&self.style) }
+        CopyLines {
+            columns: Arc::clone(&self.rows.columns),
+            options: self.options.clone(),
+            style: Arc::clone(&self.style),
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
 use crate::compiler::{Prepared, StatementContext};
-use crate::executor::{Executor, Ran};
 use crate::executor::portal::Rows;
+use crate::executor::{Executor, Ran};
 use crate::writes::{
     self, MemoryBudget, SharedWriteSet, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put,
     syntax,
@@ -166,7 +166,7 @@ impl Executor {
                 syntax::select(None, names.iter().map(item).collect(), from, None)?
             }
         };
-        let planned = self.compiler.plan(context, &prepared.statement, &query, &[]).await?;
+        let planned = self.compiler.plan(context, &prepared.statement, Some(query.clone()), &[]).await?;
         if !planned.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }

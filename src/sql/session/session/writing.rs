@@ -99,13 +99,16 @@ impl Session {
             if edits.is_empty() {
                 break defined;
             }
+            let base = Arc::clone(&context.snapshot.catalog);
+            // It may be the last one that reads an older snapshot.
+            self.compute().drop_apart(context);
             if let (true, None, Some(first)) = (is_alone, &hold, rewritten.first()) {
                 // Other transactions may not write to it while all of it is read and written.
                 hold = Some(Arc::new(commit::hold_table(self.compiler.store(), first.table).await?));
                 continue;
             }
             let committed = if is_alone && rewritten.is_empty() {
-                commit::commit_edits(self.compiler.store(), edits, Arc::clone(&context.snapshot.catalog)).await
+                commit::commit_edits(self.compiler.store(), edits, base).await
             } else {
                 self.transaction.begin_implicit(&mut self.settings)?;
                 let context = self.context();
@@ -115,6 +118,7 @@ impl Session {
                         self.executor.rewrite(&context, rewritten, write_set, held).await?;
                     }
                 }
+                self.compute().drop_apart(context);
                 self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
                 if is_alone { self.commit_implicit_holding(hold.as_ref()).await } else { Ok(()) }
             };
