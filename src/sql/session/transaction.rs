@@ -161,7 +161,7 @@ impl Transaction {
         let commit = commit && !block.failed;
         let held_bytes = block.write_set.lock().memory_bytes();
         if held_bytes > DROPPED_HERE_BYTES_MAX {
-            self.compute.drop_apart((block.write_set, block.savepoints));
+            self.compute.drop_apart(block);
         }
         if !commit {
             settings.restore(0);
