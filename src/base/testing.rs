@@ -1,10 +1,13 @@
-//! Repeatable random choices for tests, and fuzzing by them; a failing test prints its seed.
+//! Repeatable random choices for tests, and fuzzing by them; a failing test prints its seed. And a
+//! watchdog over futures that keep their thread for long.
 
 mod fuzz;
 mod mutate;
+mod poll_watch;
 
 pub use fuzz::{Fuzz, fuzz};
 pub use mutate::Mutator;
+pub use poll_watch::{LongPoll, PollWatch, Watched, thread_time};
 
 /// A SplitMix64 generator (Steele, Lea, Flood 2014) that starts at a seed.
 #[derive(Debug, Clone)]

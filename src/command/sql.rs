@@ -87,7 +87,7 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
 /// there is made.
 fn makes_table_first(statements: &[String]) -> bool {
     let mut requests = statements.iter().map(|text| match parse_all(text) {
-        Ok(mut parsed) => parsed.pop().map(|statement| statement.request),
+        Ok(mut parsed) => parsed.pop().map(|statement| statement.into_request()),
         Err(_) => None,
     });
     let first = requests.find(|request| !matches!(request, Some(Request::Command(_))));
@@ -116,7 +116,7 @@ async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<
     if !prepared.parameters.is_empty() {
         return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").into());
     }
-    let outcome = guard.run(session.run(&prepared, &[])).await?;
+    let outcome = guard.run(session.run(&prepared, &Arc::default())).await?;
     for notice in session.take_notices() {
         eprintln!("note: {notice}");
     }

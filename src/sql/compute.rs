@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::syntax::{Disposer, Request};
 
 /// More threads than processors: a step that computes for long then shares a processor with the
 /// others' short ones, as the system divides it, instead of keeping it.
@@ -69,6 +70,13 @@ impl ComputeRuntime {
         Ok(Self { runtime: Some(runtime) })
     }
 
+    /// Drops what takes long to free, where nobody waits for it.
+    pub(crate) fn drop_apart(&self, large: impl Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(async move { drop(large) });
+        }
+    }
+
     fn handle(&self) -> Result<&Handle> {
         self.runtime.as_ref().map(Runtime::handle).ok_or_else(stopped)
     }
@@ -95,6 +103,12 @@ impl ComputeRuntime {
             Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
             Some(Err(_)) | None => Err(stopped()),
         }
+    }
+}
+
+impl Disposer for ComputeRuntime {
+    fn dispose(&self, request: Request) {
+        self.drop_apart(request);
     }
 }
 

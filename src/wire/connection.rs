@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::error_fields::Severity;
-use super::message::{Lost, MESSAGE_BYTES_MAX, Malformed, Message};
+use super::message::{LargeMessage, Lost, MESSAGE_BYTES_MAX, Malformed, Message};
 use super::wire::Wire;
 use rowkey_sql::session::{Error, Interrupt, Result, Session, Settings, SqlState, StatementGuard, TransactionStatus};
 
@@ -95,7 +95,7 @@ impl Connection {
     /// Flushes at the end of a pipeline; in the middle of one the client does not wait for answers.
     /// A client that does not read can still be terminated.
     async fn flush_when_idle(&mut self) -> Result<()> {
-        let more = !self.ahead.is_empty() || self.wire.has_more();
+        let more = self.has_more();
         if more && !self.wire.is_large() || self.wire.try_flush()? {
             return Ok(());
         }
@@ -105,6 +105,17 @@ impl Connection {
             flushed = self.wire.flush() => flushed,
             _ = interrupts.wait_for(|interrupt| *interrupt == Interrupt::Terminate) => Err(terminated()),
         }
+    }
+
+    /// Whether there is something to do without a wait.
+    pub(super) fn has_more(&mut self) -> bool {
+        !self.ahead.is_empty() || self.wire.has_more()
+    }
+
+    /// Decodes a large message where that holds up nobody.
+    pub(super) async fn decode(&mut self, large: LargeMessage) -> Result<Message> {
+        let signals = self.session.registration().signals().of_statement();
+        self.session.compute().run(&signals, async move { Ok(large.decode()) }).await
     }
 
     /// The next message; none when the client has left.
@@ -194,6 +205,10 @@ impl Connection {
         if self.skip_to_sync && !matches!(message, Message::Sync) {
             return Ok(());
         }
+        let message = match message {
+            Message::Large(large) => self.decode(large).await?,
+            message => message,
+        };
         let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
         let done = match message {
             // Boxed, since every message moves what the largest of these takes.
@@ -226,7 +241,8 @@ impl Connection {
             }
             // Left over from a copy that failed: passed over, as PostgreSQL does.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Ok(()),
-            Message::Terminate => return Ok(()),
+            // A large one is decoded by now.
+            Message::Terminate | Message::Large(_) => return Ok(()),
         };
         match done {
             Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => Err(error),

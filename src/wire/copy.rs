@@ -1,18 +1,22 @@
 //! COPY over the wire: rows to the client and from it, in messages of their own.
 
-use bytes::BufMut;
+use std::pin::pin;
+
+use arrow::array::RecordBatch;
+use bytes::{BufMut, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 
 use super::connection::{Connection, error_of};
 use super::message::Message;
-use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, SqlState, StatementGuard};
+use super::rows::BYTES_ENCODED_HERE_MAX;
+use super::wire::CHUNK_BYTES;
+use rowkey_sql::session::{CopyIn, CopyLines, CopyOut, Error, Result, SqlState, StatementGuard};
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
-/// Between so many rows, or bytes of the client's, other connections have their turn.
-const ROWS_SENT_AT_ONCE: usize = 256;
-const BYTES_TAKEN_AT_ONCE: usize = 16 << 10;
+/// Messages of a copy are read together up to so many bytes: clients may send one for each row.
+const BYTES_GATHERED_MAX: usize = 64 << 10;
 
 impl Connection {
     /// Takes rows until the client has no more; the answer is the tag.
@@ -21,6 +25,7 @@ impl Connection {
         let response = CopyInResponse::new(0, columns, vec![0; copy.width()]);
         self.wire.push(&PgWireBackendMessage::CopyInResponse(response))?;
         guard.run(self.wire.flush()).await?;
+        let mut gathered = BytesMut::new();
         loop {
             let received = guard.run(async { Ok(self.next_of_copy().await) }).await?;
             let gone = || Error::new(SqlState::ADMIN_SHUTDOWN, "unexpected EOF on client connection during COPY");
@@ -28,23 +33,33 @@ impl Connection {
                 received.ok_or_else(gone)?.map_err(|lost| Error::new(SqlState::PROTOCOL_VIOLATION, lost.0))?;
             match message {
                 Message::CopyData(bytes) => {
-                    for some in bytes.chunks(BYTES_TAKEN_AT_ONCE) {
-                        copy.push(some)?;
-                        tokio::task::yield_now().await;
+                    let more = self.has_more();
+                    if more && gathered.len() + bytes.len() < BYTES_GATHERED_MAX {
+                        gathered.put_slice(&bytes);
+                        continue;
                     }
+                    if !gathered.is_empty() {
+                        copy = guard.run(self.session.read_copied(copy, gathered.split().freeze())).await?;
+                    }
+                    copy = guard.run(self.session.read_copied(copy, bytes)).await?;
                 }
-                Message::CopyDone => return guard.run(self.session.finish_copy(*copy)).await,
-                Message::CopyFail(reason) => {
-                    return Err(Error::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {reason}")));
+                Message::CopyDone => {
+                    copy = guard.run(self.session.read_copied(copy, gathered.freeze())).await?;
+                    return guard.run(pin!(self.session.finish_copy(*copy))).await;
                 }
+                Message::Large(large) => {
+                    return Err(match guard.run(self.decode(large)).await? {
+                        Message::CopyFail(reason) => failed(&reason),
+                        Message::Malformed(malformed) => error_of(malformed),
+                        _ => unexpected(),
+                    });
+                }
+                Message::CopyFail(reason) => return Err(failed(&reason)),
                 // Clients of the extended protocol may have sent them ahead.
                 Message::Flush | Message::Sync => {}
                 Message::Terminate => return Err(gone()),
                 Message::Malformed(malformed) => return Err(error_of(malformed)),
-                _ => {
-                    let message = "unexpected message type during COPY from stdin";
-                    return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
-                }
+                _ => return Err(unexpected()),
             }
         }
     }
@@ -56,11 +71,15 @@ impl Connection {
         if let Some(line) = copy.header() {
             put_line(&mut self.wire.buffer, &line);
         }
-        let mut sent = 0;
+        let (lines, mut sent) = (copy.lines(), 0);
         while let Some(batch) = guard.run(copy.rows.next(BATCH_ROWS_MAX)).await? {
-            for from in (0..batch.num_rows()).step_by(ROWS_SENT_AT_ONCE) {
-                let some = batch.slice(from, ROWS_SENT_AT_ONCE.min(batch.num_rows() - from));
-                copy.lines(&some, |line| put_line(&mut self.wire.buffer, line))?;
+            let is_large = batch.get_array_memory_size() > BYTES_ENCODED_HERE_MAX;
+            let mut from = 0;
+            while from < batch.num_rows() {
+                from = match is_large {
+                    true => self.put_lines_apart(&lines, &batch, from, guard).await?,
+                    false => put_lines(&lines, &batch, from, &mut self.wire.buffer)?,
+                };
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
                 }
@@ -71,10 +90,46 @@ impl Connection {
         self.wire.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         Ok(format!("COPY {sent}"))
     }
+
+    /// Writes lines of a large batch where they hold up nobody; gives the next row.
+    async fn put_lines_apart(
+        &mut self,
+        lines: &CopyLines,
+        batch: &RecordBatch,
+        from: usize,
+        guard: &mut StatementGuard,
+    ) -> Result<usize> {
+        let (lines, batch) = (lines.clone(), batch.clone());
+        let signals = self.session.registration().signals().of_statement();
+        let written = self.session.compute().run(&signals, async move {
+            let mut buffer = BytesMut::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
+            let next = put_lines(&lines, &batch, from, &mut buffer)?;
+            Ok((next, buffer))
+        });
+        let (next, buffer) = guard.run(written).await?;
+        guard.run(self.wire.append(buffer)).await?;
+        Ok(next)
+    }
+}
+
+/// Writes the lines of rows until a chunk is full; gives the next row.
+fn put_lines(lines: &CopyLines, batch: &RecordBatch, from: usize, buffer: &mut BytesMut) -> Result<usize> {
+    lines.write(batch, from, |line| {
+        put_line(buffer, line);
+        buffer.len() < CHUNK_BYTES
+    })
+}
+
+fn failed(reason: &str) -> Error {
+    Error::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {reason}"))
+}
+
+fn unexpected() -> Error {
+    Error::new(SqlState::PROTOCOL_VIOLATION, "unexpected message type during COPY from stdin")
 }
 
 /// One row, or the header, is one message.
-fn put_line(buffer: &mut bytes::BytesMut, line: &[u8]) {
+fn put_line(buffer: &mut BytesMut, line: &[u8]) {
     buffer.put_u8(b'd');
     // A line is far shorter than that: an entity has 1 MiB at most, and a result row is checked
     // where it is encoded.

@@ -2,6 +2,9 @@
 
 use rowkey_sql::session::{Error, SqlState};
 
+/// Longest text of an error: the client's library takes 30,000 bytes in all.
+const TEXT_BYTES_MAX: usize = 8 << 10;
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
@@ -33,8 +36,12 @@ pub(crate) fn fields(error: &Error, severity: Severity) -> Vec<(u8, String)> {
         (b'W', text(error.context())),
     ];
     fields.extend(more.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    // A NUL would end the field.
     for (_, value) in &mut fields {
+        if value.len() > TEXT_BYTES_MAX {
+            value.truncate(value.floor_char_boundary(TEXT_BYTES_MAX));
+            value.push_str(" ...");
+        }
+        // A NUL would end the field.
         value.retain(|c| c != '\0');
     }
     fields

@@ -19,6 +19,8 @@ use rowkey_sql::session::{
     Effect, Error, Outcome, PortalState, Prepared, Result, SqlState, StatementGuard, TransactionStatus,
 };
 
+/// Values of so many bytes are read on the thread that serves the socket.
+const BYTES_READ_HERE_MAX: usize = 64 << 10;
 /// The type of a literal whose type is not known yet.
 const UNKNOWN: u32 = 705;
 
@@ -75,24 +77,24 @@ impl Connection {
             return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
         }
         let style = Arc::clone(self.session.settings().style());
-        let mut values = Vec::with_capacity(wanted);
-        for (at, (value, ty)) in bind.values.iter().zip(&prepared.parameters).enumerate() {
-            let format = match bind.formats.as_slice() {
-                [] => 0,
-                [one] => *one,
-                each => each[at],
-            };
-            let value = value.as_ref().map_or(Ok(SqlValue::Null), |bytes| read(ty, bytes, format, &style));
-            values
-                .push(value.map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)))?);
-        }
+        let Bind { portal, formats: value_formats, values, result_formats, .. } = bind;
+        let values = match values.iter().flatten().map(Bytes::len).sum::<usize>() <= BYTES_READ_HERE_MAX {
+            true => read_values(&prepared, &values, &value_formats, &style)?,
+            false => {
+                let prepared = Arc::clone(&prepared);
+                let signals = self.session.registration().signals().of_statement();
+                let read = async move { read_values(&prepared, &values, &value_formats, &style) };
+                let mut guard = self.guard();
+                guard.run(self.session.compute().run(&signals, read)).await?
+            }
+        };
         if let Some(columns) = &prepared.columns {
-            formats(&bind.result_formats, columns.len())?;
+            formats(&result_formats, columns.len())?;
         }
-        if bind.portal.is_empty() {
+        if portal.is_empty() {
             self.session.close_portal("");
         }
-        self.session.bind(&bind.portal, prepared, values, bind.result_formats)?;
+        self.session.bind(&portal, prepared, values.into(), result_formats)?;
         self.wire.push(&PgWireBackendMessage::BindComplete(BindComplete::new()))
     }
 
@@ -236,6 +238,24 @@ fn declared(oid: u32) -> Result<Option<&'static PostgresType>> {
             None => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))),
         },
     }
+}
+
+fn read_values(
+    prepared: &Prepared,
+    values: &[Option<Bytes>],
+    formats: &[i16],
+    style: &TextStyle,
+) -> Result<Vec<SqlValue>> {
+    let read_one = |(at, (value, ty)): (usize, (&Option<Bytes>, &&PostgresType))| {
+        let format = match formats {
+            [] => 0,
+            [one] => *one,
+            each => each[at],
+        };
+        let value = value.as_ref().map_or(Ok(SqlValue::Null), |bytes| read(ty, bytes, format, style));
+        value.map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)))
+    };
+    values.iter().zip(&prepared.parameters).enumerate().map(read_one).collect()
 }
 
 fn read(ty: &PostgresType, bytes: &Bytes, format: i16, style: &TextStyle) -> Result<SqlValue> {

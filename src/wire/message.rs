@@ -4,6 +4,8 @@ use bytes::{Buf, Bytes, BytesMut};
 
 /// Longest message of a session, in bytes: a statement or a row of values must fit.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Longer ones are not decoded as they are read.
+const DECODED_AT_ONCE_BYTES_MAX: usize = 64 << 10;
 /// What says that it is longer than this is no message (PostgreSQL has the same bound).
 const PASSED_OVER_BYTES_MAX: usize = (1 << 30) - 1;
 /// Longest first message of a connection.
@@ -52,6 +54,8 @@ pub(crate) enum Message {
     Flush,
     Sync,
     Terminate,
+    /// It takes long to decode.
+    Large(LargeMessage),
     /// Where no copy is under way, these three mean nothing.
     CopyData(Bytes),
     CopyDone,
@@ -71,6 +75,20 @@ pub(crate) struct Bind {
     pub formats: Vec<i16>,
     pub values: Vec<Option<Bytes>>,
     pub result_formats: Vec<i16>,
+}
+
+/// A message that is not decoded yet.
+#[derive(Debug, PartialEq)]
+pub(crate) struct LargeMessage {
+    kind: u8,
+    body: Bytes,
+}
+
+impl LargeMessage {
+    /// What it says; never a [`Message::Large`].
+    pub(crate) fn decode(self) -> Message {
+        decode(self.kind, self.body)
+    }
 }
 
 /// What is wrong with a message.
@@ -185,12 +203,20 @@ pub(crate) fn next(buffer: &mut BytesMut) -> Result<Next, Lost> {
         buffer.reserve(1 + length - buffer.len());
         return Ok(Next::Part);
     }
-    let mut body = Body(buffer.split_to(1 + length).freeze().slice(5..));
-    let message = body.message(kind);
-    Ok(Next::Whole(match message {
+    let body = buffer.split_to(1 + length).freeze().slice(5..);
+    // The bytes of a copy are taken as they are.
+    if length > DECODED_AT_ONCE_BYTES_MAX && kind != b'd' {
+        return Ok(Next::Whole(Message::Large(LargeMessage { kind, body })));
+    }
+    Ok(Next::Whole(decode(kind, body)))
+}
+
+fn decode(kind: u8, body: Bytes) -> Message {
+    let mut body = Body(body);
+    match body.message(kind) {
         Ok(message) if body.0.is_empty() => message,
         other => malformed(kind, other.err().unwrap_or(Malformed::Content("invalid message format"))),
-    }))
+    }
 }
 
 fn peek_length(buffer: &BytesMut, at: usize) -> Option<i64> {

@@ -15,7 +15,7 @@ use rowkey_sql::session::{Column, Error, PortalState, Result, Rows, SqlState, St
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch of so many bytes is encoded on the thread that serves the socket, a chunk at a time:
 /// a hop between threads takes as long as a chunk. Larger ones may have values of any size.
-const BYTES_ENCODED_HERE_MAX: usize = 16 << 20;
+pub(super) const BYTES_ENCODED_HERE_MAX: usize = 16 << 20;
 
 /// Formats of the columns of an answer: what Bind said, for each of them.
 pub(crate) fn formats(asked: &[i16], columns: usize) -> Result<Vec<Format>> {
@@ -92,7 +92,7 @@ impl Connection {
             Ok((next, buffer))
         });
         let (next, buffer) = guard.run(encoded).await?;
-        self.wire.buffer.unsplit(buffer);
+        guard.run(self.wire.append(buffer)).await?;
         Ok(next)
     }
 }

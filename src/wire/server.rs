@@ -45,6 +45,8 @@ impl Default for ServerOptions {
 pub struct Server {
     listener: TcpListener,
     context: Arc<ServerContext>,
+    #[cfg(feature = "testing")]
+    watch: Option<Arc<rowkey_base::testing::PollWatch>>,
 }
 
 impl Server {
@@ -78,7 +80,15 @@ impl Server {
                 port,
                 copy_folder: options.copy_folder.clone(),
             }),
+            #[cfg(feature = "testing")]
+            watch: None,
         })
+    }
+
+    /// Has the polls of connections measured.
+    #[cfg(feature = "testing")]
+    pub fn watch_polls(self, watch: Arc<rowkey_base::testing::PollWatch>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Where it listens.
@@ -102,7 +112,8 @@ impl Server {
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, client)) => {
                         let place = pending.admit();
-                        connections.spawn(startup::accept(socket, client, Arc::clone(&self.context), place));
+                        let served = startup::accept(socket, client, Arc::clone(&self.context), place);
+                        self.spawn(&mut connections, served);
                     }
                     Err(_) => {
                         pending.evict_oldest();
@@ -116,6 +127,15 @@ impl Server {
         let ended = async { while connections.join_next().await.is_some() {} };
         // Clients that do not read the last message are cut off.
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
+    }
+
+    fn spawn(&self, connections: &mut JoinSet<()>, served: impl Future<Output = ()> + Send + 'static) {
+        #[cfg(feature = "testing")]
+        if let Some(watch) = &self.watch {
+            connections.spawn(watch.watch(served));
+            return;
+        }
+        connections.spawn(served);
     }
 }
 

@@ -32,12 +32,12 @@ impl Connection {
     async fn statements(&mut self, text: &str) -> Result<()> {
         if let Some(prepared) = self.session.prepared_before(text, &[]) {
             let mut guard = self.guard();
-            return self.run_statement(Arc::new(prepared), &[], &mut guard, true).await;
+            return self.run_statement(Arc::new(prepared), Arc::default(), &mut guard, true).await;
         }
         let mut guard = self.guard();
         match guard.run(async { Ok(self.session.bind_key_statement(text).await) }).await? {
             Some(BoundKeyStatement::Read(prepared, values)) => {
-                return self.run_statement(prepared, &values, &mut guard, true).await;
+                return self.run_statement(prepared, values.into(), &mut guard, true).await;
             }
             Some(BoundKeyStatement::Write(prepared, literals)) => {
                 let written = guard.run(pin!(self.session.run_key_write(&prepared, &literals))).await?;
@@ -64,7 +64,7 @@ impl Connection {
             if alone {
                 self.session.keep_plan(text, &[], &prepared);
             }
-            self.run_statement(prepared, &[], &mut guard, place == last).await?;
+            self.run_statement(prepared, Arc::default(), &mut guard, place == last).await?;
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl Connection {
     async fn run_statement(
         &mut self,
         prepared: Arc<Prepared>,
-        values: &[SqlValue],
+        values: Arc<[SqlValue]>,
         guard: &mut StatementGuard,
         is_last: bool,
     ) -> Result<()> {
@@ -96,13 +96,13 @@ impl Connection {
     async fn statement(
         &mut self,
         prepared: Arc<Prepared>,
-        values: &[SqlValue],
+        values: Arc<[SqlValue]>,
         guard: &mut StatementGuard,
     ) -> Result<String> {
         if prepared.parameters.len() != values.len() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        let outcome = guard.run(pin!(self.session.run(&prepared, values))).await?;
+        let outcome = guard.run(pin!(self.session.run(&prepared, &values))).await?;
         match outcome {
             Outcome::Done(tag) => Ok(tag),
             Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,

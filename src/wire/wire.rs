@@ -21,11 +21,10 @@ use rowkey_sql::session::{Error, Result, SqlState, TransactionStatus};
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 /// A buffer larger than this is given back once it is sent: many sessions are idle.
 const BUFFER_BYTES_KEPT_MAX: usize = 2 * CHUNK_BYTES;
-/// Longest text of an error: the client's library takes 30,000 bytes in all.
-const ERROR_BYTES_MAX: usize = 8 << 10;
-
 /// Least room in the buffer for a read.
 const READ_BYTES: usize = 8 << 10;
+/// After so many bytes of a message other connections have their turn.
+const TURN_BYTES: usize = 512 << 10;
 /// While the client does not take its answers, no more than this is read ahead.
 const AHEAD_BYTES_MAX: usize = 16 << 20;
 
@@ -67,7 +66,12 @@ impl Wire {
     pub(crate) async fn next(&mut self) -> Option<Result<Message, Lost>> {
         // A client whose messages never end yields to others.
         tokio::task::coop::consume_budget().await;
+        let mut turn_ends = self.incoming.len() + TURN_BYTES;
         loop {
+            if self.incoming.len() > turn_ends {
+                tokio::task::yield_now().await;
+                turn_ends = self.incoming.len() + TURN_BYTES;
+            }
             match self.read_before() {
                 Ok(None) => {}
                 message => return message.transpose(),
@@ -154,6 +158,16 @@ impl Wire {
         message.encode(&mut self.buffer).map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
     }
 
+    /// Adds messages behind those that are buffered. Where they are large, these are sent first:
+    /// then nothing is copied.
+    pub(crate) async fn append(&mut self, messages: BytesMut) -> Result<()> {
+        if messages.len() > BUFFER_BYTES_KEPT_MAX {
+            self.flush().await?;
+        }
+        self.buffer.unsplit(messages);
+        Ok(())
+    }
+
     /// Sends what there is if it is worth a chunk. Waits while the client does not read.
     pub(crate) async fn flush_if_large(&mut self) -> Result<()> {
         if self.is_large() { self.flush().await } else { Ok(()) }
@@ -210,17 +224,7 @@ impl Wire {
     }
 
     pub(crate) fn error(&mut self, error: &Error, severity: Severity) -> Result<()> {
-        let fields = fields(error, severity)
-            .into_iter()
-            .map(|(name, mut text)| {
-                if text.len() > ERROR_BYTES_MAX {
-                    let end = text.floor_char_boundary(ERROR_BYTES_MAX);
-                    text.truncate(end);
-                    text.push_str(" ...");
-                }
-                (name, text)
-            })
-            .collect();
+        let fields = fields(error, severity);
         self.push(&match severity {
             Severity::Warning => PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields)),
             _ => PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields)),

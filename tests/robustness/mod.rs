@@ -16,6 +16,7 @@ mod limits;
 mod long_steps;
 mod pipeline;
 mod places;
+mod polls;
 mod read_only;
 mod server;
 mod shutdown;

@@ -225,13 +225,13 @@ async fn statement(
         if !prepared.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        let outcome = guard.run(session.run(&prepared, &[])).await?;
+        let outcome = guard.run(session.run(&prepared, &Arc::default())).await?;
         let style = Arc::clone(session.settings().style());
         match outcome {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
             Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, &style, guard).await?,
             Outcome::CopyIn(rows) => {
-                let tag = local_copy::copy_in(session, *rows, copy.ok_or_else(no_file)?, guard).await?;
+                let tag = local_copy::copy_in(session, rows, copy.ok_or_else(no_file)?, guard).await?;
                 guard.run(sent(events, Event::Done(tag))).await?;
             }
             Outcome::CopyOut(rows) => {

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 
+use bytes::Bytes;
+
 use super::lexer::{Kind, Token, tokens};
 use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, Session, SqlState, StatementGuard};
 
@@ -76,7 +78,7 @@ fn of_file(file: &std::path::Path, error: &std::io::Error) -> Error {
 /// Rows of the file go into the table; the answer is the tag.
 pub(super) async fn copy_in(
     session: &mut Session,
-    mut rows: CopyIn,
+    mut rows: Box<CopyIn>,
     copy: &LocalCopy,
     guard: &mut StatementGuard,
 ) -> Result<String> {
@@ -90,15 +92,9 @@ pub(super) async fn copy_in(
         if read == 0 {
             break;
         }
-        rows.push(&chunk[..read])?;
-        // A point where the statement can be cancelled.
-        let turn = async {
-            tokio::task::yield_now().await;
-            Ok(())
-        };
-        guard.run(turn).await?;
+        rows = guard.run(session.read_copied(rows, Bytes::copy_from_slice(&chunk[..read]))).await?;
     }
-    guard.run(session.finish_copy(rows)).await
+    guard.run(session.finish_copy(*rows)).await
 }
 
 /// Rows go into the file, or to standard output; the answer is the tag.
@@ -127,13 +123,12 @@ async fn written(
     if let Some(line) = rows.header() {
         out.write_all(&line).map_err(failed)?;
     }
-    let mut sent = 0_usize;
+    let (lines, mut sent) = (rows.lines(), 0_usize);
     while let Some(batch) = guard.run(rows.rows.next(BATCH_ROWS_MAX)).await? {
         let mut done = Ok(());
-        rows.lines(&batch, |line| {
-            if done.is_ok() {
-                done = out.write_all(line);
-            }
+        lines.write(&batch, 0, |line| {
+            done = out.write_all(line);
+            done.is_ok()
         })?;
         done.map_err(failed)?;
         sent += batch.num_rows();

@@ -20,6 +20,8 @@ pub use placeholders::{count, used, used_in};
 pub use plain::plain_table;
 pub(crate) use plain::{plain_query, plain_select};
 pub use source::Source;
-pub use statement::{Command, Direction, Discard, Effect, ExplainFormat, Isolation, Modes, Request, Statement, Vacuum};
+pub use statement::{
+    Command, Direction, Discard, Disposer, Effect, ExplainFormat, Isolation, Modes, Request, Statement, Vacuum,
+};
 pub(crate) use visit::{visit, visit_mut};
 pub use visit::{visit_expressions, visit_expressions_mut, visit_relations_mut};

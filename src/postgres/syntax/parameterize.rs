@@ -27,6 +27,16 @@ pub enum Literal {
     },
 }
 
+impl Literal {
+    /// Its text, or its digits.
+    pub fn text(&self) -> &str {
+        match self {
+            Literal::Text(text) => text,
+            Literal::Number { digits, .. } => digits,
+        }
+    }
+}
+
 /// A statement with parameters in place of its literals, and these. Of a SELECT they are its texts;
 /// of INSERT, UPDATE and DELETE, numbers too where they are all that is assigned.
 #[derive(Debug, PartialEq, Eq)]

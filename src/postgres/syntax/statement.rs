@@ -3,6 +3,8 @@
 mod command;
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
 
@@ -20,6 +22,21 @@ pub struct Statement {
     pub from: usize,
     pub to: usize,
     pub request: Request,
+    pub(super) disposer: Option<Arc<dyn Disposer>>,
+}
+
+/// Drops what takes long to free where nobody waits for it.
+pub trait Disposer: Debug + Send + Sync {
+    /// Drops a request.
+    fn dispose(&self, request: Request);
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        if let Some(disposer) = self.disposer.take() {
+            disposer.dispose(std::mem::replace(&mut self.request, Request::Nothing));
+        }
+    }
 }
 
 /// What a statement asks for.
@@ -103,7 +120,23 @@ impl Statement {
 
     /// A text without a statement.
     pub fn empty(text: &str) -> Self {
-        Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing }
+        Self { source: Source::new(text), from: 0, to: text.len(), request: Request::Nothing, disposer: None }
+    }
+
+    /// The same, dropped by `disposer`, also the statement that it prepares or declares.
+    pub fn disposed_by(mut self, disposer: &Arc<dyn Disposer>) -> Self {
+        if let Request::Command(Command::Prepare { statement, .. } | Command::Declare { statement, .. }) =
+            &mut self.request
+        {
+            Arc::make_mut(statement).disposer = Some(Arc::clone(disposer));
+        }
+        self.disposer = Some(Arc::clone(disposer));
+        self
+    }
+
+    /// What it asks for, without its text.
+    pub fn into_request(mut self) -> Request {
+        std::mem::replace(&mut self.request, Request::Nothing)
     }
 
     /// The numbers of the parameters in it.

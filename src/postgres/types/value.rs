@@ -62,6 +62,15 @@ pub struct Interval {
 }
 
 impl SqlValue {
+    /// Bytes of a text or of bytes; those of values of a fixed size do not count.
+    pub fn content_bytes(&self) -> usize {
+        match self {
+            SqlValue::Text(text) => text.len(),
+            SqlValue::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// An array of one row, of the Arrow type of `ty` (for a numeric: with the scale of the value).
     pub fn to_array(&self, ty: &PostgresType) -> Result<ArrayRef, Error> {
         array_of(ty, std::slice::from_ref(self))

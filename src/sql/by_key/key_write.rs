@@ -46,7 +46,19 @@ pub(super) enum OnConflict {
     Update(Vec<(usize, ConstantExpr)>),
 }
 
+/// A write of so many rows runs on the thread of the session.
+const ROWS_HERE_MAX: usize = 128;
+
 impl KeyWrite {
+    /// Whether it is done in some microseconds; else it runs as any other statement.
+    pub(crate) fn is_small(&self, values: ParameterValues<'_>) -> bool {
+        let rows = match &self.action {
+            KeyAction::Insert { rows, .. } => rows.len(),
+            KeyAction::Update { .. } | KeyAction::Delete { .. } => 1,
+        };
+        rows <= ROWS_HERE_MAX && values.are_small()
+    }
+
     /// Whether the statement means the same in a snapshot, and with settings, as when it was
     /// prepared.
     pub(crate) fn fits(&self, snapshot: &Snapshot, settings: &Settings) -> bool {

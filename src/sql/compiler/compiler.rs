@@ -46,6 +46,9 @@ use rowkey_postgres::syntax::located;
 use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::{Snapshot, Store};
 
+/// Plans of longer texts are dropped on a compute thread.
+const PLANS_DROPPED_HERE_BYTES_MAX: usize = 16 << 10;
+
 /// Memory for queries where the machine's is unknown.
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
@@ -241,18 +244,21 @@ impl Compiler {
     }
 
     /// Resolves the names of a query, types its parameters and columns, and plans it. `declared`
-    /// are the types of parameters that the client knows, by number.
+    /// are the types of parameters that the client knows, by number; `query` is planned in place of
+    /// the statement's own.
     pub(crate) async fn plan(
         &self,
         context: &StatementContext,
         statement: &Arc<Statement>,
-        query: &ast::Statement,
+        query: Option<ast::Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let (compiler, statement, query, declared) =
-            (self.clone(), Arc::clone(statement), query.clone(), declared.to_vec());
+        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
         let (signals, context) = (&context.signals, context.clone());
-        let planned = async move { compiler.plan_query(&context, &statement, query, &declared).await };
+        let planned = async move {
+            let query = query.map_or_else(|| statement.request.statement().cloned(), Ok)?;
+            compiler.plan_query(&context, &statement, query, &declared).await
+        };
         self.compute.run(signals, planned).await
     }
 
@@ -270,7 +276,9 @@ impl Compiler {
         let lasts = reads_tables_only(&planned.plan)?;
         let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
         let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
-        let plan = Arc::new(Planned { plan, by_key, catalog, planning, lasts });
+        let is_large = statement.text().len() > PLANS_DROPPED_HERE_BYTES_MAX;
+        let disposer = is_large.then(|| Arc::clone(&self.compute));
+        let plan = Arc::new(Planned { plan, by_key, catalog, planning, lasts, disposer });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -309,7 +317,8 @@ impl Compiler {
         let by_key = by_key::recognize(&Analyzed::Write { write: &write, parameters: &types.parameters, settings });
         let plan = by_key.map(|by_key| {
             let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
-            Planned { plan: LogicalPlan::default(), by_key: Some(by_key), catalog, planning, lasts: false }
+            let plan = LogicalPlan::default();
+            Planned { plan, by_key: Some(by_key), catalog, planning, lasts: false, disposer: None }
         });
         Ok(Prepared {
             statement: Arc::clone(statement),

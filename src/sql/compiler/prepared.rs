@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use datafusion::logical_expr::LogicalPlan;
 
 use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
+use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
 use rowkey_postgres::syntax::{Request, Statement};
 use rowkey_postgres::types::PostgresType;
@@ -71,6 +72,16 @@ pub(crate) struct Planned {
     /// Whether the plan can run again. False where it holds something of the session that made it:
     /// the rows of the catalog are those that it sees.
     pub lasts: bool,
+    /// Drops the plan, where that takes long.
+    pub disposer: Option<Arc<ComputeRuntime>>,
+}
+
+impl Drop for Planned {
+    fn drop(&mut self) {
+        if let Some(disposer) = self.disposer.take() {
+            disposer.drop_apart(std::mem::take(&mut self.plan));
+        }
+    }
 }
 
 impl Planned {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::compiler::Compiler;
 pub(crate) use portal::{Cursor, Portal};
 pub use portal::{PortalState, Rows};
+pub(crate) use writes::Ran;
 
 /// Runs prepared statements of all sessions of one account. It commits nothing.
 #[derive(Debug, Clone)]

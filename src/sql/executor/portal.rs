@@ -17,7 +17,7 @@ use rowkey_postgres::types::SqlValue;
 #[derive(Debug)]
 pub struct Portal {
     pub prepared: Arc<Prepared>,
-    pub parameters: Vec<SqlValue>,
+    pub parameters: Arc<[SqlValue]>,
     /// Formats of the columns, as Bind asked for them.
     pub result_formats: Vec<i16>,
     pub state: PortalState,

@@ -21,6 +21,7 @@ use crate::compute::spawn_rows;
 use crate::explain;
 use crate::planner::physical_plan;
 use crate::provider::EntityTable;
+use crate::writes::ParameterValues;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
 use rowkey_postgres::error::from_datafusion;
@@ -63,36 +64,39 @@ impl Executor {
 
     pub(crate) async fn run(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
-        query: &ast::Statement,
-        values: &[SqlValue],
+        values: &Arc<[SqlValue]>,
     ) -> Result<Answer> {
-        if let Some(rows) = self.key_rows(context, prepared, values).await? {
+        if let Some(rows) = self.key_rows(&context, prepared, values).await? {
             return Ok(Answer::of(rows));
         }
         // Boxed, since reads by key would be moved with what it takes.
-        Box::pin(self.computed(context, prepared, query, values)).await
+        Box::pin(self.computed(context, prepared, None, values)).await
     }
 
-    /// The rows of a query that is planned and computed.
-    async fn computed(
+    /// The rows of a query that is planned and computed: the prepared one, or `query` which was
+    /// planned in its place. The context is dropped there as well: it may be the last one that
+    /// reads an older snapshot.
+    pub(crate) async fn computed(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
-        query: &ast::Statement,
-        values: &[SqlValue],
+        query: Option<ast::Statement>,
+        values: &Arc<[SqlValue]>,
     ) -> Result<Answer> {
-        let logical = Logical::of(context, prepared, query);
-        let (executor, planned, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (&context.signals, context.clone());
+        let (executor, planned, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
+        let signals = Arc::clone(&context.signals);
         let rows = async move {
+            // Large ones take long to copy.
+            let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
+            let logical = Logical::of(&context, &planned, query);
             let (plan, task) = executor.physical(&context, &planned, logical, &values).await?;
             let token = CancellationToken::new(Arc::clone(&context.signals));
             let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
             Ok(begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await)
         };
-        let rows = self.compiler.compute().run(signals, rows).await?;
+        let rows = self.compiler.compute().run(&signals, rows).await?;
         let fields: Vec<_> = prepared
             .columns
             .iter()
@@ -107,9 +111,9 @@ impl Executor {
         &self,
         context: &StatementContext,
         prepared: &Arc<Prepared>,
-        values: &[SqlValue],
+        values: &Arc<[SqlValue]>,
     ) -> Result<SendableRecordBatchStream> {
-        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
             let Request::Explain { statement: query, analyze, verbose, format } = &prepared.statement.request else {
@@ -131,7 +135,7 @@ impl Executor {
     ) -> Result<Option<RecordBatch>> {
         let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
         let Some(read) = planned.key_read() else { return Ok(None) };
-        if planned.planning != context.planning() {
+        if planned.planning != context.planning() || !ParameterValues::Bound(values).are_small() {
             return Ok(None);
         }
         context.signals.check()?;

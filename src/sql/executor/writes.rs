@@ -9,15 +9,38 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
 use crate::definitions::Rewritten;
 use crate::explain::{self, Explained};
-use crate::writes::{Action, Returned, Source, Write, WriteResult, WriteRunner, refuse_if_deleted, returning_query};
+use crate::writes::{
+    Action, Returned, SharedWriteSet, Source, Write, WriteResult, WriteRunner, refuse_if_deleted, returning_query,
+    returns_timestamp,
+};
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_model::Key;
+use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::{Operation, TableSnapshot};
+use rowkey_storage::{Operation, Table, TableSnapshot};
+
+/// What a statement that writes has come to.
+pub(crate) struct Ran {
+    /// The table, as the statement was planned for.
+    pub table: Arc<Table>,
+    pub count: u64,
+    /// What is to be committed; nothing where a write set has taken it.
+    pub operations: Vec<Operation<'static>>,
+    /// The rows of RETURNING.
+    pub answer: Option<Answer>,
+    /// What they are computed from, where that takes the Timestamp of the commit.
+    pub returning: Option<Box<Returning>>,
+}
+
+/// What the rows of RETURNING are computed from.
+pub(crate) struct Returning {
+    context: StatementContext,
+    write: Write,
+    returned: Returned,
+}
 
 impl Executor {
     /// Refuses to skip rows in a transaction block for entities that are deleted by now.
@@ -30,23 +53,34 @@ impl Executor {
         refuse_if_deleted(seen, &self.compiler.snapshot(), self.compiler.store().files(), signals, skipped).await
     }
 
-    /// Runs a statement up to its operations and the rows of RETURNING. Nothing is written yet.
+    /// Runs a statement up to its operations and the rows of RETURNING. Nothing is committed yet:
+    /// the write set of its block takes the operations, if there is a block.
     pub(crate) async fn run_write(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
-        values: &[SqlValue],
-        is_transaction: bool,
+        values: &Arc<[SqlValue]>,
+        write_set: Option<&SharedWriteSet>,
         held_bytes: u64,
-    ) -> Result<(Write, WriteResult, Option<Answer>)> {
-        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (&context.signals, context.clone());
+    ) -> Result<Ran> {
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
+        let write_set = write_set.cloned();
+        let signals = Arc::clone(&context.signals);
         let run = async move {
+            let is_transaction = write_set.is_none();
             let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, held_bytes).await?;
             let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
-            Ok((write, result, answer))
+            let WriteResult { count, mut operations, returned, .. } = result;
+            if let Some(write_set) = write_set {
+                let operations = std::mem::take(&mut operations);
+                write_set.add(&write.target.snapshot, operations, context.now, &context.signals)?;
+            }
+            let table = Arc::clone(write.target.table());
+            let recomputes = returned.are_written && !operations.is_empty() && returns_timestamp(&write);
+            let returning = recomputes.then(|| Box::new(Returning { context, write, returned }));
+            Ok(Ran { table, count, operations, answer, returning })
         };
-        self.compiler.compute().run(signals, run).await
+        self.compiler.compute().run(&signals, run).await
     }
 
     async fn operations(
@@ -81,33 +115,40 @@ impl Executor {
         Ok((write, result))
     }
 
-    /// What a definition rewrites of the entities of a table.
-    pub(crate) async fn rewritten(
+    /// Adds what a definition rewrites of the entities of a table to the write set of its block.
+    pub(crate) async fn rewrite(
         &self,
         context: &StatementContext,
         rewritten: &Rewritten,
+        write_set: &SharedWriteSet,
         held_bytes: u64,
-    ) -> Result<(TableSnapshot, Vec<Operation<'static>>)> {
+    ) -> Result<()> {
         let (files, rewritten) = (Arc::clone(self.compiler.store().files()), rewritten.clone());
-        let (signals, context) = (&context.signals, context.clone());
-        let operations =
-            async move { rewritten.operations(&files, &context.snapshot, &context.signals, held_bytes).await };
-        self.compiler.compute().run(signals, operations).await
+        let (write_set, signals, context) = (write_set.clone(), &context.signals, context.clone());
+        let added = async move {
+            let signals = &context.signals;
+            let (table, operations) = rewritten.operations(&files, &context.snapshot, signals, held_bytes).await?;
+            write_set.add(&table, operations, context.now, signals)
+        };
+        self.compiler.compute().run(signals, added).await
     }
 
-    /// Computes the rows of RETURNING, after what is written became known.
+    /// Computes the rows of RETURNING, after the commit has given what is written its Timestamp.
     pub(crate) async fn returning(
         &self,
-        context: &StatementContext,
+        returning: Returning,
         prepared: &Arc<Prepared>,
-        write: Write,
-        returned: Returned,
-        values: &[SqlValue],
+        timestamp: DateTime,
+        values: &Arc<[SqlValue]>,
     ) -> Result<Option<Answer>> {
-        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
-        let (signals, context) = (&context.signals, context.clone());
-        let answer = async move { executor.returned(&context, &prepared, &write, &returned, &values).await };
-        self.compiler.compute().run(signals, answer).await
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
+        let Returning { context, write, mut returned } = returning;
+        let signals = Arc::clone(&context.signals);
+        let answer = async move {
+            returned.set_timestamp(timestamp);
+            executor.returned(&context, &prepared, &write, &returned, &values).await
+        };
+        self.compiler.compute().run(&signals, answer).await
     }
 
     async fn returned(
@@ -142,9 +183,9 @@ impl Executor {
         &self,
         context: &StatementContext,
         prepared: &Arc<Prepared>,
-        values: &[SqlValue],
+        values: &Arc<[SqlValue]>,
     ) -> Result<SendableRecordBatchStream> {
-        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), values.to_vec());
+        let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
             let Request::Explain { verbose, format, .. } = &prepared.statement.request else {

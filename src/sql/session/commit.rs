@@ -2,39 +2,104 @@
 
 use std::sync::Arc;
 
-use crate::writes::{changed_meanwhile, duplicate_key};
+use crate::compiler::Compiler;
+use crate::writes::{changed_meanwhile, duplicate_key, properties_bytes};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
-use rowkey_storage::{Catalog, Definitions, Edit, Operation, Refusal, Store, TableHold, Terms, Written};
+use rowkey_storage::{Catalog, Change, Definitions, Edit, Operation, Refusal, Store, Table, TableHold, Terms, Written};
+
+/// Up to so many operations, with so many bytes of names and values, are encoded and handed to the
+/// log on the thread of the session: that is bounded, and a way between threads takes as long.
+const OPERATIONS_HERE_MAX: usize = 128;
+const BYTES_HERE_MAX: u64 = 64 << 10;
+
+/// Operations, and the terms on which they are committed.
+pub(super) struct Commit<'a> {
+    pub operations: Vec<Operation<'static>>,
+    /// The lock that the statement holds.
+    pub hold: Option<&'a Arc<TableHold>>,
+    /// The tables as the statement was planned for.
+    pub planned: &'a [Arc<Table>],
+}
 
 /// Makes operations durable and visible, all or none. Cancellation of the statement does not stop
 /// this.
-pub(super) async fn commit(
-    store: &Arc<Store>,
-    operations: &[Operation<'_>],
-    terms: Terms<'_>,
-    signals: &Signals,
-) -> Result<Written> {
-    store.wait_for_room(operations, terms.hold).await?;
+pub(super) async fn commit(compiler: &Compiler, commit: Commit<'_>, signals: &Signals) -> Result<Written> {
+    if !is_small(&commit.operations) {
+        return Box::pin(commit_apart(compiler, commit, signals)).await;
+    }
+    let Commit { operations, hold, planned } = commit;
+    let (store, hold) = (compiler.store(), hold.map(Arc::as_ref));
+    store.wait_for_room(&operations, hold).await?;
     let committing = signals.committing();
-    let written = store.write_under(operations, terms).await.map_err(of_commit)?;
+    let written = store.write_under(&operations, Terms { hold, planned }).await.map_err(of_commit)?;
     committing.done();
     Ok(written)
 }
 
+/// The same on compute threads. That the statement commits is said here, where its future is
+/// dropped: the session may have another statement when a thread finds that out.
+async fn commit_apart(compiler: &Compiler, commit: Commit<'_>, signals: &Signals) -> Result<Written> {
+    let (hold, planned) = (commit.hold.cloned(), commit.planned.to_vec());
+    let of_work = signals.of_statement();
+    let operations = room_for(compiler, commit.operations, hold.clone(), &of_work).await?;
+    let committing = signals.committing();
+    let store = Arc::clone(compiler.store());
+    let written = async move {
+        let terms = Terms { hold: hold.as_deref(), planned: &planned };
+        store.write_under(&operations, terms).await.map_err(of_commit)
+    };
+    let written = compiler.compute().run(&of_work, written).await?;
+    committing.done();
+    Ok(written)
+}
+
+/// Waits until the tables of operations have room for them.
+async fn room_for(
+    compiler: &Compiler,
+    operations: Vec<Operation<'static>>,
+    hold: Option<Arc<TableHold>>,
+    signals: &Signals,
+) -> Result<Vec<Operation<'static>>> {
+    let store = Arc::clone(compiler.store());
+    let waited = async move {
+        store.wait_for_room(&operations, hold.as_deref()).await?;
+        Ok(operations)
+    };
+    compiler.compute().run(signals, waited).await
+}
+
+fn is_small(operations: &[Operation<'_>]) -> bool {
+    let content = |operation: &Operation<'_>| match &operation.change {
+        Change::Insert(content)
+        | Change::Replace(content)
+        | Change::Merge(content)
+        | Change::InsertOrReplace(content)
+        | Change::InsertOrMerge(content) => properties_bytes(content),
+        Change::Delete => 0,
+    };
+    operations.len() <= OPERATIONS_HERE_MAX && operations.iter().map(content).sum::<u64>() <= BYTES_HERE_MAX
+}
+
 /// The same with definitions.
 pub(super) async fn commit_definitions(
-    store: &Arc<Store>,
-    definitions: &Definitions,
-    operations: &[Operation<'_>],
-    hold: Option<&TableHold>,
+    compiler: &Compiler,
+    definitions: Definitions,
+    operations: Vec<Operation<'static>>,
+    hold: Option<Arc<TableHold>>,
     signals: &Signals,
 ) -> Result<()> {
-    store.wait_for_room(operations, hold).await?;
+    let of_work = signals.of_statement();
+    let operations = room_for(compiler, operations, hold.clone(), &of_work).await?;
     let committing = signals.committing();
-    let (_, gone) = store.commit_definitions(definitions, operations, hold).await.map_err(of_commit)?;
+    let store = Arc::clone(compiler.store());
+    let written = async move {
+        let committed = store.commit_definitions(&definitions, &operations, hold.as_deref()).await;
+        committed.map_err(of_commit)
+    };
+    let (_, gone) = compiler.compute().run(&of_work, written).await?;
     committing.done();
-    let store = Arc::clone(store);
+    let store = Arc::clone(compiler.store());
     let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;
     cleaned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
 }

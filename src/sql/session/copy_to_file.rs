@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, CopyLegacyOption, CopyOption, CopySource, Ident};
 
-use super::export::{ExportOptions, Selection, write_lines, write_rows};
+use super::export::{ExportOptions, write_lines, write_rows};
 use super::file_access::FileAccess;
 use super::session::Session;
 use crate::compiler::Prepared;
@@ -75,19 +75,28 @@ impl Session {
                 let (_, _, target, _) = executor.copied_table(&context, prepared, copy)?;
                 let name = target.name().to_owned();
                 drop(target);
-                self.export(&name, &Selection::All, &export, destination).await?;
+                self.export_apart(&name, &export, destination).await?;
             }
             Form::Export(_) => {
                 let rows = executor.copied_rows(&context, prepared, copy).await?;
-                write_rows(rows, context.session.settings.style(), &export, destination, &compiler).await?;
+                let export = export.clone();
+                let style = Arc::clone(context.session.settings.style());
+                let written = async move { write_rows(rows, &style, &export, destination, &compiler).await };
+                self.compute().run(&context.signals, written).await?;
             }
             Form::Lines(options) => {
                 let rows = executor.copied_rows(&context, prepared, copy).await?;
                 let copy = CopyOut::new(rows, options, Arc::clone(context.session.settings.style()));
-                let output = LineOutput::open(export.target(destination, &compiler, "")?)?;
-                write_lines(copy, &export, output).await?;
+                let export = export.clone();
+                let written = async move {
+                    let output = LineOutput::open(export.target(destination, &compiler, "")?)?;
+                    write_lines(copy, &export, output).await
+                };
+                self.compute().run(&context.signals, written).await?;
             }
         }
+        // It may be the last one that reads an older snapshot.
+        self.compute().drop_apart(context);
         Ok(format!("COPY {}", export.progress.entities()))
     }
 }

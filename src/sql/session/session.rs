@@ -25,7 +25,7 @@ use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Request, Statement, only, parse_all};
+use rowkey_postgres::syntax::{Disposer, Request, Statement, only, parse_all};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
@@ -80,17 +80,17 @@ impl Session {
         settings.tell("session_authorization", user);
         Self {
             executor: Executor::new(Arc::clone(&compiler)),
-            compiler,
             registration,
             user: user.to_owned(),
             settings,
-            transaction: Transaction::default(),
+            transaction: Transaction::new(Arc::clone(compiler.compute())),
             prepared: Arc::default(),
             changes: SettingChanges::default(),
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
             file_access: FileAccess::Nowhere,
+            compiler,
         }
     }
 
@@ -119,7 +119,7 @@ impl Session {
                 .map_err(|error| error.with_detail(format!("It is the value of parameter ${}.", at + 1)));
             bound.push(value?);
         }
-        match self.run(&prepared, &bound).await? {
+        match self.run(&prepared, &bound.into()).await? {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
             Outcome::FromCursor { .. } => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "FETCH needs a connection")),
@@ -189,7 +189,12 @@ impl Session {
                 return parse_all(text);
             }
             let text = text.to_owned();
-            compute.run(&signals, async move { parse_all(&text) }).await
+            let disposer: Arc<dyn Disposer> = Arc::clone(&compute) as _;
+            let parsed = async move {
+                let disposed = |statement: Statement| statement.disposed_by(&disposer);
+                Ok(parse_all(&text)?.into_iter().map(disposed).collect())
+            };
+            compute.run(&signals, parsed).await
         }
     }
 
@@ -294,9 +299,9 @@ impl Session {
             plan: None,
         };
         match &statement.request {
-            Request::Query(query) => {
+            Request::Query(_) => {
                 let context = self.context();
-                let planned = Box::pin(self.compiler.plan(&context, &statement, query, types)).await?;
+                let planned = Box::pin(self.compiler.plan(&context, &statement, None, types)).await?;
                 Ok(Prepared { statement, ..planned })
             }
             Request::Write(_) => {
@@ -307,7 +312,7 @@ impl Session {
                 let context = self.context();
                 let planned = match rowkey_postgres::syntax::verb(query) {
                     Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, types)).await?,
-                    None => Box::pin(self.compiler.plan(&context, &statement, query, types)).await?,
+                    None => Box::pin(self.compiler.plan(&context, &statement, None, types)).await?,
                 };
                 Ok(Prepared {
                     statement: Arc::clone(&statement),
@@ -322,7 +327,7 @@ impl Session {
             )),
             // A cursor has the parameters of its query, but no rows before FETCH.
             Request::Command(Command::Declare { statement: query, .. }) => {
-                let query = Box::pin(self.prepare(Arc::new((**query).clone()), types)).await?;
+                let query = Box::pin(self.prepare(Arc::clone(query), types)).await?;
                 Ok(Prepared { parameters: query.parameters, ..without_plan(None) })
             }
             Request::Command(command) => Ok(without_plan(match command {
@@ -374,7 +379,7 @@ impl Session {
         &mut self,
         name: &str,
         prepared: Arc<Prepared>,
-        parameters: Vec<SqlValue>,
+        parameters: Arc<[SqlValue]>,
         result_formats: Vec<i16>,
     ) -> Result<()> {
         if !matches!(&prepared.statement.request, Request::Command(command) if command.ends_failure()) {
@@ -414,12 +419,12 @@ impl Session {
     /// Runs a statement with values for its parameters.
     // Futures of long statements are boxed, here and below, to keep this one small: it is moved for
     // reads of one entity too.
-    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &[SqlValue]) -> Result<Outcome> {
+    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &Arc<[SqlValue]>) -> Result<Outcome> {
         match &prepared.statement.request {
-            Request::Query(query) => {
+            Request::Query(_) => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();
-                let answer = self.executor.run(&context, prepared, query, parameters).await?;
+                let answer = self.executor.run(context, prepared, parameters).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
@@ -469,7 +474,7 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         command: &Command,
-        parameters: &[SqlValue],
+        parameters: &Arc<[SqlValue]>,
     ) -> Result<Outcome> {
         let mut tag = command.tag().to_owned();
         match command {
@@ -492,7 +497,8 @@ impl Session {
             }
             Command::Release(name) => self.transaction.release(name, &mut self.settings)?,
             Command::RollbackTo(name) => {
-                let declared = self.transaction.rollback_to(name, &mut self.settings)?;
+                let undone = self.write_set_at(name).await?;
+                let declared = self.transaction.rollback_to(name, undone, &mut self.settings)?;
                 let was_there = |portal: &Portal| portal.cursor.as_ref().is_none_or(|cursor| cursor.number <= declared);
                 self.portals.retain(|_, portal| was_there(portal));
             }
@@ -553,7 +559,7 @@ impl Session {
             Command::Listen | Command::Unlisten => {}
             Command::Prepare { name, types, statement } => {
                 let types = types.iter().map(|name| type_named(name).map(Some)).collect::<Result<Vec<_>>>()?;
-                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                let prepared = Box::pin(self.prepare(Arc::clone(statement), &types)).await?;
                 self.keep_statement(name, Arc::new(Prepared { from_sql: true, ..prepared }))?;
             }
             Command::Execute { name, arguments } => {
@@ -569,7 +575,7 @@ impl Session {
                 for (argument, ty) in arguments.iter().zip(&statement.parameters) {
                     values.push(self.compiler.value_of(&context, argument, ty).await?);
                 }
-                return Box::pin(self.run(&statement, &values)).await;
+                return Box::pin(self.run(&statement, &values.into())).await;
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;
@@ -583,7 +589,7 @@ impl Session {
                 }
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let declaration = Arc::clone(&prepared.statement);
-                let prepared = Box::pin(self.prepare(Arc::new((**statement).clone()), &types)).await?;
+                let prepared = Box::pin(self.prepare(Arc::clone(statement), &types)).await?;
                 if matches!(prepared.statement.request, Request::Write(_)) {
                     return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
                 }
@@ -600,7 +606,7 @@ impl Session {
                 let number = self.cursors_declared;
                 let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
                 let state = PortalState::Running(Box::new(rows));
-                let portal = Portal { prepared, parameters: Vec::new(), result_formats: Vec::new(), state, cursor };
+                let portal = Portal { prepared, parameters: Arc::default(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
             }
             Command::Fetch { cursor, direction, rows } => return self.fetch(cursor, *direction, *rows).await,

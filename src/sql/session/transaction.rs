@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::writes::{WriteSet, WriteSetMark};
+use crate::compute::ComputeRuntime;
+use crate::writes::{SharedWriteSet, UndoneWrites, WriteSetMark};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::settings::{READ_ONLY, Settings, definition};
 use rowkey_postgres::syntax::{Isolation, Modes};
-use rowkey_storage::{Definitions, Edit, Operation, Snapshot, Table};
+use rowkey_storage::{Definitions, Edit, Snapshot};
 
 /// What ReadyForQuery says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +22,14 @@ pub enum TransactionStatus {
 /// A transaction block, if one is open. All its statements read one snapshot, taken by the first of
 /// them; whether a statement may write is looked up in the settings, which roll back with the
 /// block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Transaction {
     block: Option<Block>,
+    compute: Arc<ComputeRuntime>,
 }
+
+/// A write set of more bytes is not dropped on the thread that ends its block.
+const DROPPED_HERE_BYTES_MAX: u64 = 64 << 10;
 
 #[derive(Debug)]
 struct Block {
@@ -38,7 +43,7 @@ struct Block {
     is_implicit: bool,
     /// The oldest first; several can have one name.
     savepoints: Vec<Savepoint>,
-    write_set: WriteSet,
+    write_set: SharedWriteSet,
     definitions: Vec<Edit>,
     /// The snapshot with the definitions.
     defined: Option<Snapshot>,
@@ -58,6 +63,11 @@ struct Savepoint {
 }
 
 impl Transaction {
+    /// Without a block.
+    pub(super) fn new(compute: Arc<ComputeRuntime>) -> Self {
+        Self { block: None, compute }
+    }
+
     pub(super) fn status(&self) -> TransactionStatus {
         match &self.block {
             None => TransactionStatus::Idle,
@@ -102,7 +112,7 @@ impl Transaction {
             failed: false,
             is_implicit: false,
             savepoints: Vec::new(),
-            write_set: WriteSet::default(),
+            write_set: SharedWriteSet::default(),
             definitions: Vec::new(),
             defined: None,
             unwritten: BTreeSet::new(),
@@ -149,6 +159,10 @@ impl Transaction {
     pub(super) fn end(&mut self, commit: bool, settings: &mut Settings) -> Option<bool> {
         let block = self.block.take()?;
         let commit = commit && !block.failed;
+        let held_bytes = block.write_set.lock().memory_bytes();
+        if held_bytes > DROPPED_HERE_BYTES_MAX {
+            self.compute.drop_apart(block);
+        }
         if !commit {
             settings.restore(0);
         }
@@ -161,7 +175,7 @@ impl Transaction {
         let block = self.block_for("SAVEPOINT")?;
         block.savepoints.push(Savepoint {
             name,
-            write_set: block.write_set.mark(),
+            write_set: block.write_set.lock().mark(),
             definitions: block.definitions.len(),
             defined: block.defined.clone(),
             unwritten: block.unwritten.clone(),
@@ -178,17 +192,36 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes what happened since the savepoint, which stays. Gives how many cursors the session
+    /// The write set of the block, and what it was at a savepoint; `None` if there is no such.
+    pub(super) fn write_set_to_undo(&self, savepoint: &str) -> Option<(SharedWriteSet, WriteSetMark)> {
+        let block = self.block.as_ref()?;
+        let found = block.savepoints.iter().rfind(|known| known.name == savepoint)?;
+        Some((block.write_set.clone(), found.write_set.clone()))
+    }
+
+    /// Undoes what happened since the savepoint, which stays; `undone` are its writes
+    /// ([`Self::write_set_to_undo`]). Gives how many cursors the session
     /// had declared by then.
-    pub(super) fn rollback_to(&mut self, name: &str, settings: &mut Settings) -> Result<u64> {
+    pub(super) fn rollback_to(
+        &mut self,
+        name: &str,
+        undone: Option<UndoneWrites>,
+        settings: &mut Settings,
+    ) -> Result<u64> {
         let at = self.find(name, "ROLLBACK TO SAVEPOINT")?;
+        let (is_large, compute) = (self.held_bytes() > DROPPED_HERE_BYTES_MAX, Arc::clone(&self.compute));
         let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
         let mut cursors = 0;
         if let Some(savepoint) = block.savepoints.last() {
             cursors = savepoint.cursors;
-            block.write_set.roll_back(&savepoint.write_set);
+            if let Some(undone) = undone {
+                let before = block.write_set.lock().roll_back(&savepoint.write_set, undone);
+                if is_large {
+                    compute.drop_apart(before);
+                }
+            }
             block.definitions.truncate(savepoint.definitions);
             block.defined.clone_from(&savepoint.defined);
             block.unwritten.clone_from(&savepoint.unwritten);
@@ -203,7 +236,7 @@ impl Transaction {
         match &mut self.block {
             Some(block) => {
                 let taken = block.snapshot.get_or_insert_with(newest);
-                block.write_set.seen_by(block.defined.as_ref().unwrap_or(taken).clone())
+                block.write_set.lock().seen_by(block.defined.as_ref().unwrap_or(taken).clone())
             }
             None => newest(),
         }
@@ -225,13 +258,13 @@ impl Transaction {
     }
 
     /// What the block has written; None without a block.
-    pub(super) fn write_set(&mut self) -> Option<&mut WriteSet> {
-        self.block.as_mut().map(|block| &mut block.write_set)
+    pub(super) fn write_set(&self) -> Option<&SharedWriteSet> {
+        self.block.as_ref().map(|block| &block.write_set)
     }
 
     /// About how much memory the write set takes, in bytes.
     pub(super) fn held_bytes(&self) -> u64 {
-        self.block.as_ref().map_or(0, |block| block.write_set.memory_bytes())
+        self.block.as_ref().map_or(0, |block| block.write_set.lock().memory_bytes())
     }
 
     /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they
@@ -243,8 +276,8 @@ impl Transaction {
         let defined = seen.with_edits(&edits)?;
         for edit in &edits {
             match edit {
-                Edit::TruncateTable { table, .. } => block.write_set.truncate(*table),
-                Edit::DropTable { id } => block.write_set.forget(*id),
+                Edit::TruncateTable { table, .. } => block.write_set.lock().truncate(*table),
+                Edit::DropTable { id } => block.write_set.lock().forget(*id),
                 _ => {}
             }
         }
@@ -261,15 +294,14 @@ impl Transaction {
         Some(Definitions { edits: block.definitions.clone(), base, unwritten: block.unwritten.clone() })
     }
 
-    /// The tables that operations write to as the block saw them first, those of its own left out.
-    pub(super) fn tables_seen(&self, operations: &[Operation<'_>]) -> Vec<Arc<Table>> {
-        let snapshot = self.block.as_ref().and_then(|block| block.snapshot.as_ref());
-        snapshot.map_or_else(Vec::new, |snapshot| snapshot.tables_of(operations))
+    /// What the first statement that reads has seen; None before.
+    pub(super) fn first_snapshot(&self) -> Option<&Snapshot> {
+        self.block.as_ref().and_then(|block| block.snapshot.as_ref())
     }
 
     /// Whether some statement has read already.
     pub(super) fn has_read(&self) -> bool {
-        self.block.as_ref().is_some_and(|block| block.snapshot.is_some())
+        self.first_snapshot().is_some()
     }
 
     /// Modes are settings that end with the transaction.

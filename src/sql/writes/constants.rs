@@ -26,6 +26,9 @@ pub(crate) enum ConstantExpr {
     Increment { by: Box<ConstantExpr>, negative: bool },
 }
 
+/// Values of so many bytes are handled on the thread of the session.
+const SMALL_BYTES_MAX: usize = 64 << 10;
+
 /// The values of a statement's parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ParameterValues<'a> {
@@ -36,6 +39,15 @@ pub(crate) enum ParameterValues<'a> {
 }
 
 impl ParameterValues<'_> {
+    /// Whether what is done with all of them is done in some microseconds.
+    pub(crate) fn are_small(&self) -> bool {
+        let bytes: usize = match self {
+            ParameterValues::Bound(values) => values.iter().map(SqlValue::content_bytes).sum(),
+            ParameterValues::Literals(literals) => literals.iter().map(|literal| literal.text().len()).sum(),
+        };
+        bytes <= SMALL_BYTES_MAX
+    }
+
     /// The value of a parameter, by its place, as a column takes it. `None` if it needs a cast, or
     /// does not fit; `Some(None)` is NULL.
     pub(crate) fn get(

@@ -37,4 +37,4 @@ pub(crate) use syntax::relation_of;
 pub(crate) use target::{Takes, Target, TargetColumn};
 pub(crate) use values::text_value;
 pub(crate) use write::{Action, Conflict, Source, Write};
-pub(crate) use write_set::{WriteSet, WriteSetMark};
+pub(crate) use write_set::{SharedWriteSet, UndoneWrites, WriteSetMark};

@@ -108,7 +108,7 @@ impl TargetRowBuilder {
 }
 
 /// About how much memory properties take, in bytes.
-pub(crate) fn properties_bytes(properties: &Properties) -> u64 {
+pub(crate) fn properties_bytes(properties: &[(Arc<str>, Value)]) -> u64 {
     let value_bytes = |value: &Value| match value {
         Value::Binary(bytes) => bytes.len(),
         Value::String(text) => text.len(),

@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory_budget::{TRANSACTION_BYTES_MAX, too_large};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Key};
+use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::delta::{Generation, Locations, Version};
 use rowkey_storage::{Change, Condition, Content, KeyHash, Operation, OwnWrites, Snapshot, TableSnapshot};
 
@@ -26,6 +27,32 @@ pub(crate) struct WriteSet {
     truncated: BTreeSet<u64>,
     /// Number of the last statement that wrote.
     statement: u64,
+}
+
+/// The write set of a block, to which the threads that run its statements add. Whoever is dropped
+/// meanwhile leaves all that a statement writes, or nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedWriteSet(Arc<Mutex<WriteSet>>);
+
+impl SharedWriteSet {
+    /// The write set, between two statements.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, WriteSet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the operations of a statement ([`WriteSet::add`]), unless it is to stop: the next one
+    /// of its block may have begun.
+    pub(crate) fn add(
+        &self,
+        table: &TableSnapshot,
+        operations: Vec<Operation<'static>>,
+        now: DateTime,
+        signals: &Signals,
+    ) -> Result<()> {
+        let mut write_set = self.lock();
+        signals.check()?;
+        write_set.add(table, operations, now)
+    }
 }
 
 /// The write set at a savepoint: statements after it have greater numbers.
@@ -65,21 +92,22 @@ impl WriteSet {
         }
     }
 
-    /// Takes back what was written after a mark.
-    pub(crate) fn roll_back(&mut self, mark: &WriteSetMark) {
-        self.tables = Arc::clone(&mark.tables);
+    /// The writes without those after a mark. Nothing changes yet.
+    pub(crate) fn undone(&self, mark: &WriteSetMark) -> UndoneWrites {
+        UndoneWrites(up_to(&mark.tables, mark.statement))
+    }
+
+    /// Goes back to a mark, with what [`Self::undone`] made of it; gives the writes before, which
+    /// may take long to drop.
+    pub(crate) fn roll_back(&mut self, mark: &WriteSetMark, undone: UndoneWrites) -> Arc<OwnWrites> {
         self.names.clone_from(&mark.names);
         self.truncated.clone_from(&mark.truncated);
-        self.take_back(mark.statement);
+        std::mem::replace(&mut self.tables, undone.0)
     }
 
     /// Takes back what statements after this one have written.
     fn take_back(&mut self, statement: u64) {
-        for writes in Arc::make_mut(&mut self.tables).values_mut() {
-            if writes.last_sequence() > statement {
-                *writes = Arc::new(writes.up_to(statement));
-            }
-        }
+        self.tables = up_to(&self.tables, statement);
     }
 
     /// The table is truncated, and what was written to it so far goes.
@@ -190,6 +218,21 @@ impl WriteSet {
         }
         operations
     }
+}
+
+/// The writes of a block without those after a savepoint.
+#[derive(Debug)]
+pub(crate) struct UndoneWrites(Arc<OwnWrites>);
+
+/// The writes of statements up to this one.
+fn up_to(tables: &Arc<OwnWrites>, statement: u64) -> Arc<OwnWrites> {
+    let mut tables = Arc::clone(tables);
+    for writes in Arc::make_mut(&mut tables).values_mut() {
+        if writes.last_sequence() > statement {
+            *writes = Arc::new(writes.up_to(statement));
+        }
+    }
+    tables
 }
 
 /// Properties with their numbers; names and values are checked.

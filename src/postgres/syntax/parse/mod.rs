@@ -78,7 +78,7 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
             classify(parsed)?
         }
     };
-    Ok(Statement { source, from, to, request })
+    Ok(Statement { source, from, to, request, disposer: None })
 }
 
 /// A list of expressions in parentheses.
@@ -108,7 +108,7 @@ fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
 
 /// `SELECT expr`.
 pub fn select_of(expr: Expr) -> Result<ast::Statement> {
-    let mut statement = match parse("SELECT 1")?.request {
+    let mut statement = match parse("SELECT 1")?.into_request() {
         Request::Query(query) => query,
         _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "a query was parsed as something else")),
     };

@@ -71,7 +71,7 @@ fn texts_on_lines_of_their_own_are_one_and_on_one_line_an_error() {
         ("SELECT 'a', 'b'", "SELECT 'a', 'b'"),
         ("SELECT 'a' AS b\n, 'b'", "SELECT 'a' AS b, 'b'"),
     ] {
-        let request = |text| match parse(text).expect(text).request {
+        let request = |text| match parse(text).expect(text).into_request() {
             super::Request::Query(query) => query.to_string(),
             other => panic!("{text}: {other:?}"),
         };

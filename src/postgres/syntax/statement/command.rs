@@ -1,5 +1,7 @@
 //! Statements that are not queries: transactions, settings, cursors, prepared statements.
 
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast::Expr;
 
 use super::Statement;
@@ -40,7 +42,7 @@ pub enum Command {
     Prepare {
         name: String,
         types: Vec<String>,
-        statement: Box<Statement>,
+        statement: Arc<Statement>,
     },
     Execute {
         name: String,
@@ -51,7 +53,7 @@ pub enum Command {
     Declare {
         name: String,
         hold: bool,
-        statement: Box<Statement>,
+        statement: Arc<Statement>,
     },
     Fetch {
         cursor: String,

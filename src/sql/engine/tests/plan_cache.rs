@@ -60,7 +60,7 @@ fn an_import_is_seen_by_the_same_statement() {
         assert_eq!(ask(&mut session, RANGE), ["1|1", "2|2"]);
         assert_eq!(ask(&mut session, COUNT), ["2|2"]);
     }
-    let again = block_on(session.run(&kept, &[])).expect("runs");
+    let again = block_on(session.run(&kept, &Arc::default())).expect("runs");
     let Outcome::Rows(again) = again else { panic!("a query has rows") };
     let batches = block_on(again.into_answer().collect()).expect("rows");
     assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
@@ -76,7 +76,7 @@ fn columns_that_change_are_told_to_a_prepared_statement() {
     let (star, narrow) = (prepare(&mut session, POINT), prepare(&mut session, RANGE));
     import(&engine, "Tab", WIDER, 1 << 20).expect("imports");
     for prepared in [&star, &narrow] {
-        let error = block_on(session.run(prepared, &[])).expect_err("its columns are others");
+        let error = block_on(session.run(prepared, &Arc::default())).expect_err("its columns are others");
         assert_eq!(error.sqlstate(), SqlState::CACHED_PLAN_CHANGED);
         assert_eq!(error.to_string(), "cached plan must not change result type");
     }
@@ -214,7 +214,7 @@ fn reads_by_key_that_differ_in_their_texts_are_planned_once() {
     assert_eq!(format!("{values:?}"), r#"[Text("p"), Text("1")]"#);
     let (second, values) = read(&format!("{};", POINT.replace("'1'", "'2'")));
     assert!(Arc::ptr_eq(&first.statement, &second.statement), "planned once");
-    let Outcome::Rows(found) = block_on(session.run(&second, &values)).expect("runs") else { panic!("no rows") };
+    let Outcome::Rows(found) = block_on(session.run(&second, &values.into())).expect("runs") else { panic!("no rows") };
     let found = block_on(found.into_answer().collect()).expect("rows");
     assert_eq!(found.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
     for other in

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::options::CopyOptions;
 use super::reader::{Fields, Lines};
+use crate::compute::ComputeRuntime;
 use crate::writes::{MemoryBudget, Target, TargetRowBuilder, text_value};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::types::TextStyle;
@@ -24,8 +25,27 @@ pub struct CopyIn {
     failing: Option<usize>,
     /// A line `\.` was read: what follows is passed over.
     ended: bool,
-    rows: Vec<TargetRowBuilder>,
+    rows: CopiedRows,
 }
+
+/// Rows that are dropped on a compute thread: a COPY may end before its last one.
+#[derive(Debug)]
+struct CopiedRows {
+    rows: Vec<TargetRowBuilder>,
+    compute: Arc<ComputeRuntime>,
+}
+
+impl Drop for CopiedRows {
+    fn drop(&mut self) {
+        if !self.rows.is_empty() {
+            self.compute.drop_apart(std::mem::take(&mut self.rows));
+        }
+    }
+}
+
+/// So many bytes are read on the thread of the session, while there are no more rows than so many.
+const BYTES_READ_HERE_MAX: usize = 4 << 10;
+const ROWS_READ_HERE_MAX: usize = 256;
 
 impl CopyIn {
     pub(crate) fn new(
@@ -34,6 +54,7 @@ impl CopyIn {
         options: CopyOptions,
         style: Arc<TextStyle>,
         budget: MemoryBudget,
+        compute: Arc<ComputeRuntime>,
     ) -> Self {
         Self {
             target,
@@ -46,13 +67,18 @@ impl CopyIn {
             line: 0,
             failing: None,
             ended: false,
-            rows: Vec::new(),
+            rows: CopiedRows { rows: Vec::new(), compute },
         }
     }
 
     /// How many fields a row has.
     pub fn width(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Whether to read these bytes takes some microseconds.
+    pub(crate) fn is_small_beside(&self, bytes: &[u8]) -> bool {
+        self.lines.rest_bytes() + bytes.len() <= BYTES_READ_HERE_MAX && self.rows.rows.len() <= ROWS_READ_HERE_MAX
     }
 
     /// Takes bytes as they come, cut anywhere.
@@ -77,7 +103,7 @@ impl CopyIn {
         {
             self.add_line(line)?;
         }
-        Ok((self.target, self.rows))
+        Ok((self.target, std::mem::take(&mut self.rows.rows)))
     }
 
     /// Adds the row of a line.
@@ -96,7 +122,7 @@ impl CopyIn {
         let read = self.fields.read(bytes, &self.options).and_then(|()| self.build_row());
         let taken = read.and_then(|row| self.budget.take(row.memory_bytes()).map(|()| row));
         match taken {
-            Ok(row) => self.rows.push(row),
+            Ok(row) => self.rows.rows.push(row),
             Err(error) => return Err(error.with_context(self.context(at))),
         }
         Ok(())

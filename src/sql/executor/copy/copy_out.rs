@@ -38,24 +38,46 @@ impl CopyOut {
             if place > 0 {
                 line.push(self.options.delimiter);
             }
-            self.field(column.field.name().as_bytes(), false, &mut line);
+            put_field(&self.options, column.field.name().as_bytes(), false, &mut line);
         }
         line.push(b'\n');
         Some(line)
     }
 
-    /// Writes the lines of a batch, each by `send`.
-    pub fn lines(&self, batch: &RecordBatch, mut send: impl FnMut(&[u8])) -> Result<()> {
-        let columns: &[Column] = &self.rows.columns;
+    /// How the lines are written, apart from the rows.
+    pub fn lines(&self) -> CopyLines {
+        CopyLines {
+            columns: Arc::clone(&self.rows.columns),
+            options: self.options.clone(),
+            style: Arc::clone(&self.style),
+        }
+    }
+}
+
+/// Writes the lines of a COPY TO.
+#[derive(Debug, Clone)]
+pub struct CopyLines {
+    columns: Arc<[Column]>,
+    options: CopyOptions,
+    style: Arc<TextStyle>,
+}
+
+impl CopyLines {
+    /// Writes the lines of some rows of a batch, each by `send`, until that answers false; gives
+    /// the row after the last that was written.
+    ///
+    /// # Errors
+    /// Of a value that has no text form.
+    pub fn write(&self, batch: &RecordBatch, from: usize, mut send: impl FnMut(&[u8]) -> bool) -> Result<usize> {
         let encoders = batch
             .columns()
             .iter()
-            .zip(columns)
+            .zip(&*self.columns)
             .map(|(array, column)| ColumnEncoder::new(&column.field, array, Format::Text, &self.style));
         let encoders = encoders.collect::<std::result::Result<Vec<_>, _>>()?;
         let (mut line, mut text) = (Vec::new(), BytesMut::new());
-        let is_alone = columns.len() == 1;
-        for row in 0..batch.num_rows() {
+        let is_alone = self.columns.len() == 1;
+        for row in from..batch.num_rows() {
             line.clear();
             for (place, encoder) in encoders.iter().enumerate() {
                 if place > 0 {
@@ -67,46 +89,47 @@ impl CopyOut {
                 }
                 text.clear();
                 encoder.write(row, &mut text)?;
-                self.field(&text, is_alone, &mut line);
+                put_field(&self.options, &text, is_alone, &mut line);
             }
             line.push(b'\n');
-            send(&line);
+            if !send(&line) {
+                return Ok(row + 1);
+            }
         }
-        Ok(())
+        Ok(batch.num_rows())
     }
+}
 
-    fn field(&self, text: &[u8], is_alone: bool, line: &mut Vec<u8>) {
-        let options = &self.options;
-        if !options.csv {
-            for byte in text {
-                match byte {
-                    b'\\' => line.put_slice(b"\\\\"),
-                    8 => line.put_slice(b"\\b"),
-                    12 => line.put_slice(b"\\f"),
-                    b'\n' => line.put_slice(b"\\n"),
-                    b'\r' => line.put_slice(b"\\r"),
-                    b'\t' => line.put_slice(b"\\t"),
-                    11 => line.put_slice(b"\\v"),
-                    byte if *byte == options.delimiter => line.put_slice(&[b'\\', *byte]),
-                    byte => line.push(*byte),
-                }
-            }
-            return;
-        }
-        let special = |byte: &u8| [options.delimiter, options.quote, b'\n', b'\r'].contains(byte);
-        // What would be read as NULL, or as the end, is quoted.
-        let quotes = text == options.null.as_bytes() || text.iter().any(special) || (is_alone && text == b"\\.");
-        if !quotes {
-            line.put_slice(text);
-            return;
-        }
-        line.push(options.quote);
+fn put_field(options: &CopyOptions, text: &[u8], is_alone: bool, line: &mut Vec<u8>) {
+    if !options.csv {
         for byte in text {
-            if *byte == options.quote || *byte == options.escape {
-                line.push(options.escape);
+            match byte {
+                b'\\' => line.put_slice(b"\\\\"),
+                8 => line.put_slice(b"\\b"),
+                12 => line.put_slice(b"\\f"),
+                b'\n' => line.put_slice(b"\\n"),
+                b'\r' => line.put_slice(b"\\r"),
+                b'\t' => line.put_slice(b"\\t"),
+                11 => line.put_slice(b"\\v"),
+                byte if *byte == options.delimiter => line.put_slice(&[b'\\', *byte]),
+                byte => line.push(*byte),
             }
-            line.push(*byte);
         }
-        line.push(options.quote);
+        return;
     }
+    let special = |byte: &u8| [options.delimiter, options.quote, b'\n', b'\r'].contains(byte);
+    // What would be read as NULL, or as the end, is quoted.
+    let quotes = text == options.null.as_bytes() || text.iter().any(special) || (is_alone && text == b"\\.");
+    if !quotes {
+        line.put_slice(text);
+        return;
+    }
+    line.push(options.quote);
+    for byte in text {
+        if *byte == options.quote || *byte == options.escape {
+            line.push(options.escape);
+        }
+        line.push(*byte);
+    }
+    line.push(options.quote);
 }

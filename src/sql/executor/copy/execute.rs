@@ -7,15 +7,15 @@ use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget};
 use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
-use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext};
-use crate::executor::Executor;
 use crate::executor::portal::Rows;
+use crate::executor::{Executor, Ran};
 use crate::writes::{
-    self, MemoryBudget, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put, syntax,
+    self, MemoryBudget, SharedWriteSet, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put,
+    syntax,
 };
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_model::Key;
+use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::{Condition, Operation};
 
@@ -70,20 +70,31 @@ impl Executor {
             column.check_written(false)?;
         }
         let style = Arc::clone(context.session.settings.style());
-        Ok(CopyIn::new(target, places, options, style, MemoryBudget::beside(held_bytes)))
+        let budget = MemoryBudget::beside(held_bytes);
+        Ok(CopyIn::new(target, places, options, style, budget, Arc::clone(self.compiler.compute())))
     }
 
-    /// The operations that the rows of a COPY FROM come to. Nothing is written yet.
+    /// The operations that the rows of a COPY FROM come to. Nothing is committed yet: the write set
+    /// of its block takes them, if there is a block. `now` is the time of the statement.
     pub(crate) async fn finish_copy(
         &self,
         copy: CopyIn,
+        now: DateTime,
         signals: &Arc<Signals>,
-        is_transaction: bool,
-    ) -> Result<(Target, Vec<Operation<'static>>)> {
-        let (executor, signals) = (self.clone(), signals.of_statement());
-        let for_work = Arc::clone(&signals);
-        let operations = async move { executor.copied(copy, &for_work, is_transaction).await };
-        self.compiler.compute().run(&signals, operations).await
+        write_set: Option<&SharedWriteSet>,
+    ) -> Result<Ran> {
+        let (executor, signals, write_set) = (self.clone(), signals.of_statement(), write_set.cloned());
+        let of_work = Arc::clone(&signals);
+        let ran = async move {
+            let (target, mut operations) = executor.copied(copy, &of_work, write_set.is_none()).await?;
+            let count = operations.len() as u64;
+            if let Some(write_set) = write_set {
+                write_set.add(&target.snapshot, std::mem::take(&mut operations), now, &of_work)?;
+            }
+            let table = Arc::clone(target.table());
+            Ok(Ran { table, count, operations, answer: None, returning: None })
+        };
+        self.compiler.compute().run(&signals, ran).await
     }
 
     async fn copied(
@@ -155,13 +166,13 @@ impl Executor {
                 syntax::select(None, names.iter().map(item).collect(), from, None)?
             }
         };
-        let planned = self.compiler.plan(context, &prepared.statement, &query, &[]).await?;
+        let planned = self.compiler.plan(context, &prepared.statement, Some(query.clone()), &[]).await?;
         if !planned.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let planned = Arc::new(planned);
-        let answer: Answer = self.run(context, &planned, &query, &[]).await?;
+        let answer = self.computed(context.clone(), &planned, Some(query), &Arc::default()).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }
 

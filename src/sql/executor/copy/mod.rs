@@ -10,6 +10,6 @@ mod options;
 mod reader;
 
 pub use copy_in::CopyIn;
-pub use copy_out::CopyOut;
+pub use copy_out::{CopyLines, CopyOut};
 pub(crate) use execute::file_written;
 pub(crate) use options::CopyOptions;

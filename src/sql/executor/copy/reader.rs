@@ -28,6 +28,11 @@ impl Lines {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Bytes of the line that has no end yet.
+    pub(super) fn rest_bytes(&self) -> usize {
+        self.buffer.len() - self.from
+    }
+
     /// The next line that is there as a whole, without its end. In CSV, line ends in quotes are no
     /// ends.
     pub(super) fn next(&mut self, options: &CopyOptions) -> Result<Option<std::ops::Range<usize>>> {

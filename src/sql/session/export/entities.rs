@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
+use futures::future::BoxFuture;
 
 use super::options::{ExportOptions, ExportReport, Selection};
+use crate::answer::Answer;
 use crate::compiler::Compiler;
 use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
@@ -52,6 +54,29 @@ impl Session {
         options: &ExportOptions,
         destination: Destination,
     ) -> Result<ExportReport> {
+        let export = self.table_export(table)?;
+        let mut wanted = match selection {
+            Selection::All => Wanted::All,
+            Selection::Range(range) => Wanted::Range(range),
+            Selection::Where(condition) => Wanted::Where { session: self, condition },
+        };
+        export.write(&mut wanted, options, destination).await
+    }
+
+    /// Exports all entities of a table on a compute thread.
+    pub(crate) async fn export_apart(
+        &mut self,
+        table: &str,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        let (export, options) = (self.table_export(table)?, options.clone());
+        let signals = self.registration().signals().of_statement();
+        let exported = async move { export.write(&mut Wanted::All, &options, destination).await };
+        self.compute().run(&signals, exported).await
+    }
+
+    fn table_export(&mut self, table: &str) -> Result<TableExport> {
         let compiler = Arc::clone(self.compiler());
         let context = self.context();
         let found = TableName::parse(table)
@@ -62,25 +87,16 @@ impl Session {
             let names: Vec<&str> = tables.map(|table| table.name.as_str()).collect();
             return Err(rowkey_postgres::error::no_such_table(table, &names));
         };
-        let export = TableExport {
-            compiler,
-            names: Arc::new(PropertyNames::new()),
-            table: context.snapshot.table_snapshot(&found),
-            selection,
-        };
-        export.number_by_name();
-        let target = options.target(destination, &export.compiler, &found.name)?;
-        let survey = export.survey(self, options.format).await?;
-        let mut writer = open_export(target, &survey)?;
-        let mut take = |rows: &Rows| {
-            writer.write(rows)?;
-            options.progress.add(rows.len() as u64);
-            Ok(())
-        };
-        export.read(self, &mut take).await?;
-        writer.finish()?;
-        Ok(options.progress.report(notes(options, &survey)))
+        let table = context.snapshot.table_snapshot(&found);
+        Ok(TableExport { compiler, names: Arc::new(PropertyNames::new()), table })
     }
+}
+
+/// Which entities are exported, and what finds them.
+enum Wanted<'a> {
+    All,
+    Range(&'a KeyRange),
+    Where { session: &'a mut Session, condition: &'a str },
 }
 
 /// What the format loses of these entities.
@@ -105,14 +121,33 @@ fn listed(names: &[Arc<str>]) -> String {
     listed
 }
 
-struct TableExport<'a> {
+struct TableExport {
     compiler: Arc<Compiler>,
     names: Arc<PropertyNames>,
     table: TableSnapshot,
-    selection: &'a Selection,
 }
 
-impl TableExport<'_> {
+impl TableExport {
+    async fn write(
+        &self,
+        wanted: &mut Wanted<'_>,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        self.number_by_name();
+        let target = options.target(destination, &self.compiler, &self.table.table.name)?;
+        let survey = self.survey(wanted, options.format).await?;
+        let mut writer = open_export(target, &survey)?;
+        let mut take = |rows: &Rows| {
+            writer.write(rows)?;
+            options.progress.add(rows.len() as u64);
+            Ok(())
+        };
+        self.read(wanted, &mut take).await?;
+        writer.finish()?;
+        Ok(options.progress.report(notes(options, &survey)))
+    }
+
     /// Gives properties their numbers in the order of their names, as far as they are known without
     /// reading: that is the order in which entities have them.
     fn number_by_name(&self) {
@@ -129,14 +164,14 @@ impl TableExport<'_> {
 
     /// Which properties there are: only the names for formats that need no more, otherwise at least
     /// those of the entities that will be written.
-    async fn survey(&self, session: &mut Session, format: ExportFormat) -> Result<Survey> {
+    async fn survey(&self, wanted: &mut Wanted<'_>, format: ExportFormat) -> Result<Survey> {
         let mut survey = Survey::new(&self.names);
         if !format.has_columns() {
             return Ok(survey);
         }
-        let known = match self.selection {
-            Selection::All => self.table.properties_without_reading(),
-            Selection::Range(_) | Selection::Where(_) => None,
+        let known = match wanted {
+            Wanted::All => self.table.properties_without_reading(),
+            Wanted::Range(_) | Wanted::Where { .. } => None,
         };
         match known {
             Some(properties) => {
@@ -149,24 +184,24 @@ impl TableExport<'_> {
                     survey.observe(rows);
                     Ok(())
                 };
-                self.read(session, &mut take).await?;
+                self.read(wanted, &mut take).await?;
             }
         }
         Ok(survey)
     }
 
     /// Reads the entities in key order.
-    async fn read(&self, session: &mut Session, take: &mut Take<'_>) -> Result<()> {
-        match self.selection {
-            Selection::All => self.read_range(&KeyRange::all(), take).await,
-            Selection::Range(range) => self.read_range(range, take).await,
-            Selection::Where(condition) => {
+    async fn read(&self, wanted: &mut Wanted<'_>, take: &mut Take<'_>) -> Result<()> {
+        match wanted {
+            Wanted::All => self.read_range(&KeyRange::all(), take).await,
+            Wanted::Range(range) => self.read_range(range, take).await,
+            Wanted::Where { session, condition } => {
                 // The line feed ends a comment.
                 let query = format!(
                     "SELECT \"PartitionKey\", \"RowKey\" FROM public.\"{}\" WHERE ({condition}\n) ORDER BY \"PartitionKey\", \"RowKey\"",
                     self.table.table.name
                 );
-                let mut answer = session.sql(&query, &[]).await?;
+                let mut answer = keys_wanted(session, &query).await?;
                 while let Some(batch) = answer.next().await {
                     self.read_keys(&keys_of(&batch?)?, take).await?;
                 }
@@ -223,6 +258,11 @@ impl TableExport<'_> {
             Some(_) => Err(Error::new(SqlState::INTERNAL_ERROR, "an entity that was found is gone")),
         }
     }
+}
+
+/// A statement of the session may be the export that asks: the future has to have a name.
+fn keys_wanted<'a>(session: &'a mut Session, query: &'a str) -> BoxFuture<'a, Result<Answer>> {
+    Box::pin(session.sql(query, &[]))
 }
 
 fn keys_of(batch: &RecordBatch) -> Result<Vec<Key>> {

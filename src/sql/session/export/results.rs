@@ -36,7 +36,7 @@ impl Session {
         if prepared.columns.is_none() {
             return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));
         }
-        let Outcome::Rows(rows) = self.run(&prepared, &[]).await? else {
+        let Outcome::Rows(rows) = self.run(&prepared, &Arc::default()).await? else {
             return Err(Error::new(SqlState::INVALID_STATEMENT, "the statement has no rows to export"));
         };
         let style = Arc::clone(self.settings().style());
@@ -140,9 +140,12 @@ fn refuse_other(columns: &[Column]) -> Result<()> {
 
 /// Writes rows as lines of COPY.
 pub(crate) async fn write_lines(mut copy: CopyOut, options: &ExportOptions, mut output: LineOutput) -> Result<()> {
-    let mut out = copy.header().unwrap_or_default();
+    let (mut out, lines) = (copy.header().unwrap_or_default(), copy.lines());
     while let Some(batch) = copy.rows.next(BATCH_ROWS_MAX).await? {
-        copy.lines(&batch, |line| out.extend_from_slice(line))?;
+        lines.write(&batch, 0, |line| {
+            out.extend_from_slice(line);
+            true
+        })?;
         output.put(&out)?;
         out.clear();
         options.progress.add(batch.num_rows() as u64);

@@ -1,5 +1,7 @@
 //! Implicit transactions, and the end of all transactions.
 
+use std::sync::Arc;
+
 use super::Session;
 use crate::session::transaction::TransactionStatus;
 use rowkey_base::{Error, Result, SqlState};
@@ -21,7 +23,7 @@ impl Session {
         self.commit_implicit_holding(None).await
     }
 
-    pub(super) async fn commit_implicit_holding(&mut self, hold: Option<&TableHold>) -> Result<()> {
+    pub(super) async fn commit_implicit_holding(&mut self, hold: Option<&Arc<TableHold>>) -> Result<()> {
         if self.transaction.is_implicit() {
             self.commit_writes(hold).await?;
             self.transaction.end(true, &mut self.settings);

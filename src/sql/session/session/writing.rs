@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use datafusion::sql::sqlparser::ast;
 
 use super::{Outcome, Session};
 use crate::answer::Answer;
 use crate::compiler::Prepared;
 use crate::definitions::Definition;
-use crate::executor::Rows;
 use crate::executor::copy::CopyIn;
-use crate::session::commit;
+use crate::executor::{Ran, Rows};
+use crate::session::commit::{self, Commit};
 use crate::session::transaction::TransactionStatus;
-use crate::writes::{ParameterValues, returns_timestamp};
+use crate::writes::{ParameterValues, SharedWriteSet, UndoneWrites};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::{TableHold, Terms};
+use rowkey_storage::{Operation, Snapshot, Table, TableHold};
 
 /// How often a statement runs because other transactions were first.
 const WRITE_ATTEMPTS_MAX: usize = 200;
@@ -25,28 +26,30 @@ const WRITE_ATTEMPTS_MAX: usize = 200;
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
 /// A statement with so many operations is large.
 const LARGE_OPERATIONS: usize = 1000;
+/// Bytes of COPY FROM between two looks for a cancel request.
+const BYTES_COPIED_AT_ONCE: usize = 64 << 10;
+/// A write set of so many bytes is read on the thread of the session.
+const WRITTEN_HERE_BYTES_MAX: u64 = 64 << 10;
 /// How often a definition is tried because other transactions changed the catalog first.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 
 impl Session {
     /// Commits the definitions and the write set of the block. If that fails, the block is rolled
     /// back.
-    pub(super) async fn commit_writes(&mut self, hold: Option<&TableHold>) -> Result<()> {
+    pub(super) async fn commit_writes(&mut self, hold: Option<&Arc<TableHold>>) -> Result<()> {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
         }
-        let operations = self.transaction.write_set().map(|writes| writes.operations()).unwrap_or_default();
+        let (operations, planned) = self.written_operations().await?;
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
             Some(definitions) => {
-                commit::commit_definitions(self.compiler.store(), &definitions, &operations, hold, signals).await
+                commit::commit_definitions(&self.compiler, definitions, operations, hold.cloned(), signals).await
             }
             None if operations.is_empty() => return Ok(()),
             None => {
-                let planned = self.transaction.tables_seen(&operations);
-                commit::commit(self.compiler.store(), &operations, Terms { hold, planned: &planned }, signals)
-                    .await
-                    .map(drop)
+                let commit = Commit { operations, hold, planned: &planned };
+                commit::commit(&self.compiler, commit, signals).await.map(drop)
             }
         };
         if committed.is_err() {
@@ -54,6 +57,30 @@ impl Session {
             self.end_portals();
         }
         committed
+    }
+
+    /// What the block has written, and the tables of it as the block saw them first, without those
+    /// of its own.
+    async fn written_operations(&mut self) -> Result<(Vec<Operation<'static>>, Vec<Arc<Table>>)> {
+        let Some(write_set) = self.transaction.write_set() else { return Ok((Vec::new(), Vec::new())) };
+        let seen = self.transaction.first_snapshot();
+        if self.transaction.held_bytes() <= WRITTEN_HERE_BYTES_MAX {
+            return Ok(operations_of(write_set, seen));
+        }
+        let (write_set, seen) = (write_set.clone(), seen.cloned());
+        let signals = self.registration.signals().of_statement();
+        self.compute().run(&signals, async move { Ok(operations_of(&write_set, seen.as_ref())) }).await
+    }
+
+    /// The writes of the block as they were at a savepoint; `None` if there is no such.
+    pub(super) async fn write_set_at(&mut self, savepoint: &str) -> Result<Option<UndoneWrites>> {
+        let held_bytes = self.transaction.held_bytes();
+        let Some((write_set, mark)) = self.transaction.write_set_to_undo(savepoint) else { return Ok(None) };
+        if held_bytes <= WRITTEN_HERE_BYTES_MAX {
+            return Ok(Some(write_set.lock().undone(&mark)));
+        }
+        let signals = self.registration.signals().of_statement();
+        self.compute().run(&signals, async move { Ok(Some(write_set.lock().undone(&mark))) }).await
     }
 
     /// Runs a definition: it commits at once, or with the transaction block.
@@ -72,23 +99,26 @@ impl Session {
             if edits.is_empty() {
                 break defined;
             }
+            let base = Arc::clone(&context.snapshot.catalog);
+            // It may be the last one that reads an older snapshot.
+            self.compute().drop_apart(context);
             if let (true, None, Some(first)) = (is_alone, &hold, rewritten.first()) {
                 // Other transactions may not write to it while all of it is read and written.
-                hold = Some(commit::hold_table(self.compiler.store(), first.table).await?);
+                hold = Some(Arc::new(commit::hold_table(self.compiler.store(), first.table).await?));
                 continue;
             }
             let committed = if is_alone && rewritten.is_empty() {
-                commit::commit_edits(self.compiler.store(), edits, Arc::clone(&context.snapshot.catalog)).await
+                commit::commit_edits(self.compiler.store(), edits, base).await
             } else {
                 self.transaction.begin_implicit(&mut self.settings)?;
                 let context = self.context();
                 for rewritten in &rewritten {
                     let held = self.transaction.held_bytes();
-                    let (table, operations) = self.executor.rewritten(&context, rewritten, held).await?;
                     if let Some(write_set) = self.transaction.write_set() {
-                        write_set.add(&table, operations, context.now)?;
+                        self.executor.rewrite(&context, rewritten, write_set, held).await?;
                     }
                 }
+                self.compute().drop_apart(context);
                 self.transaction.define(edits, rewritten.iter().map(|rewritten| rewritten.table))?;
                 if is_alone { self.commit_implicit_holding(hold.as_ref()).await } else { Ok(()) }
             };
@@ -147,9 +177,12 @@ impl Session {
         self.transaction.refuse_if_failed()?;
         let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
         self.refuse_if_read_only(verb)?;
+        if !key_write.is_small(values) {
+            return Ok(None);
+        }
         let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;
-        let mut turn = None;
+        let mut turn: Option<Arc<TableHold>> = None;
         loop {
             self.registration.signals().check()?;
             let (compiler, executor) = (&self.compiler, &self.executor);
@@ -163,19 +196,20 @@ impl Session {
             }
             let now = self.transaction.now(|| compiler.now());
             if let Some(write_set) = self.transaction.write_set() {
-                write_set.add(&table, result.operations, now)?;
+                write_set.add(&table, result.operations, now, self.registration.signals())?;
             } else {
-                let operations = &result.operations;
-                let terms = Terms { hold: turn.as_ref(), planned: std::slice::from_ref(&table.table) };
+                let (operations, planned) = (result.operations, std::slice::from_ref(&table.table));
                 if !operations.is_empty() {
-                    match commit::commit(compiler.store(), operations, terms, self.registration.signals()).await {
+                    let commit = Commit { operations, hold: turn.as_ref(), planned };
+                    match commit::commit(compiler, commit, self.registration.signals()).await {
                         // What it has read is out of date: it runs again.
                         Err(error)
                             if error.sqlstate() == SqlState::SERIALIZATION_FAILURE && attempt < WRITE_ATTEMPTS_MAX =>
                         {
                             attempt += 1;
                             drop(turn.take());
-                            turn = commit::turn_at_held_table(self.compiler.store(), table.table.id).await?;
+                            let store = self.compiler.store();
+                            turn = commit::turn_at_held_table(store, table.table.id).await?.map(Arc::new);
                             continue;
                         }
                         committed => committed?,
@@ -192,77 +226,83 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         written: &ast::Statement,
-        parameters: &[SqlValue],
+        parameters: &Arc<[SqlValue]>,
     ) -> Result<Outcome> {
         self.transaction.refuse_if_failed()?;
         let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
         self.refuse_if_read_only(verb)?;
-        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let mut attempt = 1;
-        let mut hold = None;
+        let mut hold: Option<Arc<TableHold>> = None;
         loop {
             let context = self.context();
             let held = self.transaction.held_bytes();
-            let (write, mut result, mut answer) =
-                self.executor.run_write(&context, prepared, parameters, is_transaction, held).await?;
-            let operations = std::mem::take(&mut result.operations);
-            match self.transaction.write_set() {
-                Some(write_set) => write_set.add(&write.target.snapshot, operations, context.now)?,
-                None => {
-                    let table = write.target.table().id;
-                    if !operations.is_empty() {
-                        let signals = self.registration.signals();
-                        let planned = std::slice::from_ref(&write.target.snapshot.table);
-                        let terms = Terms { hold: hold.as_ref(), planned };
-                        let committed = match commit::commit(self.compiler.store(), &operations, terms, signals).await {
-                            // What it has read is out of date: it runs again.
-                            Err(error)
-                                if error.sqlstate() == SqlState::SERIALIZATION_FAILURE
-                                    && attempt < WRITE_ATTEMPTS_MAX =>
-                            {
-                                attempt += 1;
-                                let is_large = operations.len() >= LARGE_OPERATIONS;
-                                if (is_large || attempt > ATTEMPTS_BESIDE_OTHERS) && hold.is_none() {
-                                    hold = Some(commit::hold_table(self.compiler.store(), table).await?);
-                                } else {
-                                    commit::settled(self.compiler.store()).await?;
-                                }
-                                continue;
-                            }
-                            committed => committed?,
-                        };
-                        if result.returned.are_written && returns_timestamp(&write) {
-                            result.returned.set_timestamp(committed.timestamp);
-                            let returned =
-                                self.executor.returning(&context, prepared, write, result.returned, parameters);
-                            answer = returned.await?;
+            let write_set = self.transaction.write_set();
+            let Ran { table, count, operations, mut answer, returning } =
+                self.executor.run_write(context, prepared, parameters, write_set, held).await?;
+            if !operations.is_empty() {
+                let is_large = operations.len() >= LARGE_OPERATIONS;
+                let commit = Commit { operations, hold: hold.as_ref(), planned: std::slice::from_ref(&table) };
+                let committed = match commit::commit(&self.compiler, commit, self.registration.signals()).await {
+                    // What it has read is out of date: it runs again.
+                    Err(error)
+                        if error.sqlstate() == SqlState::SERIALIZATION_FAILURE && attempt < WRITE_ATTEMPTS_MAX =>
+                    {
+                        attempt += 1;
+                        let store = self.compiler.store();
+                        if (is_large || attempt > ATTEMPTS_BESIDE_OTHERS) && hold.is_none() {
+                            hold = Some(Arc::new(commit::hold_table(store, table.id).await?));
+                        } else {
+                            commit::settled(store).await?;
                         }
+                        continue;
                     }
+                    committed => committed?,
+                };
+                if let Some(returning) = returning {
+                    let timestamp = committed.timestamp;
+                    let returned = self.executor.returning(*returning, prepared, timestamp, parameters);
+                    answer = returned.await?;
                 }
             }
             return Ok(match (answer, &prepared.columns) {
                 (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
-                _ => Outcome::Done(write_tag(verb, result.count)),
+                _ => Outcome::Done(write_tag(verb, count)),
             });
         }
+    }
+
+    /// Reads lines of a COPY FROM, cut anywhere; few of them at once, many on a compute thread.
+    ///
+    /// # Errors
+    /// Of a line that is no row, which ends the COPY; cancellation.
+    pub async fn read_copied(&mut self, mut copy: Box<CopyIn>, bytes: Bytes) -> Result<Box<CopyIn>> {
+        if copy.is_small_beside(&bytes) {
+            copy.push(&bytes)?;
+            return Ok(copy);
+        }
+        let signals = self.registration.signals().of_statement();
+        let of_work = Arc::clone(&signals);
+        let read = async move {
+            for some in bytes.chunks(BYTES_COPIED_AT_ONCE) {
+                of_work.check()?;
+                copy.push(some)?;
+            }
+            Ok(copy)
+        };
+        self.compute().run(&signals, read).await
     }
 
     /// Writes the rows of a COPY FROM; gives the tag.
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
         let now = self.compiler.now();
-        let is_transaction = self.transaction.status() == TransactionStatus::Idle;
         let signals = self.registration.signals();
-        let (target, operations) = self.executor.finish_copy(copy, signals, is_transaction).await?;
-        let rows = operations.len();
-        match self.transaction.write_set() {
-            Some(write_set) => write_set.add(&target.snapshot, operations, now)?,
-            None if operations.is_empty() => {}
-            None => {
-                let terms = Terms { hold: None, planned: std::slice::from_ref(&target.snapshot.table) };
-                commit::commit(self.compiler.store(), &operations, terms, signals).await?;
-            }
+        let write_set = self.transaction.write_set();
+        let Ran { table, count, operations, .. } = self.executor.finish_copy(copy, now, signals, write_set).await?;
+        if !operations.is_empty() {
+            let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table) };
+            commit::commit(&self.compiler, commit, signals).await?;
         }
-        Ok(format!("COPY {rows}"))
+        Ok(format!("COPY {count}"))
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> Result<()> {
@@ -276,6 +316,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// What a write set comes to, and the tables of it in the snapshot that its block saw first.
+fn operations_of(write_set: &SharedWriteSet, seen: Option<&Snapshot>) -> (Vec<Operation<'static>>, Vec<Arc<Table>>) {
+    let operations = write_set.lock().operations();
+    let planned = seen.map_or_else(Vec::new, |seen| seen.tables_of(&operations));
+    (operations, planned)
 }
 
 /// The tag of a statement that wrote.

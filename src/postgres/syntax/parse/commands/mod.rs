@@ -9,6 +9,8 @@ mod vacuum;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
@@ -333,7 +335,7 @@ fn prepare(words: &mut Words<'_>) -> Result<Command> {
         }
     }
     words.expect("as")?;
-    let statement = Box::new(statement_of(words)?);
+    let statement = Arc::new(statement_of(words)?);
     Ok(Command::Prepare { name, types, statement })
 }
 
@@ -394,7 +396,7 @@ fn declare(words: &mut Words<'_>) -> Result<Command> {
         words.take_all(&["without", "hold"]);
     }
     words.expect("for")?;
-    let statement = Box::new(statement_of(words)?);
+    let statement = Arc::new(statement_of(words)?);
     if !statement.is_query() {
         return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
     }

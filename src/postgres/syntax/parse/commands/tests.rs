@@ -2,7 +2,7 @@ use super::{Command, Direction, Discard, Isolation, Modes};
 use crate::syntax::{Request, parse};
 
 fn command(text: &str) -> Command {
-    match parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).request {
+    match parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).into_request() {
         Request::Command(command) => command,
         other => panic!("{text} is no command: {other:?}"),
     }
