@@ -8,6 +8,7 @@ mod array_subquery;
 mod ast;
 mod cast_arguments;
 mod casts;
+mod constant_rows;
 mod decorrelation;
 mod range_frames;
 mod row_membership;
@@ -19,6 +20,7 @@ mod types;
 mod windows;
 
 use casts::CatalogCasts;
+use constant_rows::ConstantRows;
 pub use decorrelation::holds_subquery;
 pub use set_returning::function_columns;
 pub use syntax::rewrite_syntax;
@@ -51,6 +53,7 @@ pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     rules.analyzer.before("type_coercion", Arc::new(WideRangeFrames))?;
     rules.analyzer.after("type_coercion", Arc::new(DecorrelateSubqueries::new(min, max)))?;
     rules.analyzer.after("type_coercion", Arc::new(PropagateSubqueryOrder))?;
+    rules.optimizer.before("decorrelate_predicate_subquery", Arc::new(ConstantRows))?;
     rules.analyzer.first(Arc::clone(&casts) as _);
     rules.analyzer.first(Arc::new(NormalizeSubqueries));
     let mut planners = state.expr_planners().to_vec();
