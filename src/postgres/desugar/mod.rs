@@ -11,6 +11,7 @@ mod casts;
 mod constant_rows;
 mod decorrelation;
 mod range_frames;
+mod row_lists;
 mod row_membership;
 mod set_returning;
 mod subquery_order;
@@ -38,6 +39,7 @@ use crate::functions::POSTGRES_TYPES;
 use crate::rules::Rules;
 use decorrelation::{DecorrelateSubqueries, NormalizeSubqueries, SettleOuterTypes};
 use range_frames::WideRangeFrames;
+use row_lists::RowLists;
 use subquery_order::PropagateSubqueryOrder;
 
 /// Adds the planner's hooks and the analyzer's rules to a state that has those of
@@ -56,6 +58,7 @@ pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     rules.optimizer.before("decorrelate_predicate_subquery", Arc::new(ConstantRows))?;
     rules.analyzer.first(Arc::clone(&casts) as _);
     rules.analyzer.first(Arc::new(NormalizeSubqueries));
+    rules.analyzer.first(Arc::new(RowLists));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);
     let mut builder = SessionStateBuilder::new_from_existing(rules.put_into(state));
