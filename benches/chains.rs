@@ -5,7 +5,8 @@
 //! `cargo bench --bench chains -- --server 'host=... port=... user=... dbname=...' [--postgres
 //! CONFIG] [--members 10,100,1000] [--limit SECONDS] [--only TEXT]` prints milliseconds, of
 //! PostgreSQL beside it if it is named, and of DataFusion for the same text. The servers get a
-//! table `chains`, which is made anew.
+//! table `chains`, which is made anew. A second table has what takes longest within the limits of a
+//! statement; `--worst false` leaves it out, `--members 0` the first one.
 
 use std::time::{Duration, Instant};
 
@@ -77,6 +78,60 @@ const STATEMENTS: [(&str, Text); 22] = [
     ("select list", |members| format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))),
 ];
 
+/// At the limits of a statement: operators in a row, calls, relations, keys of a window, items of
+/// a select list, steps of a plan, tokens.
+const WORST: [(&str, usize, Text); 17] = [
+    ("n + n + ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
+    ("t || t || ...", 2000, |members| format!("select {} as x from chains", vec!["t"; members].join(" || "))),
+    ("AND", 2000, |members| {
+        format!("select * from chains where {}", each(members, " and ", |at| format!("n <> {at}")))
+    }),
+    ("OR of ANDs", 1000, |members| {
+        format!("select * from chains where {}", each(members, " or ", |at| format!("n = {at} and f = {at}")))
+    }),
+    ("abs(abs(...))", 16, |members| {
+        format!("select {}n{} as x from chains", "abs(".repeat(members), ")".repeat(members))
+    }),
+    ("CASE of WHENs", 20_000, |members| {
+        format!("select case {} end as x from chains", each(members, " ", |at| format!("when n = {at} then {at}")))
+    }),
+    ("joins", 128, |members| {
+        let joined = each(members, " join ", |at| match at {
+            0 => "chains c0".to_owned(),
+            at => format!("chains c{at} on c{at}.rowkey = c{}.rowkey", at - 1),
+        });
+        format!("select count(*) from {joined}")
+    }),
+    ("FROM list", 128, |members| format!("select 1 as x from {}", each(members, ", ", |at| format!("chains c{at}")))),
+    ("PARTITION BY", 64, |members| {
+        let keys = each(members, ", ", |at| format!("n + {at}"));
+        format!("select count(*) over (partition by {keys}) as x from chains")
+    }),
+    ("windows", 1664, |members| {
+        format!("select {} from chains", each(members, ", ", |at| format!("sum(n) over (order by n + {at}) as c{at}")))
+    }),
+    ("ORDER BY", 1664, |members| {
+        format!("select n from chains order by {}", each(members, ", ", |at| format!("n + {at}")))
+    }),
+    ("select list", 1664, |members| {
+        format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))
+    }),
+    ("CTEs", 3000, |members| {
+        let ctes = each(members, ", ", |at| match at {
+            0 => "c0 as (select n from chains)".to_owned(),
+            at => format!("c{at} as (select n from c{})", at - 1),
+        });
+        format!("with {ctes} select * from c{}", members - 1)
+    }),
+    ("UNION ALL", 2000, |members| vec!["select n from chains"; members].join(" union all ")),
+    ("IN list", 1_000_000, |members| format!("select * from chains where n in ({})", numbers(members, ","))),
+    ("IN pairs of keys", 400_000, |members| {
+        let pairs = each(members, ",", |at| format!("('p','{at}')"));
+        format!("select * from chains where (partitionkey, rowkey) in ({pairs})")
+    }),
+    ("VALUES", 1_000_000, |members| format!("select * from (values {}) v", each(members, ",", |at| format!("({at})")))),
+];
+
 fn each(members: usize, between: &str, text: impl Fn(usize) -> String) -> String {
     (0..members).map(text).collect::<Vec<_>>().join(between)
 }
@@ -91,6 +146,7 @@ struct Options {
     members: Vec<usize>,
     limit_seconds: u64,
     only: String,
+    worst: bool,
 }
 
 fn main() -> Result<(), Failure> {
@@ -100,6 +156,7 @@ fn main() -> Result<(), Failure> {
         members: vec![10, 100, 1000],
         limit_seconds: 30,
         only: String::new(),
+        worst: true,
     };
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(name) = arguments.next() {
@@ -110,6 +167,7 @@ fn main() -> Result<(), Failure> {
             "--members" => options.members = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--limit" => options.limit_seconds = value.parse()?,
             "--only" => options.only = value,
+            "--worst" => options.worst = value.parse()?,
             other => return Err(format!("{other} is no option").into()),
         }
     }
@@ -141,24 +199,43 @@ async fn measure(options: &Options) -> Result<(), Failure> {
     };
     let datafusion = SessionContext::new_with_config(SessionConfig::new().with_information_schema(false));
     datafusion.sql("create table chains (partitionkey text, rowkey text, n int, t text, f double)").await?;
-    println!("| chain | members | rowkey ms | postgres ms | datafusion ms |");
-    println!("|---|---:|---:|---:|---:|");
-    for (name, text) in STATEMENTS.iter().filter(|(name, _)| name.contains(&options.only)) {
-        for &members in &options.members {
-            let text = text(members);
-            let theirs = match &postgres {
-                Some(client) => explained(client, &text).await,
-                None => "-".to_owned(),
-            };
-            let limit = Duration::from_secs(options.limit_seconds);
-            println!(
-                "| {name} | {members} | {} | {theirs} | {} |",
-                explained(&ours, &text).await,
-                planned(&datafusion, &text, limit).await
-            );
+    let servers = Servers { ours, postgres, datafusion, limit: Duration::from_secs(options.limit_seconds) };
+    let wanted = |name: &str| name.contains(&options.only);
+    if options.members != [0] {
+        println!("| chain | members | rowkey ms | postgres ms | datafusion ms |\n|---|---:|---:|---:|---:|");
+        for (name, text) in STATEMENTS.iter().filter(|(name, _)| wanted(name)) {
+            for &members in &options.members {
+                servers.print(name, members, &text(members)).await;
+            }
+        }
+    }
+    if options.worst {
+        println!("\n| at the limit | members | rowkey ms | postgres ms | datafusion ms |\n|---|---:|---:|---:|---:|");
+        for (name, members, text) in WORST.iter().filter(|(name, ..)| wanted(name)) {
+            servers.print(name, *members, &text(*members)).await;
         }
     }
     Ok(())
+}
+
+/// Who is asked.
+struct Servers {
+    ours: Client,
+    postgres: Option<Client>,
+    datafusion: SessionContext,
+    limit: Duration,
+}
+
+impl Servers {
+    async fn print(&self, name: &str, members: usize, text: &str) {
+        let ours = explained(&self.ours, text).await;
+        let theirs = match &self.postgres {
+            Some(client) => explained(client, text).await,
+            None => "-".to_owned(),
+        };
+        let datafusion = planned(&self.datafusion, text, self.limit).await;
+        println!("| {name} | {members} | {ours} | {theirs} | {datafusion} |");
+    }
 }
 
 async fn connect(config: &str, limit_seconds: u64) -> Result<Client, Failure> {
@@ -193,8 +270,10 @@ async fn planned(context: &SessionContext, text: &str, limit: Duration) -> Strin
     for _ in 0..RUNS {
         let begun = Instant::now();
         let plan = async { context.sql(text).await?.create_physical_plan().await };
-        if plan.await.is_err() {
-            return "fails".to_owned();
+        match tokio::time::timeout(limit, plan).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) => return "fails".to_owned(),
+            Err(_) => return "too long".to_owned(),
         }
         fastest = fastest.min(begun.elapsed());
         if fastest > LONG.min(limit) {

@@ -18,6 +18,25 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     (true, "SELECT 3 IN (SELECT small FROM parts WHERE {b}), NULL::int IN (SELECT small FROM parts)"),
     (false, "SELECT \"RowKey\" FROM items WHERE small IN (VALUES (1), (3))"),
     (false, "SELECT \"RowKey\", small NOT IN (VALUES (1), (NULL)) FROM items"),
+    // Rows that are selected from constants.
+    (
+        false,
+        "SELECT \"RowKey\", {x} FROM items WHERE (\"PartitionKey\", \"RowKey\") IN (SELECT * FROM unnest(ARRAY['p0', 'p1', NULL, 'p1', 'p2'], '{k0,k1,k2,k1,k0,k3}'::text[]))",
+    ),
+    (
+        false,
+        "SELECT \"RowKey\" FROM items WHERE (\"RowKey\", small, \"PartitionKey\") IN (SELECT r, n, p FROM unnest('{p0,p1,p2,p3}'::varchar[], '{k0,k1,k2,NULL}'::text[], ARRAY[0, 1, 2]) AS u(p, r, n)) AND {b}",
+    ),
+    (
+        false,
+        "SELECT \"RowKey\" FROM items WHERE (\"PartitionKey\", \"RowKey\") NOT IN (SELECT * FROM unnest(ARRAY['p0', 'p1'], ARRAY['k0', NULL])) OR {b}",
+    ),
+    (
+        false,
+        "SELECT \"PartitionKey\", \"RowKey\" FROM items WHERE \"RowKey\" IN (SELECT unnest('{k0,k0,NULL,k2}'::text[])) AND (\"PartitionKey\", big) IN (VALUES ('p0', 1), ('p1', 2), ('p2', 3), (NULL, 4))",
+    ),
+    (false, "SELECT \"RowKey\" FROM items WHERE (small, num) IN (SELECT * FROM unnest(ARRAY[0, 1, 2], ARRAY[0, 1.5]))"),
+    (false, "SELECT \"RowKey\" FROM items WHERE {i} IN (SELECT unnest(ARRAY[0, 1, NULL, 1])) AND {b}"),
     // ANY and ALL.
     (false, "SELECT \"RowKey\", small > ALL (SELECT small FROM parts WHERE {b}) FROM items"),
     (false, "SELECT \"RowKey\", small < ANY (SELECT small FROM parts WHERE {b}) FROM items"),

@@ -8,8 +8,10 @@ mod array_subquery;
 mod ast;
 mod cast_arguments;
 mod casts;
+mod constant_rows;
 mod decorrelation;
 mod range_frames;
+mod row_lists;
 mod row_membership;
 mod set_returning;
 mod subquery_order;
@@ -19,6 +21,7 @@ mod types;
 mod windows;
 
 use casts::CatalogCasts;
+use constant_rows::ConstantRows;
 pub use decorrelation::holds_subquery;
 pub use set_returning::function_columns;
 pub use syntax::rewrite_syntax;
@@ -36,6 +39,7 @@ use crate::functions::POSTGRES_TYPES;
 use crate::rules::Rules;
 use decorrelation::{DecorrelateSubqueries, NormalizeSubqueries, SettleOuterTypes};
 use range_frames::WideRangeFrames;
+use row_lists::RowLists;
 use subquery_order::PropagateSubqueryOrder;
 
 /// Adds the planner's hooks and the analyzer's rules to a state that has those of
@@ -51,8 +55,10 @@ pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     rules.analyzer.before("type_coercion", Arc::new(WideRangeFrames))?;
     rules.analyzer.after("type_coercion", Arc::new(DecorrelateSubqueries::new(min, max)))?;
     rules.analyzer.after("type_coercion", Arc::new(PropagateSubqueryOrder))?;
+    rules.optimizer.before("decorrelate_predicate_subquery", Arc::new(ConstantRows))?;
     rules.analyzer.first(Arc::clone(&casts) as _);
     rules.analyzer.first(Arc::new(NormalizeSubqueries));
+    rules.analyzer.first(Arc::new(RowLists));
     let mut planners = state.expr_planners().to_vec();
     planners.insert(0, casts);
     let mut builder = SessionStateBuilder::new_from_existing(rules.put_into(state));

@@ -12,7 +12,7 @@ use arrow::datatypes::{
     DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     IntervalMonthDayNanoType, UInt32Type,
 };
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -491,7 +491,7 @@ pub fn typed_constant(value: ScalarValue) -> Expr {
 
 /// The cast to one type, as a function.
 #[derive(Debug)]
-pub(super) struct PostgresCast {
+pub(crate) struct PostgresCast {
     /// With PostgreSQL's name and length of the type, if it has them.
     target: FieldRef,
     signature: Signature,
@@ -561,10 +561,24 @@ impl ScalarUDFImpl for PostgresCast {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let zone = Zone::of(&args.config_options)?;
-        match args.args.as_slice() {
-            [ColumnarValue::Scalar(value)] => Ok(ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?)),
-            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?)),
-            _ => fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
-        }
+        let value = match args.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?),
+            [ColumnarValue::Array(array)] => ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?),
+            _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
+        };
+        // Elements of arrays may have a type of PostgreSQL's, which is not in their values.
+        let DataType::List(element) = args.return_field.data_type() else { return Ok(value) };
+        let typed = |list: &ListArray| {
+            let (_, offsets, values, nulls) = list.clone().into_parts();
+            Ok::<_, DataFusionError>(Arc::new(ListArray::try_new(Arc::clone(element), offsets, values, nulls)?))
+        };
+        Ok(match value {
+            ColumnarValue::Scalar(ScalarValue::List(list)) => ColumnarValue::Scalar(ScalarValue::List(typed(&list)?)),
+            ColumnarValue::Array(array) => match array.as_list_opt::<i32>() {
+                Some(list) => ColumnarValue::Array(typed(list)?),
+                None => ColumnarValue::Array(array),
+            },
+            value => value,
+        })
     }
 }

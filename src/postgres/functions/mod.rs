@@ -6,7 +6,8 @@
 //! plan again, now with the types of literals, before DataFusion coerces what is left.
 //! Functions look at the types of their arguments themselves (`scalar`). What is long is made flat
 //! for DataFusion, whose rules take more than their length in time: chains of AND and OR
-//! (`balanced`), of other operators (`fused`) and of UNION ALL (`flat_unions`).
+//! (`balanced`), of other operators (`fused`), of UNION ALL (`flat_unions`) and lists of rows
+//! (`row_in`).
 
 mod aggregates;
 mod analyzer;
@@ -45,6 +46,7 @@ mod planner;
 mod regexp_replace;
 mod register;
 mod resolution;
+mod row_in;
 mod scalar;
 mod series;
 mod stored_types;
@@ -60,11 +62,13 @@ mod zone;
 
 pub use analyzer::ObjectNames;
 pub(crate) use analyzer::POSTGRES_TYPES;
+pub(crate) use cast::PostgresCast;
 pub use cast::{cast_array, typed_constant};
 pub(crate) use collecting::shown_bytes;
 pub use error::{Error, SqlState};
 pub use keys::key as comparison_key;
 pub use register::{configure, register};
+pub use row_in::RowIn;
 pub use series::NAME as GENERATE_SERIES;
 pub(crate) use strings::ENLARGING;
 pub use syntax::rewrite_syntax;

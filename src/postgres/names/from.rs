@@ -18,6 +18,9 @@ use super::{Lookup, Relation};
 use crate::functions::system::is_reserved;
 use crate::syntax::visit_expressions;
 
+/// Most relations of one FROM. What it costs to plan their joins grows with a power of them.
+const RELATIONS_MAX: usize = 128;
+
 impl Resolver<'_> {
     /// Resolves the names of a FROM clause; returns what it offers to the rest of the query.
     pub(super) fn from(&mut self, from: &mut [TableWithJoins]) -> Result<Frame> {
@@ -38,6 +41,10 @@ impl Resolver<'_> {
         before: &Frame,
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<Frame> {
+        if taken.len() == RELATIONS_MAX {
+            let message = format!("FROM has more than {RELATIONS_MAX} relations");
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
         if let TableFactor::NestedJoin { table_with_joins, alias } = factor {
             let Some(alias) = alias.take() else {
                 return self.nested(|resolver| resolver.joined(table_with_joins, before, taken));

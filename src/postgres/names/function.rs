@@ -71,6 +71,9 @@ fn is_system(schema: &Ident) -> bool {
     ["pg_catalog", "information_schema"].contains(&fold(schema).as_str())
 }
 
+/// Most keys of a window. What it costs to plan its order grows with a power of them.
+const WINDOW_KEYS_MAX: usize = 64;
+
 impl Resolver<'_> {
     /// Names a function and hands out the expressions in it.
     pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
@@ -162,6 +165,10 @@ impl Resolver<'_> {
     pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Vec<&'e mut Expr>) -> Result<()> {
         if let Some(name) = &mut spec.window_name {
             self.window_name(name)?;
+        }
+        if spec.partition_by.len() + spec.order_by.len() > WINDOW_KEYS_MAX {
+            let message = format!("a window is partitioned and ordered by more than {WINDOW_KEYS_MAX} expressions");
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
         }
         out.extend(&mut spec.partition_by);
         out.extend(spec.order_by.iter_mut().map(|order| &mut order.expr));

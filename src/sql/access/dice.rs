@@ -1,5 +1,8 @@
 //! Repeatable random choices over a small universe of keys, for tests.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, StringViewArray};
 use datafusion::logical_expr::expr::{Between, InList, Like};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, col, lit};
 use datafusion::scalar::ScalarValue;
@@ -7,6 +10,7 @@ use datafusion::scalar::ScalarValue;
 use super::oracle::{call, row_literal};
 use rowkey_base::testing::Dice;
 use rowkey_model::{Cut, Interval, IntervalSet, KeyRef};
+use rowkey_postgres::functions::RowIn;
 
 /// Shared prefixes, wildcards, the empty text, and characters on both sides of the surrogates,
 /// where UTF-16 order differs from the order of UTF-8 bytes.
@@ -107,6 +111,20 @@ impl PredicateDice {
         }
     }
 
+    /// Some rows, a NULL among them now and then, in which the values of as many columns are looked
+    /// for, or one value twice.
+    fn row_in(&mut self) -> Expr {
+        let width = 1 + self.below(2);
+        let rows = self.below(6);
+        let column = |dice: &mut Self| -> ArrayRef {
+            let text = |dice: &mut Self| (!dice.chance(12)).then(|| dice.0.pick(&TEXTS));
+            Arc::new(StringViewArray::from_iter((0..rows).map(|_| text(dice))))
+        };
+        let columns: Vec<ArrayRef> = (0..width).map(|_| column(self)).collect();
+        let sought = (0..width).map(|_| self.text()).collect();
+        RowIn::call(sought, &columns).expect("columns of one type")
+    }
+
     fn boxed_text(&mut self) -> Box<Expr> {
         Box::new(self.text())
     }
@@ -114,7 +132,7 @@ impl PredicateDice {
     fn leaf(&mut self) -> Expr {
         let negated = self.chance(3);
         let op = self.0.pick(&COMPARISONS);
-        match self.below(20) {
+        match self.below(22) {
             0..4 => Expr::BinaryExpr(BinaryExpr::new(Box::new(self.key()), op, Box::new(self.literal()))),
             4 | 5 => Expr::BinaryExpr(BinaryExpr::new(self.boxed_text(), op, self.boxed_text())),
             6 | 7 => Expr::BinaryExpr(BinaryExpr::new(Box::new(self.row()), op, Box::new(self.row()))),
@@ -139,6 +157,7 @@ impl PredicateDice {
                 let case_insensitive = self.chance(8);
                 Expr::Like(Like::new(negated, Box::new(self.key()), pattern, None, case_insensitive))
             }
+            20 | 21 => self.row_in(),
             16 => call("starts_with", vec![self.key(), self.literal()]),
             17 => Expr::IsNull(self.boxed_text()),
             18 => Expr::Literal(ScalarValue::Boolean(self.0.pick(&[Some(true), Some(false), None])), None),

@@ -1,5 +1,7 @@
 //! Sets of keys in two dimensions: from PartitionKey to a set of RowKeys.
 
+use std::collections::BTreeMap;
+
 #[cfg(test)]
 use rowkey_model::KeyRef;
 use rowkey_model::{Cut, Interval, IntervalSet, KeyRange, KeySet};
@@ -64,6 +66,19 @@ impl KeyRegion {
         let mut region = Self::empty();
         region.push(Interval::all(), rows);
         region
+    }
+
+    /// Single keys, given by PartitionKey and RowKey in any order.
+    pub(super) fn of_keys<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>) -> Bounded {
+        let mut partitions: BTreeMap<&str, Vec<Interval>> = BTreeMap::new();
+        for (partition, row) in keys {
+            partitions.entry(partition).or_default().push(Interval::point(row));
+        }
+        let mut region = Self::empty();
+        for (partition, rows) in partitions {
+            region.push(Interval::point(partition), IntervalSet::from_intervals(rows));
+        }
+        region.bounded()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -136,12 +151,17 @@ impl KeyRegion {
         if let Some(gap) = Interval::new(from, Cut::End) {
             outside.push(gap, IntervalSet::all());
         }
-        if outside.pieces() <= PIECES_MAX {
-            return Bounded::Exact(outside);
+        outside.bounded()
+    }
+
+    /// The region, or a superset where it has too many pieces.
+    fn bounded(self) -> Bounded {
+        if self.pieces() <= PIECES_MAX {
+            return Bounded::Exact(self);
         }
         let slabs_max = PIECES_MAX / 4;
-        let rows_max = PIECES_MAX / outside.slabs.len().min(slabs_max);
-        Bounded::Superset(outside.coarsened(slabs_max, rows_max))
+        let rows_max = PIECES_MAX / self.slabs.len().min(slabs_max);
+        Bounded::Superset(self.coarsened(slabs_max, rows_max))
     }
 
     fn pieces(&self) -> usize {

@@ -4,12 +4,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, StringArray, StructArray};
+use datafusion::arrow::array::{ArrayRef, AsArray, StringArray, StructArray};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility, create_udf};
 use datafusion::scalar::ScalarValue;
 
 use rowkey_model::KeyRef;
+use rowkey_postgres::functions::RowIn;
 
 /// An entity: its key, and a property that may be missing.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +72,13 @@ pub(super) fn evaluate(expr: &Expr, entity: Entity) -> Option<bool> {
             let fold = |text: String| if of.case_insensitive { text.to_lowercase() } else { text };
             let (text, pattern) = (fold(text(&of.expr, entity)?), fold(text(&of.pattern, entity)?));
             like(&text, &pattern).map(|value| value != of.negated)
+        }
+        Expr::ScalarFunction(of) if RowIn::of(of).is_some() => {
+            let columns = RowIn::of(of).map(RowIn::columns).unwrap_or_default();
+            let sought: Vec<_> = of.args.iter().map(|arg| text(arg, entity)).collect();
+            let member =
+                |at: usize| columns.iter().map(move |column| Some(column.as_string_view().value(at).to_owned()));
+            Some((0..columns[0].len()).any(|at| member(at).eq(sought.iter().cloned())))
         }
         Expr::ScalarFunction(of) if of.name() == "starts_with" => match of.args.as_slice() {
             [of, prefix] => Some(text(of, entity)?.starts_with(&text(prefix, entity)?)),

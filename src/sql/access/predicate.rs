@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use datafusion::logical_expr::expr::{Between, InList, Like};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::scalar::ScalarValue;
@@ -14,6 +15,7 @@ use super::operand::{KeyColumn, Operand};
 use super::pattern::{self, Pattern};
 use super::verdict::{Superset, Verdict};
 use rowkey_model::{Cut, Interval, IntervalSet};
+use rowkey_postgres::functions::RowIn;
 
 /// Deepest nesting looked into, a chain of ANDs or of ORs counting as one level; what lies deeper
 /// is residual.
@@ -54,8 +56,9 @@ fn decide(expr: &Expr, depth: usize) -> Verdict {
         Expr::Like(Like { negated, expr, pattern, escape_char, case_insensitive: false }) => {
             negate(like(expr, pattern, escape_char.unwrap_or('\\')), *negated)
         }
-        Expr::ScalarFunction(call) => match (call.name(), call.args.as_slice()) {
-            ("starts_with", [text, prefix]) => starts_with(text, prefix),
+        Expr::ScalarFunction(call) => match (RowIn::of(call), call.name(), call.args.as_slice()) {
+            (Some(list), _, args) => row_in(args, list.columns()),
+            (None, "starts_with", [text, prefix]) => starts_with(text, prefix),
             _ => Verdict::residual(),
         },
         _ => Verdict::residual(),
@@ -242,6 +245,34 @@ fn starts_with(text: &Expr, prefix: &Expr) -> Verdict {
         (Operand::Key(_), Operand::Null) => Verdict::constant(None),
         (Operand::Key(key), Operand::Text(prefix)) => holds_within(key, &Interval::prefix(prefix).into()),
         _ => Verdict::residual(),
+    }
+}
+
+/// TRUE where the row of `args` is one of the rows in `columns`. Never unknown.
+fn row_in(args: &[Expr], columns: &[ArrayRef]) -> Verdict {
+    let (mut partitions, mut rows, mut keys_only) = (None, None, true);
+    for (arg, column) in args.iter().zip(columns) {
+        match (Operand::of(arg), column.as_string_view_opt()) {
+            (Operand::Key(KeyColumn::Partition), Some(texts)) if partitions.is_none() => partitions = Some(texts),
+            (Operand::Key(KeyColumn::Row), Some(texts)) if rows.is_none() => rows = Some(texts),
+            _ => keys_only = false,
+        }
+    }
+    let count = columns.first().map_or(0, |column| column.len());
+    let texts =
+        |texts: &StringViewArray| IntervalSet::from_intervals((0..count).map(|at| Interval::point(texts.value(at))));
+    let truth = match (partitions, rows) {
+        (Some(partitions), Some(rows)) => {
+            let keys = (0..count).map(|at| (partitions.value(at), rows.value(at)));
+            Superset::new(KeyRegion::of_keys(keys), true)
+        }
+        (Some(partitions), None) => holds_within(KeyColumn::Partition, &texts(partitions)).truth,
+        (None, Some(rows)) => holds_within(KeyColumn::Row, &texts(rows)).truth,
+        (None, None) => return Verdict::residual(),
+    };
+    match keys_only {
+        true => Verdict { falsehood: truth.not(), truth, keys_only },
+        false => Verdict { truth: Superset::inexact(truth.region), falsehood: Superset::any(), keys_only },
     }
 }
 

@@ -42,7 +42,7 @@ impl Superset {
         Self::inexact(KeyRegion::all())
     }
 
-    fn new(outcome: Bounded, exact: bool) -> Self {
+    pub(super) fn new(outcome: Bounded, exact: bool) -> Self {
         match outcome {
             Bounded::Exact(region) if exact => Self::exact(region),
             Bounded::Exact(region) | Bounded::Superset(region) => Self::inexact(region),

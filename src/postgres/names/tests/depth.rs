@@ -97,6 +97,23 @@ fn with_queries_that_double_are_refused_before_they_are_planned() {
 }
 
 #[test]
+fn joins_and_windows_are_bounded() {
+    let listed = |count: usize, text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<Vec<_>>();
+    let joined = |relations| listed(relations, &|at| format!("employees e{at}"));
+    let window = |keys| format!("SELECT count(*) OVER (PARTITION BY {}) FROM employees", vec!["age"; keys].join(", "));
+    let joins = |relations| joined(relations).join(" CROSS JOIN ");
+    for from in [joined(128).join(", "), joins(128)] {
+        assert_eq!(on_a_small_stack(&format!("SELECT e0.age FROM {from}")).expect("resolves").output.len(), 1);
+    }
+    assert_eq!(on_a_small_stack(&window(64)).expect("resolves").output.len(), 1);
+    let from = |from: String| format!("SELECT e0.age FROM {from}");
+    for sql in [from(joined(129).join(", ")), from(joins(129)), window(65)] {
+        let error = on_a_small_stack(&sql).expect_err("is too long");
+        assert_eq!(error.sqlstate, SqlState::STATEMENT_TOO_COMPLEX);
+    }
+}
+
+#[test]
 fn select_lists_are_as_long_as_in_postgresql() {
     let list = |items: usize| format!("SELECT {} FROM employees", vec!["age"; items].join(", "));
     assert_eq!(on_a_small_stack(&list(1664)).expect("resolves").output.len(), 1664);

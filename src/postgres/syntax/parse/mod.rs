@@ -5,6 +5,7 @@ mod commands;
 mod explain_options;
 mod limits;
 mod precedence;
+mod token_count;
 mod tokens;
 mod words;
 

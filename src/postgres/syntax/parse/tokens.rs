@@ -3,11 +3,13 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
 
+use super::token_count::refuse_long;
 use crate::syntax::Source;
 use rowkey_base::{Error, Result, SqlState};
 
 /// The words of a text, as PostgreSQL cuts and joins them.
 pub(super) fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
+    refuse_long(text)?;
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
         let from = source.offset(error.location);
         let near = source.slice(from, text.len());
