@@ -46,7 +46,7 @@ fn stages(criterion: &mut Criterion) {
             bench.iter(|| runtime.block_on(prepared(&mut session, text)));
         });
         let prepared = Arc::new(runtime.block_on(prepared(&mut session, text)));
-        let values: Vec<SqlValue> = prepared
+        let values: Arc<[SqlValue]> = prepared
             .parameters
             .iter()
             .map(|ty| if ty.name == "int4" { SqlValue::Int4(0) } else { SqlValue::Text("p".to_owned()) })
