@@ -240,6 +240,8 @@ impl Accumulator for Collected {
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.values.iter().map(|values| values.get_array_memory_size()).sum::<usize>()
+        let values_bytes: usize = self.values.iter().map(|values| values.get_array_memory_size()).sum();
+        // At the end they are copied side by side, and their order is computed.
+        size_of::<Self>() + values_bytes.saturating_mul(3)
     }
 }

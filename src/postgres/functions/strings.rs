@@ -1,5 +1,6 @@
 //! Functions of texts and bytes that DataFusion has with other limits, errors or results.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
@@ -21,9 +22,10 @@ const SHARED_BYTES_MIN: usize = 64 << 10;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
-pub(super) static FUNCTIONS: [Function; 15] = [
+pub(super) static FUNCTIONS: [Function; 16] = [
     function("repeat", 2..=2, returns_text, run_repeat),
     function("replace", 3..=3, returns_text, run_replace),
+    function("translate", 3..=3, returns_text, run_translate),
     function(CONCATENATED, 2..=2, returns_text, run_concatenated),
     function("lpad", 2..=3, returns_text, |call| padded(call, true)),
     function("rpad", 2..=3, returns_text, |call| padded(call, false)),
@@ -212,6 +214,36 @@ fn run_replace(call: &Call) -> Result<ArrayRef> {
         replaced.append(text.replace(sought, replacement))?;
     }
     Ok(replaced.finish())
+}
+
+/// Each character that is in the second text becomes the one at its place in the third, or goes if
+/// that is shorter.
+fn run_translate(call: &Call) -> Result<ArrayRef> {
+    let (texts, sought, replacements) = (call.text(0)?, call.text(1)?, call.text(2)?);
+    let mut translated = Texts::of(call);
+    // Of the last row: mostly the texts are constants.
+    let (mut of, mut places) = (("", ""), HashMap::new());
+    for row in 0..call.rows {
+        if call.args.iter().any(|array| array.is_null(row)) {
+            translated.built.append_null();
+            continue;
+        }
+        let (text, from_to) = (texts.value(row), (sought.value(row), replacements.value(row)));
+        if from_to != of {
+            of = from_to;
+            places = HashMap::new();
+            let mut to = of.1.chars();
+            for from in of.0.chars() {
+                // The first of equal ones counts.
+                let to = to.next();
+                places.entry(from).or_insert(to);
+            }
+        }
+        let character = |from: char| places.get(&from).copied().unwrap_or(Some(from));
+        translated.reserve(text.chars().filter_map(character).map(char::len_utf8).sum())?;
+        translated.append(text.chars().filter_map(character).collect())?;
+    }
+    Ok(translated.finish())
 }
 
 fn run_concatenated(call: &Call) -> Result<ArrayRef> {
