@@ -39,6 +39,8 @@ pub(crate) const FEATURES: &str = "features";
 pub(crate) struct Manifest {
     dependencies: BTreeSet<String>,
     dev_dependencies: BTreeSet<String>,
+    /// Those of them that a feature brings in.
+    optional: BTreeSet<String>,
 }
 
 impl Manifest {
@@ -48,8 +50,11 @@ impl Manifest {
             if line.starts_with('[') {
                 section = line;
             }
-            let Some((key, _)) = line.split_once('=') else { continue };
+            let Some((key, value)) = line.split_once('=') else { continue };
             let name = key.trim().trim_end_matches(".workspace").to_owned();
+            if value.contains("optional = true") {
+                manifest.optional.insert(name.clone());
+            }
             match section {
                 "[dependencies]" => drop(manifest.dependencies.insert(name)),
                 "[dev-dependencies]" => drop(manifest.dev_dependencies.insert(name)),
@@ -87,7 +92,10 @@ pub(crate) fn violations(manifests: &BTreeMap<String, Manifest>, sources: &Sourc
             }
         }
         let (product, tests) = used_crates(member, sources);
-        let unused = manifest.dependencies.iter().filter(|name| !product.contains(&crate_name(name)));
+        // What a feature for tests brings in need not be used by anything else.
+        let for_tests = |name: &String| manifest.optional.contains(name) && tests.contains(&crate_name(name));
+        let used = |name: &String| product.contains(&crate_name(name)) || for_tests(name);
+        let unused = manifest.dependencies.iter().filter(|name| !used(name));
         broken.extend(unused.map(|name| format!("src/{member} depends on {name} and does not use it")));
         let is_feature = |name: &str| name.starts_with("rowkey-");
         let unused =
@@ -164,6 +172,9 @@ mod tests {
         let unused = ["src/base depends on uuid and does not use it"];
         assert_eq!(with("base", "uuid.workspace = true", ""), unused);
         assert_eq!(with("base", "uuid.workspace = true", "#[cfg(test)]\nmod tests { use uuid::X; }"), unused);
+        let of_feature = "uuid = { workspace = true, optional = true }";
+        assert_eq!(with("base", of_feature, "#[cfg(test)]\nmod tests { use uuid::X; }"), [""; 0]);
+        assert_eq!(with("base", of_feature, ""), unused);
         let broken = with("model", "", "");
         assert_eq!(broken, ["object_store is at home in src/model, which does not depend on it: say so"]);
     }

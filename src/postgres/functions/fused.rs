@@ -30,8 +30,9 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use super::cast::PostgresCast;
+use super::enlarging::ENLARGING;
 use super::scalar::Scalar;
-use super::strings::{ENLARGING, FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
+use super::strings::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
 
 /// Deeper parts of expressions are fused.
 pub(super) const DEPTH_MAX: usize = 16;

@@ -11,6 +11,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
 use super::collecting::Collecting;
+use super::in_place::register_in_place;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
@@ -93,17 +94,6 @@ pub(super) fn register_fusing(
     }
     state.register_udtf(series::NAME, Arc::new(series::GenerateSeries));
     Ok(state)
-}
-
-/// Registers a function in place of DataFusion's of its name, which goes with its other names: a
-/// state that is built again registers functions in no order, each under all of its names, and
-/// ours might give way.
-pub(super) fn register_in_place(state: &mut SessionState, function: Arc<ScalarUDF>) -> Result<()> {
-    if let Some(theirs) = state.scalar_functions().get(function.name()).cloned() {
-        state.deregister_udf(theirs.name())?;
-    }
-    state.register_udf(function)?;
-    Ok(())
 }
 
 fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {

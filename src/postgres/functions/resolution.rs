@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
+use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
@@ -69,7 +70,7 @@ impl Resolver<'_> {
                 }
             }
             Expr::ScalarFunction(function)
-                if strings::ENLARGING.contains(&function.func.name()) && !Scalar::is_deferred(&function.func) =>
+                if ENLARGING.contains(&function.func.name()) && !Scalar::is_deferred(&function.func) =>
             {
                 let call = Expr::ScalarFunction(function);
                 let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;

@@ -41,20 +41,6 @@ pub(super) static FUNCTIONS: [Function; 16] = [
     function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
 
-/// Functions whose values may be much larger than their arguments: operators take few rows at a
-/// time where they find one.
-pub(crate) const ENLARGING: [&str; 9] = [
-    "repeat",
-    "lpad",
-    "rpad",
-    "replace",
-    "regexp_replace",
-    "array_to_string",
-    "string_to_array",
-    "regexp_split_to_array",
-    "format",
-];
-
 /// What `||` of texts becomes: PostgreSQL's name for it.
 const CONCATENATED: &str = "textcat";
 

@@ -51,7 +51,7 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 
-use super::register::register_in_place;
+use super::in_place::register_in_place;
 use function::{Definition, SystemFunction};
 
 const DEFINITIONS: &[&[Definition]] = &[
