@@ -10,6 +10,8 @@ use crate::robustness::wire::Client;
 const MESSAGE_BYTES: usize = 62 << 20;
 const LEFT_OUT_BYTES: usize = 1 << 20;
 const CALL_REFUSED: &str = "0A000";
+/// Most of a message.
+const FIRST_MIBIBYTES: u64 = 58;
 const CLIENTS: usize = 40;
 const SOON: Duration = Duration::from_secs(30);
 /// Sending at a time.
@@ -40,7 +42,9 @@ fn send_end(client: &mut Client) {
 fn unfinished_messages_share_a_bound() {
     let server = Server::start(&["--data", ":memory:", "--memory-mib", "64"]);
     let mut first = server.connect();
+    let without = server.resident_mibibytes();
     send_begun(&mut first);
+    wait_for("the first message has its share", SOON, || server.resident_mibibytes() >= without + FIRST_MIBIBYTES);
     let mut clients: Vec<Client> = (0..CLIENTS).map(|_| server.connect()).collect();
     let share = CLIENTS.div_ceil(SENDERS);
     thread::scope(|scope| {
