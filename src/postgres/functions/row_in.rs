@@ -42,7 +42,7 @@ impl RowIn {
     }
 
     /// Whether the row of `of` is one of those in `columns`, which have the same types, all such
-    /// that [`Self::compares`].
+    /// that are compared as their row formats are.
     ///
     /// # Errors
     /// What Arrow finds wrong with the columns.
