@@ -5,9 +5,9 @@
 //! dbname=wire'] [--seconds S] [--clients 1,8,32] [--only TEXT] [--beside UPDATES] [--planners N]`
 //! starts the server (this build's, unless a path is given) on a folder of its own, fills it, and
 //! prints throughput and latencies of closed loops. Without `--postgres` there is nothing to compare
-//! with, and it measures the server alone. With `--beside`, one more client updates so many rows a second
-//! meanwhile, each durably; with `--planners`, so many sessions plan a long statement again and
-//! again. The table `orders` of the named PostgreSQL database is made anew.
+//! with, and it measures the server alone. With `--beside`, one more client updates so many rows a
+//! second meanwhile, each durably; with `--planners`, so many sessions plan a long statement again
+//! and again. The table `orders` of the named PostgreSQL database is made anew.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};

@@ -70,7 +70,7 @@ impl ComputeRuntime {
         Ok(Self { runtime: Some(runtime) })
     }
 
-    /// Drops what takes long to free, where nobody waits for it.
+    /// Frees a large value in the background.
     pub(crate) fn drop_apart(&self, large: impl Send + 'static) {
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move { drop(large) });

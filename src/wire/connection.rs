@@ -112,7 +112,7 @@ impl Connection {
         !self.ahead.is_empty() || self.wire.has_more()
     }
 
-    /// Decodes a large message where that holds up nobody.
+    /// Decodes a large message on a compute thread.
     pub(super) async fn decode(&mut self, large: LargeMessage) -> Result<Message> {
         let signals = self.session.registration().signals().of_statement();
         self.session.compute().run(&signals, async move { Ok(large.decode()) }).await

@@ -91,7 +91,7 @@ impl Connection {
         Ok(format!("COPY {sent}"))
     }
 
-    /// Writes lines of a large batch where they hold up nobody; gives the next row.
+    /// Encodes lines of a large batch on a compute thread; gives the next row.
     async fn put_lines_apart(
         &mut self,
         lines: &CopyLines,

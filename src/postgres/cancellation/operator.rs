@@ -209,3 +209,43 @@ impl RecordBatchStream for CancellableStream {
         self.rows.schema()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{AsArray, StringViewArray};
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::prelude::{SessionConfig, SessionContext};
+    use futures::TryStreamExt;
+
+    use super::super::signals::Signals;
+    use super::*;
+
+    const TEXT_BYTES: usize = 1 << 20;
+
+    /// One text, shown in so many rows, as an operator with the least budget hands them on.
+    async fn pieces(rows: usize) -> Result<Vec<RecordBatch>> {
+        let one = StringViewArray::from_iter_values(["x".repeat(TEXT_BYTES)]);
+        let texts = StringViewArray::try_new(vec![one.views()[0]; rows].into(), one.data_buffers().to_vec(), None)?;
+        let schema = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8View, true)]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(texts)])?;
+        let input = MemorySourceConfig::try_new_exec(&[vec![batch]], schema, None)?;
+        let operator = CancellableExec::in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
+        let mut config = SessionConfig::new();
+        config.options_mut().extensions.insert(ValueBudget::of_memory(1));
+        operator.execute(0, SessionContext::new_with_config(config).task_ctx())?.try_collect().await
+    }
+
+    #[tokio::test]
+    async fn rows_that_show_a_long_value_again_and_again_are_handed_on_in_pieces() {
+        let batches = pieces(100).await.expect("rows");
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 100);
+        for batch in &batches {
+            let texts = batch.column(0).as_string_view();
+            let held = texts.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>();
+            assert_eq!(held, batch.num_rows() * TEXT_BYTES);
+            assert!(held <= ValueBudget::of_memory(1).batch_bytes());
+        }
+        assert_eq!(pieces(2).await.expect("rows").len(), 1);
+    }
+}

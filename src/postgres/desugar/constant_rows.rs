@@ -15,11 +15,12 @@ use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::strip_outer_reference;
 use datafusion::logical_expr::logical_plan::{Unnest, Values};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Filter, LogicalPlan, Operator, in_list};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, in_list};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::create_physical_expr;
 
+use super::conjuncts::replaced;
 use crate::functions::{PostgresCast, RowIn};
 
 /// More bytes than this are joined, which takes their memory from the pool and can spill them.
@@ -42,28 +43,11 @@ impl OptimizerRule for ConstantRows {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = plan else { return Ok(Transformed::no(plan)) };
-        let (schema, options) = (filter.input.schema(), config.options());
-        let mut lists = Vec::new();
-        for (at, conjunct) in split_conjunction(&filter.predicate).into_iter().enumerate() {
-            if let Some(list) =
-                Membership::of(conjunct).map(|member| member.list(schema, &options)).transpose()?.flatten()
-            {
-                lists.push((at, list));
-            }
-        }
-        if lists.is_empty() {
-            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
-        }
-        let mut conjuncts = split_conjunction_owned(filter.predicate);
-        for (at, list) in lists {
-            if let Some(conjunct) = conjuncts.get_mut(at) {
-                *conjunct = list;
-            }
-        }
-        match conjunction(conjuncts) {
-            Some(predicate) => Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))),
-            None => Ok(Transformed::yes(Arc::unwrap_or_clone(filter.input))),
-        }
+        let options = config.options();
+        replaced(filter, |conjunct, schema| match Membership::of(conjunct) {
+            Some(membership) => membership.list(schema, &options),
+            None => Ok(None),
+        })
     }
 }
 

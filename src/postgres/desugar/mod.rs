@@ -8,6 +8,7 @@ mod array_subquery;
 mod ast;
 mod cast_arguments;
 mod casts;
+mod conjuncts;
 mod constant_rows;
 mod decorrelation;
 mod range_frames;

@@ -8,10 +8,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result};
-use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
+use super::conjuncts::replaced;
 use crate::functions::RowIn;
 
 /// Fewer rows stay as they are written.
@@ -29,18 +29,7 @@ impl AnalyzerRule for RowLists {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_down_with_subqueries(|node| {
             let LogicalPlan::Filter(filter) = node else { return Ok(Transformed::no(node)) };
-            let schema = filter.input.schema();
-            let lists = split_conjunction(&filter.predicate).into_iter().map(|conjunct| list(conjunct, schema));
-            let lists = lists.collect::<Result<Vec<_>>>()?;
-            if lists.iter().all(Option::is_none) {
-                return Ok(Transformed::no(LogicalPlan::Filter(filter)));
-            }
-            let conjuncts = split_conjunction_owned(filter.predicate).into_iter().zip(lists);
-            let conjuncts = conjuncts.map(|(conjunct, list)| list.unwrap_or(conjunct));
-            match conjunction(conjuncts) {
-                Some(predicate) => Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))),
-                None => Ok(Transformed::yes(Arc::unwrap_or_clone(filter.input))),
-            }
+            replaced(filter, list)
         })
         .data()
     }

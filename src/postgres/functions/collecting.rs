@@ -301,8 +301,9 @@ mod tests {
     use arrow::array::StringViewArray;
     use arrow::datatypes::{Field, Schema};
     use datafusion::functions_aggregate::array_agg::array_agg_udaf;
+    use datafusion::functions_aggregate::string_agg::string_agg_udaf;
     use datafusion::physical_expr::aggregate::AggregateExprBuilder;
-    use datafusion::physical_expr::expressions::col;
+    use datafusion::physical_expr::expressions::{col, lit};
 
     use super::*;
 
@@ -326,5 +327,21 @@ mod tests {
         assert!(groups.size() >= 1_000_000, "{}", groups.size());
         groups.evaluate(EmitTo::All).expect("a list");
         assert!(groups.size() < 1_000_000, "{}", groups.size());
+    }
+
+    #[test]
+    fn collected_texts_are_no_longer_than_values() {
+        let schema = Schema::new(vec![Field::new("t", DataType::Utf8View, true)]);
+        let arguments = vec![col("t", &schema).expect("a column"), lit(",")];
+        let budget = ValueBudget::of_memory(1);
+        let function = Arc::new(Collecting::text(string_agg_udaf(), budget));
+        let aggregate =
+            AggregateExprBuilder::new(function, arguments).schema(Arc::new(schema)).alias("a").build().expect("made");
+        let text = "x".repeat(budget.value_bytes() / 4);
+        let texts = |rows| -> ArrayRef { Arc::new(StringViewArray::from_iter_values(vec![text.as_str(); rows])) };
+        let mut accumulator = aggregate.create_accumulator().expect("an accumulator");
+        accumulator.update_batch(&[texts(3)]).expect("short enough");
+        let error = accumulator.update_batch(&[texts(1)]).expect_err("too long");
+        assert!(error.to_string().contains("requested length too large"), "{error}");
     }
 }

@@ -288,7 +288,7 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
     expr.get_type(schema)
 }
 
-/// Runs a function: once where all arguments are constant, unless its values are made row by row.
+/// Runs a function: once where all arguments are constant.
 pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let constant = function.volatility != Volatility::Volatile
         && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));

@@ -226,8 +226,14 @@ fn run_translate(call: &Call) -> Result<ArrayRef> {
             }
         }
         let character = |from: char| places.get(&from).copied().unwrap_or(Some(from));
-        translated.reserve(text.chars().filter_map(character).map(char::len_utf8).sum())?;
-        translated.append(text.chars().filter_map(character).collect())?;
+        let made = || text.chars().filter_map(character);
+        // Counted only where there may be too many.
+        let bytes = match translated.has(text.len().saturating_mul(char::MAX.len_utf8())) {
+            true => text.len(),
+            false => made().map(char::len_utf8).sum(),
+        };
+        translated.reserve(bytes)?;
+        translated.append(made().collect())?;
     }
     Ok(translated.finish())
 }

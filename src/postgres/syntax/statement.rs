@@ -25,7 +25,7 @@ pub struct Statement {
     pub(super) disposer: Option<Arc<dyn Disposer>>,
 }
 
-/// Drops what takes long to free where nobody waits for it.
+/// Frees large values in the background.
 pub trait Disposer: Debug + Send + Sync {
     /// Drops a request.
     fn dispose(&self, request: Request);

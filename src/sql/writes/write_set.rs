@@ -29,8 +29,8 @@ pub(crate) struct WriteSet {
     statement: u64,
 }
 
-/// The write set of a block, to which the threads that run its statements add. Whoever is dropped
-/// meanwhile leaves all that a statement writes, or nothing.
+/// The write set of a block, shared with the compute threads that run its statements. Each
+/// statement adds its writes atomically, also if its future is dropped meanwhile.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedWriteSet(Arc<Mutex<WriteSet>>);
 

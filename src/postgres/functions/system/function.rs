@@ -221,8 +221,8 @@ impl ScalarUDFImpl for SystemFunction {
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
         let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
-        let arguments_bytes = arrays.iter().map(shown_bytes).sum();
-        let mut enlarged = ENLARGING.contains(&self.definition.name).then(|| budget.reserve(rows, arguments_bytes));
+        let reserve = || budget.reserve(rows, arrays.iter().map(shown_bytes).sum());
+        let mut enlarged = ENLARGING.contains(&self.definition.name).then(reserve);
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
             for array in arrays.iter().filter(|array| matches!(array.data_type(), DataType::List(_))) {
