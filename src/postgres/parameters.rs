@@ -317,6 +317,19 @@ fn value_of_placeholder(id: &str, values: &[ScalarValue]) -> datafusion::common:
     }
 }
 
+/// The text of a literal in quotes: it has no type but that of the parameter, in whose text form it
+/// is written ("lexical structure, constants of other types", PostgreSQL).
+fn quoted_text(expr: &ast::Expr) -> Option<&str> {
+    let ast::Expr::Value(literal) = expr else { return None };
+    match &literal.value {
+        ast::Value::SingleQuotedString(text)
+        | ast::Value::EscapedStringLiteral(text)
+        | ast::Value::UnicodeStringLiteral(text) => Some(text),
+        ast::Value::DollarQuotedString(quoted) => Some(&quoted.value),
+        _ => None,
+    }
+}
+
 /// The value of an expression without columns, as a value of a type.
 pub async fn value_of(
     state: &SessionState,
@@ -324,6 +337,9 @@ pub async fn value_of(
     ty: &'static PostgresType,
     style: &TextStyle,
 ) -> Result<SqlValue> {
+    if let Some(text) = quoted_text(expr) {
+        return Ok(parse_text(ty, text, style).map_err(Error::from)?);
+    }
     let empty = DFSchema::empty();
     let wanted = arrow_type(ty);
     let planned = state

@@ -199,6 +199,20 @@ fn a_prepared_query_sees_what_was_written_since() {
     assert_eq!(ask(&mut one, "EXECUTE c"), ["1|1"]);
 }
 
+#[test]
+fn literals_in_quotes_are_read_as_the_types_of_parameters() {
+    let engine = engine();
+    let mut one = session(&engine);
+    run(&mut one, "PREPARE q(text[], int, date) AS SELECT cardinality($1), $2 + 1, $3 + 1");
+    for arguments in
+        ["'{a,b}', '41', '2024-02-28'", "ARRAY['a', 'b'], 41, date '2024-02-28'", "$${a,b}$$, e'41', '2024-02-28'"]
+    {
+        assert_eq!(ask(&mut one, &format!("EXECUTE q({arguments})")), ["2|42|2024-02-29"], "{arguments}");
+    }
+    assert_eq!(fails(&mut one, "EXECUTE q('{a', 1, NULL)"), SqlState::INVALID_TEXT_REPRESENTATION);
+    assert_eq!(fails(&mut one, "EXECUTE q(NULL, 'x', NULL)"), SqlState::INVALID_TEXT_REPRESENTATION);
+}
+
 /// Blocks of random statements with savepoints against the same without a block, one statement at a
 /// time.
 #[test]
