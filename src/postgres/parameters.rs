@@ -338,7 +338,7 @@ pub async fn value_of(
     style: &TextStyle,
 ) -> Result<SqlValue> {
     if let Some(text) = quoted_text(expr) {
-        return Ok(parse_text(ty, text, style).map_err(Error::from)?);
+        return parse_text(ty, text, style).map_err(Error::from);
     }
     let empty = DFSchema::empty();
     let wanted = arrow_type(ty);
