@@ -111,10 +111,11 @@ impl Wire {
     }
 
     /// Gives back the memory of what was taken from the buffer, which a session that is idle would
-    /// keep else.
+    /// keep else, and that of a message which is passed over: what comes would go on to fill it.
     fn give_back(&mut self) {
         self.held.keep(self.incoming.len());
-        if self.incoming.len() <= READ_BYTES && self.incoming_bytes_max > BUFFER_BYTES_KEPT_MAX {
+        let bytes = self.incoming_bytes_max.max(self.incoming.capacity());
+        if self.incoming.len() <= READ_BYTES && bytes > BUFFER_BYTES_KEPT_MAX {
             self.incoming = BytesMut::from(&self.incoming[..]);
             self.incoming_bytes_max = 0;
         }
