@@ -28,7 +28,7 @@ use crate::types::{
 use rowkey_base::{Error, Result, SqlState};
 
 use crate::error::from_datafusion;
-use crate::plan_size::refuse_large;
+use crate::plan_size::{refuse_large, refuse_many_expressions};
 use crate::syntax::{count, select_of};
 use crate::syntax::{visit, visit_expressions_mut};
 
@@ -38,6 +38,7 @@ pub async fn plan(
     mut query: ast::Statement,
     declared: &[Option<&'static PostgresType>],
 ) -> Result<(LogicalPlan, Vec<&'static PostgresType>)> {
+    refuse_many_expressions(&query)?;
     let count = count(&query)?.max(declared.len());
     if count == 0 {
         let plan =

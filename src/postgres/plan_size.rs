@@ -1,14 +1,26 @@
-//! How large plans may be. What reads another query twice, again and again, doubles at each step,
-//! and only the walks over such a plan are long, not its text.
+//! How large statements and their plans may be. What reads another query twice, again and again,
+//! doubles at each step, and only the walks over such a plan are long, not its text. What is wide is
+//! walked by each of DataFusion's rules, some of which compare every member with every other.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::{self, Expr, Function, Query, SetExpr, Visitor, WindowType};
 
 use crate::error::from_datafusion;
+use crate::syntax::visit;
 use rowkey_base::{Error, Result, SqlState};
 
 /// Most nodes of the plan of a statement.
 const NODES_MAX: usize = 10_000;
+/// Most values and operators of a query, and rows of VALUES.
+const EXPRESSIONS_MAX: usize = 150_000;
+/// Most keys of a sort, and groups and aggregates of a query.
+const WIDTH_MAX: usize = 1_200;
+/// Most windows that differ in their keys: each is a node of the plan over all those before.
+const WINDOWS_MAX: usize = 300;
 
 /// Whether a plan has no more nodes than `most`, those of its subqueries included. It looks at no
 /// more than that.
@@ -28,12 +40,132 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 /// Refuses a plan that would take longer to plan than a statement may.
 ///
 /// # Errors
-/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes.
+/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, or 1,200 sort keys, groups or aggregates of
+/// one node.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
-    if has_nodes_at_most(plan, NODES_MAX)? {
+    let (mut nodes, mut wide) = (0_usize, None);
+    plan.apply_with_subqueries(|node| {
+        nodes += 1;
+        wide = match node {
+            LogicalPlan::Sort(sort) if sort.expr.len() > WIDTH_MAX => Some("keys of ORDER BY or DISTINCT"),
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.len() > WIDTH_MAX => Some("groups"),
+            LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.len() > WIDTH_MAX => Some("aggregates"),
+            _ => None,
+        };
+        let goes_on = nodes <= NODES_MAX && wide.is_none();
+        Ok(if goes_on { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })
+    .map_err(from_datafusion)?;
+    let (message, hint) = if let Some(members) = wide {
+        (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it")
+    } else if nodes > NODES_MAX {
+        let hint = "a query that reads another one twice doubles it: keep its rows in a table";
+        (format!("the statement is planned in more than {NODES_MAX} steps"), hint)
+    } else {
         return Ok(());
+    };
+    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+}
+
+/// Refuses a query of so many expressions, or windows, that the walks over them would take longer
+/// than a statement may.
+///
+/// # Errors
+/// `STATEMENT_TOO_COMPLEX` for more than 150,000 values, operators and rows of VALUES, or more than
+/// 300 windows with different keys.
+pub fn refuse_many_expressions(query: &ast::Statement) -> Result<()> {
+    let mut expressions = Expressions::default();
+    match visit(query, &mut expressions) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => {
+            let (message, hint) = if expressions.windows.len() > WINDOWS_MAX {
+                (format!("a query has more than {WINDOWS_MAX} different windows"), "make several queries of it")
+            } else {
+                let hint = "a parameter with an array has any number of values: x = ANY ($1), or FROM unnest($1)";
+                (format!("a query has more than {EXPRESSIONS_MAX} values and operators"), hint)
+            };
+            Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+        }
     }
-    let message = format!("the statement is planned in more than {NODES_MAX} steps");
-    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
-        .with_hint("a query that reads another one twice doubles it: keep its rows in a table"))
+}
+
+/// What a query has so far; breaks where it is too much.
+#[derive(Default)]
+struct Expressions {
+    count: usize,
+    /// As they are written.
+    windows: HashSet<String>,
+}
+
+impl Expressions {
+    fn add(&mut self, expressions: usize) -> ControlFlow<()> {
+        self.count += expressions;
+        if self.count > EXPRESSIONS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Visitor for Expressions {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let mut bodies = vec![query.body.as_ref()];
+        while let Some(body) = bodies.pop() {
+            match body {
+                SetExpr::Values(values) => self.add(values.rows.len())?,
+                SetExpr::SetOperation { left, right, .. } => bodies.extend([left.as_ref(), right.as_ref()]),
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let Expr::Function(Function { over: Some(WindowType::WindowSpec(window)), .. }) = expr {
+            self.windows.insert(window.to_string());
+            if self.windows.len() > WINDOWS_MAX {
+                return ControlFlow::Break(());
+            }
+        }
+        self.add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parse;
+
+    fn is_refused(text: &str) -> bool {
+        let statement = parse(text).expect(text);
+        let refused = refuse_many_expressions(statement.request.statement().expect(text));
+        refused.is_err_and(|error| error.sqlstate() == SqlState::STATEMENT_TOO_COMPLEX)
+    }
+
+    fn list(members: usize, member: &str) -> String {
+        vec![member; members].join(",")
+    }
+
+    #[test]
+    fn values_and_rows_of_values_are_counted_wherever_they_are() {
+        let (half, most) = (EXPRESSIONS_MAX / 2, EXPRESSIONS_MAX);
+        assert!(!is_refused(&format!("select 1 from t where n in ({})", list(most - 10, "1"))));
+        assert!(is_refused(&format!("select 1 from t where n in ({})", list(most, "1"))));
+        // A row counts beside its values.
+        assert!(!is_refused(&format!("values {}", list(half, "(1)"))));
+        assert!(is_refused(&format!("values {}", list(half + 1, "(1)"))));
+        let union = format!("values {} union all values {}", list(half / 2, "(1)"), list(half / 2 + 1, "(2)"));
+        assert!(is_refused(&format!("with c as ({union}) select * from c")));
+    }
+
+    #[test]
+    fn windows_are_counted_by_their_keys() {
+        let windows = |number: usize, key: fn(usize) -> String| {
+            let calls: Vec<String> =
+                (0..number).map(|at| format!("sum(n + {at}) over (order by {})", key(at))).collect();
+            is_refused(&format!("select {} from t", calls.join(", ")))
+        };
+        assert!(!windows(WINDOWS_MAX, |at| format!("n + {at}")));
+        assert!(windows(WINDOWS_MAX + 1, |at| format!("n + {at}")));
+        assert!(!windows(WINDOWS_MAX + 1, |_| "n".to_owned()));
+    }
 }

@@ -58,6 +58,16 @@ fn an_import_has_no_more_in_memory_than_without_it() {
         PATIENCE,
     );
     assert!(counted.status.success(), "{}", counted.said);
+    // A batch is some of the rows, not 8,192 of them.
+    for query in [
+        "select count(*) from small where one like '%y%' or other like '%y%'",
+        "select max(one || 'y'), min(length(other)) from small",
+        "select partitionkey, rowkey, one, other from small order by rowkey desc limit 3",
+    ] {
+        let (ended, mibibytes) = Server::run_measured(&["sql", "--data", data, query], PATIENCE);
+        assert!(ended.status.success(), "{}", ended.said);
+        assert!(mibibytes < MIBIBYTES_MAX, "{mibibytes} MiB: {query}");
+    }
     // Sixteen gigabytes of texts that no property may have.
     write(&file, &"x".repeat(1_000_000));
     let (ended, mibibytes) = Server::run_measured(&import, PATIENCE);

@@ -75,5 +75,5 @@ pub use row_in::RowIn;
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;
-pub use value_budget::ValueBudget;
+pub use value_budget::{ValueBudget, batch_bytes};
 pub use zone::{SessionStyle, Zone};

@@ -49,6 +49,10 @@ pub(super) fn concatenated() -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
 }
 
+pub(super) fn is_concatenated(function: &Function) -> bool {
+    function.name == CONCATENATED
+}
+
 const fn function(
     name: &'static str,
     arity: std::ops::RangeInclusive<usize>,

@@ -19,6 +19,11 @@ const VALUES_OF_ROW: usize = 4;
 /// What is not larger than its arguments by more than this is no concern: they are there already.
 const GROWTH_ALLOWED: usize = 2;
 
+/// The most that the rows of one batch show, in bytes, in a session with these options.
+pub fn batch_bytes(options: &ConfigOptions) -> usize {
+    ValueBudget::of(options).batch_bytes
+}
+
 /// The most that one call makes.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueBudget {

@@ -32,6 +32,7 @@ use rowkey_postgres::error::at_function;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::names;
 use rowkey_postgres::parameters;
+use rowkey_postgres::plan_size::refuse_many_expressions;
 use rowkey_postgres::syntax::{Request, Statement, parse};
 
 /// The table functions of schema `rowkey`, by name. They plan statements, so what they are made of
@@ -226,6 +227,7 @@ impl StatementPlanner {
         mut query: ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
+        refuse_many_expressions(&query)?;
         let resolved = self.resolve(statement, &mut query)?;
         let planned = self.resolved_query(statement, query, &resolved.functions, resolved.output, declared).await?;
         Ok(PlannedQuery { relations: resolved.relations, ..planned })

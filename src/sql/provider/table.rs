@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::config::TableParquetOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{
@@ -26,6 +27,7 @@ use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use rowkey_model::{KeyCut, KeyRef, KeySet};
 use rowkey_postgres::desugar::holds_subquery;
+use rowkey_postgres::functions::batch_bytes;
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use rowkey_storage::{Table, TableSnapshot};
 
@@ -36,6 +38,12 @@ const POINTS_MAX: usize = 1000;
 /// What part of the rows passes a claimed filter, for the order of joins: DataFusion's default for
 /// its own filters.
 const SELECTIVITY: f64 = 0.2;
+
+/// Values that a scan keeps for its rows after it has filtered by them; the reader's own default.
+const FILTERED_BYTES_MAX: usize = 100 << 20;
+
+/// However wide rows are, a batch has some.
+const BATCH_ROWS_MIN: u64 = 16;
 
 /// How tables are scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +121,34 @@ impl EntityTable {
     /// Its columns in SQL.
     pub(crate) fn columns(&self) -> &TableColumns {
         &self.columns
+    }
+
+    /// Fewer rows of a batch than the session has, where rows are wide: a batch is decoded before any
+    /// pool knows of it. Wide are texts and binaries that are read, which the keys are not.
+    fn batch_rows_max(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        selected: &[(usize, Arc<RunFile>)],
+    ) -> Option<usize> {
+        let row_bytes = |run: &RunFile| run.encoded_bytes / run.rows.max(1);
+        let widest = selected.iter().map(|(_, run)| row_bytes(run)).max()?;
+        let rows = (batch_bytes(state.config_options()) as u64 / widest.max(1)).max(BATCH_ROWS_MIN) as usize;
+        if rows >= state.config().batch_size() {
+            return None;
+        }
+        let schema = self.columns.schema();
+        let is_wide = |column: usize| {
+            let field = schema.field(column);
+            field.data_type().primitive_width().is_none() && ![PARTITION_KEY, ROW_KEY].contains(&field.name().as_str())
+        };
+        let is_filtered = |column: &Column| schema.index_of(&column.name).is_ok_and(is_wide);
+        let reads_wide = match projection {
+            Some(columns) => columns.iter().copied().any(is_wide),
+            None => true,
+        };
+        (reads_wide || filters.iter().any(|filter| filter.column_refs().into_iter().any(is_filtered))).then_some(rows)
     }
 
     fn partitioned_file(&self, run: &Arc<RunFile>) -> PartitionedFile {
@@ -197,7 +233,12 @@ impl TableProvider for EntityTable {
             selected.extend(live.map(|file| (range, file)));
         }
 
+        // What passes a filter is kept until it is handed on, in no pool.
+        let mut parquet = TableParquetOptions::default();
+        let kept_bytes = batch_bytes(state.config_options()).saturating_mul(2);
+        parquet.global.max_predicate_cache_size = Some(kept_bytes.min(FILTERED_BYTES_MAX));
         let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
+            .with_table_parquet_options(parquet)
             .with_pushdown_filters(self.options.filter_pushdown)
             .with_enable_page_index(true)
             .with_bloom_filter_on_read(false)
@@ -236,6 +277,7 @@ impl TableProvider for EntityTable {
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_limit(limit)
+            .with_batch_size(self.batch_rows_max(state, projection, considered, &selected))
             .with_expr_adapter(Some(Arc::new(EntityColumnAdapterFactory { columns: self.columns.clone() })))
             .with_projection_indices(projection.cloned())?
             .build();

@@ -3,8 +3,8 @@
 
 use rowkey_base::{Error, Result, SqlState};
 
-/// Most tokens of a text. An INSERT of 100,000 rows of ten values has 3,300,000, blanks included.
-const TOKENS_MAX: usize = 5_000_000;
+/// Most tokens of a text. An INSERT of 75,000 rows of ten values has 2,500,000, blanks included.
+const TOKENS_MAX: usize = 2_500_000;
 
 /// Refuses a text of more tokens than that, without a copy of it.
 ///
