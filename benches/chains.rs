@@ -78,11 +78,12 @@ const STATEMENTS: [(&str, Text); 22] = [
     ("select list", |members| format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))),
 ];
 
-/// At the limits of a statement: operators in a row, calls, relations, keys of a window, items of
-/// a select list, steps of a plan, tokens.
-const WORST: [(&str, usize, Text); 17] = [
+/// At the limits of a statement: operators in a row, calls, relations, windows and their keys, sort
+/// keys, aggregates, items of a select list, steps of a plan, values of a query.
+const WORST: [(&str, usize, Text); 19] = [
     ("n + n + ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
     ("t || t || ...", 2000, |members| format!("select {} as x from chains", vec!["t"; members].join(" || "))),
+    ("n & n & ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" & "))),
     ("AND", 2000, |members| {
         format!("select * from chains where {}", each(members, " and ", |at| format!("n <> {at}")))
     }),
@@ -107,11 +108,14 @@ const WORST: [(&str, usize, Text); 17] = [
         let keys = each(members, ", ", |at| format!("n + {at}"));
         format!("select count(*) over (partition by {keys}) as x from chains")
     }),
-    ("windows", 1664, |members| {
+    ("windows", 300, |members| {
         format!("select {} from chains", each(members, ", ", |at| format!("sum(n) over (order by n + {at}) as c{at}")))
     }),
-    ("ORDER BY", 1664, |members| {
+    ("ORDER BY", 1200, |members| {
         format!("select n from chains order by {}", each(members, ", ", |at| format!("n + {at}")))
+    }),
+    ("aggregates", 1200, |members| {
+        format!("select {} from chains", each(members, ", ", |at| format!("sum(n + {at}) as c{at}")))
     }),
     ("select list", 1664, |members| {
         format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))
@@ -124,12 +128,12 @@ const WORST: [(&str, usize, Text); 17] = [
         format!("with {ctes} select * from c{}", members - 1)
     }),
     ("UNION ALL", 2000, |members| vec!["select n from chains"; members].join(" union all ")),
-    ("IN list", 1_000_000, |members| format!("select * from chains where n in ({})", numbers(members, ","))),
-    ("IN pairs of keys", 400_000, |members| {
+    ("IN list", 149_000, |members| format!("select * from chains where n in ({})", numbers(members, ","))),
+    ("IN pairs of keys", 45_000, |members| {
         let pairs = each(members, ",", |at| format!("('p','{at}')"));
         format!("select * from chains where (partitionkey, rowkey) in ({pairs})")
     }),
-    ("VALUES", 1_000_000, |members| format!("select * from (values {}) v", each(members, ",", |at| format!("({at})")))),
+    ("VALUES", 75_000, |members| format!("select * from (values {}) v", each(members, ",", |at| format!("({at})")))),
 ];
 
 fn each(members: usize, between: &str, text: impl Fn(usize) -> String) -> String {

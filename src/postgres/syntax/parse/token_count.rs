@@ -163,11 +163,11 @@ mod tests {
         let blanks = " ".repeat(TOKENS_MAX + 1);
         let error = refuse_long(&blanks).expect_err("refused");
         assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX);
-        assert!(error.to_string().contains("more than 5000000"), "{error}");
+        assert!(error.to_string().contains(&format!("more than {TOKENS_MAX}")), "{error}");
         assert!(refuse_long(&blanks[1..]).is_ok());
         assert!(refuse_long(&format!("select '{blanks}'")).is_ok());
         assert!(refuse_long(&format!("select $${blanks}$$")).is_ok());
-        let values = "(1, 'a', 2, 'b', 3, 'c', 4, 'd', 5, 'e'),\n".repeat(100_000);
+        let values = "(1, 'a', 2, 'b', 3, 'c', 4, 'd', 5, 'e'),\n".repeat(75_000);
         assert!(refuse_long(&format!("insert into t values {values}")).is_ok());
     }
 }
