@@ -1,6 +1,6 @@
 //! How large statements and their plans may be. What reads another query twice, again and again,
-//! doubles at each step, and only the walks over such a plan are long, not its text. What is wide is
-//! walked by each of DataFusion's rules, some of which compare every member with every other.
+//! doubles at each step, and only the walks over such a plan are long, not its text. What is wide
+//! is walked by each of DataFusion's rules, some of which compare every member with every other.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

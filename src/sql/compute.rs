@@ -28,7 +28,7 @@ const THREADS_MIN: usize = 16;
 /// Deep plans and expressions are walked by recursion, and an overflow ends the process with all of
 /// its sessions. Pages that are not used take no memory.
 const STACK_BYTES: usize = 64 << 20;
-/// Of 99; 50 is what threads begin with. On Linux it is a nice value of 5, with a third of the share
+/// Of 99; 50 is what threads begin with. On Linux it is a nice value of 5: a third of the share
 /// that other threads get beside it.
 const PRIORITY: u8 = 35;
 /// Batches that wait for a slow reader.
@@ -157,7 +157,7 @@ pub(crate) fn spawn_rows(mut rows: SendableRecordBatchStream) -> SendableRecordB
     Box::pin(RecordBatchStreamAdapter::new(schema, batches))
 }
 
-/// Lets threads that serve sockets and timers go first: what they do is short, and somebody's answer.
+/// Lets threads that serve sockets and timers go first: what they do is short.
 fn give_way() {
     if let Ok(priority) = ThreadPriorityValue::try_from(PRIORITY) {
         // Where the system refuses, or the process has a lower one already, it stays as it is.

@@ -17,9 +17,11 @@ use datafusion::logical_expr::{
 use super::cast;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::strings;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
+
+/// What `||` of texts becomes: PostgreSQL's name for it.
+pub(super) const CONCATENATED: &str = "textcat";
 
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
 /// functions look at their types and bring them into the one they want, since DataFusion
@@ -277,14 +279,14 @@ fn write_name(name: &mut String, function: &str, args: &[Expr]) -> std::fmt::Res
 }
 
 /// The type of an expression. For calls of functions here it makes no names, as DataFusion does at
-/// every level of a deep expression, and so costs as much as the expression is large; a chain of `||`
-/// costs what its last operand does.
+/// every level of a deep expression, and so costs as much as the expression is large; a chain of
+/// `||` costs what its last operand does.
 pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
     if let Expr::ScalarFunction(call) = expr
         && let Some(scalar) = call.func.inner().downcast_ref::<Scalar>()
     {
         // Its operands were texts when it was made.
-        if strings::is_concatenated(scalar.function) {
+        if scalar.function.name == CONCATENATED {
             return Ok(DataType::Utf8View);
         }
         let types = call.args.iter().map(|arg| type_of(arg, schema)).collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, Volatility};
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, CONCATENATED, Call, Function};
 use super::value_budget::Reserved;
 
 /// Texts from this size on are taken over as they are.
@@ -41,16 +41,9 @@ pub(super) static FUNCTIONS: [Function; 16] = [
     function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
 
-/// What `||` of texts becomes: PostgreSQL's name for it.
-const CONCATENATED: &str = "textcat";
-
 /// The function of `||` for texts.
 pub(super) fn concatenated() -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
-}
-
-pub(super) fn is_concatenated(function: &Function) -> bool {
-    function.name == CONCATENATED
 }
 
 const fn function(

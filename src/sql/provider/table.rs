@@ -123,8 +123,8 @@ impl EntityTable {
         &self.columns
     }
 
-    /// Fewer rows of a batch than the session has, where rows are wide: a batch is decoded before any
-    /// pool knows of it. Wide are texts and binaries that are read, which the keys are not.
+    /// Fewer rows of a batch than the session has, where rows are wide: a batch is decoded before
+    /// any pool knows of it. Wide are texts and binaries that are read, which the keys are not.
     fn batch_rows_max(
         &self,
         state: &dyn Session,
