@@ -17,6 +17,10 @@ use datafusion::logical_expr::{
 use super::error::{SqlState, fail};
 use super::value_budget::{ValueBudget, too_long};
 
+/// How often what is collected is in memory where it is spilled: itself, a copy without what is not
+/// shown, and the copy as it is written.
+const COPIES: usize = 3;
+
 /// DataFusion's, under accumulators that know their size.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Collecting {
@@ -242,7 +246,7 @@ impl Accumulator for Counted {
     }
 
     fn size(&self) -> usize {
-        self.inner.size().saturating_add(self.shown_bytes)
+        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
     }
 }
 
@@ -292,7 +296,7 @@ impl GroupsAccumulator for CountedGroups {
     }
 
     fn size(&self) -> usize {
-        self.inner.size().saturating_add(self.shown_bytes)
+        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
     }
 }
 

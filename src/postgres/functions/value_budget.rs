@@ -44,7 +44,7 @@ impl ValueBudget {
     pub fn of_memory(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
-            value_bytes: (bytes / 8).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
+            value_bytes: (bytes / 16).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
             batch_bytes: (bytes / 32).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX),
         }
     }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_budget_is_a_part_of_the_memory() {
         let small = ValueBudget::of_memory(256 << 20);
-        assert_eq!((small.value_bytes, small.batch_bytes), (32 << 20, 8 << 20));
+        assert_eq!((small.value_bytes, small.batch_bytes), (16 << 20, 8 << 20));
         let tiny = ValueBudget::of_memory(1);
         assert_eq!((tiny.value_bytes, tiny.batch_bytes), (VALUE_BYTES_MIN, BATCH_BYTES_MIN));
         let large = ValueBudget::of_memory(u64::MAX);
@@ -143,8 +143,8 @@ mod tests {
         (0..4).for_each(|_| many.value(2 << 20).expect("within the budget"));
         assert!(many.value(2 << 20).expect_err("too many").to_string().contains("8 rows at a time"));
         let mut one = budget.reserve(1, 0);
-        one.value(30 << 20).expect("a value is not a batch");
-        assert!(budget.reserve(1, 0).value(32 << 20).expect_err("too long").to_string().contains("too large"));
+        one.value(15 << 20).expect("a value is not a batch");
+        assert!(budget.reserve(1, 0).value(16 << 20).expect_err("too long").to_string().contains("too large"));
         // Arguments that large are there already.
         let mut large = budget.reserve(8, 40 << 20);
         (0..8).for_each(|_| large.value(10 << 20).expect("twice the arguments"));
