@@ -1,9 +1,8 @@
 //! Types that aggregates and window functions are fed with, and those they give.
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
 
 use super::error::{SqlState, fail};
@@ -66,39 +65,24 @@ fn averaged(data_type: &DataType) -> DataType {
     }
 }
 
-/// An aggregate of columns of a query around it alone is one of that query.
+/// Counts and offsets of window functions: constants, and counts are above zero.
 ///
 /// # Errors
-/// So it is not computed.
-pub(super) fn check_level(name: &str, params: &AggregateFunctionParams) -> Result<()> {
-    let (mut inner, mut outer) = (false, false);
-    let order = params.order_by.iter().map(|by| &by.expr);
-    for expr in params.args.iter().chain(params.filter.as_deref()).chain(order) {
-        expr.apply(|expr| {
-            inner |= matches!(expr, Expr::Column(_));
-            outer |= matches!(expr, Expr::OuterReferenceColumn(..));
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-    }
-    if outer && !inner {
-        let message = format!("{name} in a subquery, of columns of the query around it alone, is not supported");
-        return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
-    }
-    Ok(())
-}
-
-/// Counts of window functions are above zero.
-///
-/// # Errors
-/// PostgreSQL's, for a constant that is not.
-pub(super) fn check_count(name: &str, args: &[Expr]) -> Result<()> {
-    let (at, sqlstate) = match name {
-        "ntile" => (0, SqlState::INVALID_ARGUMENT_FOR_NTILE),
-        "nth_value" => (1, SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE),
+/// PostgreSQL's for a count that is not; DataFusion computes no others than constants.
+pub(super) fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
+    let (at, count) = match name {
+        "ntile" => (0, Some(SqlState::INVALID_ARGUMENT_FOR_NTILE)),
+        "nth_value" => (1, Some(SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE)),
+        "lag" | "lead" => (1, None),
         _ => return Ok(()),
     };
-    match args.get(at).and_then(constant) {
-        Some(..=0) => fail(sqlstate, format!("argument of {name} must be greater than zero")),
+    let Some(offset) = args.get(at) else { return Ok(()) };
+    if offset.any_column_refs() || offset.contains_outer() {
+        let message = format!("{name} with an argument that is no constant is not supported");
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+    }
+    match (constant(offset), count) {
+        (Some(..=0), Some(sqlstate)) => fail(sqlstate, format!("argument of {name} must be greater than zero")),
         _ => Ok(()),
     }
 }

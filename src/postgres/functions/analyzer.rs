@@ -26,6 +26,7 @@ use super::kind::{Kind, unknown_text};
 use super::recursion;
 use super::resolution::{Resolver, common_type};
 use super::scalar::type_of;
+use super::series::NAME as GENERATE_SERIES;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -213,7 +214,6 @@ fn has_fields_of_input(plan: &LogicalPlan) -> bool {
 fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Result<Expr> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
-            aggregates::check_level(func.name(), &params)?;
             params.args = aggregates::arguments(func.name(), params.args, resolver)?;
             Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
         }
@@ -228,7 +228,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                 let message = "could not determine polymorphic type because input has type unknown";
                 return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
             }
-            aggregates::check_count(name, &params.args)?;
+            aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
             params.partition_by =
                 params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
@@ -255,10 +255,25 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
-            None => counted(resolver.resolve(Expr::ScalarFunction(function))?, resolver),
+            None => counted(narrow_series(resolver.resolve(Expr::ScalarFunction(function))?, resolver)?, resolver),
         },
         expr => resolver.resolve(expr),
     }
+}
+
+/// A series of integers, which DataFusion counts in bigints.
+fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
+    let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
+    let is_narrow = |arg: &Expr| matches!(resolver.kind(arg), Some(Kind::Int2 | Kind::Int4));
+    if function.func.name() != GENERATE_SERIES || !function.args.iter().all(is_narrow) {
+        return Ok(expr);
+    }
+    let from = expr.get_type(resolver.schema)?;
+    let narrow = DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)));
+    if matches!(&from, DataType::List(item) if *item.data_type() == DataType::Int64) {
+        return resolver.to(expr, &from, &narrow);
+    }
+    Ok(expr)
 }
 
 /// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.

@@ -23,7 +23,7 @@ pub(super) static FUNCTIONS: [Function; 1] = [Function {
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let [value, other] = arguments.types.as_slice() else { return arguments.undefined() };
     let (left, right) = (Kind::of(value), Kind::of(other));
-    if arguments.is_unknown(0) && left == Kind::Text {
+    if (arguments.is_unknown(0) && left == Kind::Text) || left == Kind::Null {
         return Ok(if right == Kind::Null { (*value).clone() } else { (*other).clone() });
     }
     Ok(match (left, right) {

@@ -9,7 +9,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::expr::Alias;
-use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, RecursiveQuery, TableScan};
+use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, RecursiveQuery, TableScan, TableScanBuilder};
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
@@ -41,8 +41,8 @@ fn retyped(
 ) -> Result<Transformed<LogicalPlan>> {
     let RecursiveQuery { name, static_term, recursive_term, is_distinct, schema } = query;
     let first = resolve(static_term.as_ref().clone())?;
-    let narrower: Vec<bool> = schema.fields().iter().zip(first.schema().fields()).map(narrowed).collect();
-    if !narrower.contains(&true) {
+    let narrower: Vec<_> = schema.fields().iter().zip(first.schema().fields()).map(narrowed).collect();
+    if narrower.iter().all(Option::is_none) {
         let query = RecursiveQuery { name, static_term, recursive_term, is_distinct, schema };
         return Ok(Transformed::no(LogicalPlan::RecursiveQuery(query)));
     }
@@ -55,33 +55,43 @@ fn retyped(
     Ok(Transformed::yes(LogicalPlan::RecursiveQuery(query)))
 }
 
-/// Whether a column that was read as a bigint is an integer.
-fn narrowed((read, found): (&Arc<Field>, &Arc<Field>)) -> bool {
-    *read.data_type() == DataType::Int64 && *found.data_type() == DataType::Int32
+/// The type of a column that was read as one of bigints, and is one of integers.
+fn narrowed((read, found): (&Arc<Field>, &Arc<Field>)) -> Option<DataType> {
+    let is_narrower = |read: &DataType, found: &DataType| *read == DataType::Int64 && *found == DataType::Int32;
+    let narrower = match (read.data_type(), found.data_type()) {
+        (DataType::List(read), DataType::List(found)) => is_narrower(read.data_type(), found.data_type()),
+        (read, found) => is_narrower(read, found),
+    };
+    narrower.then(|| found.data_type().clone())
 }
 
 /// The table of the working rows, with narrower columns.
-fn narrow_table(scan: TableScan, name: &str, narrower: &[bool]) -> Result<Transformed<LogicalPlan>> {
+fn narrow_table(scan: TableScan, name: &str, narrower: &[Option<DataType>]) -> Result<Transformed<LogicalPlan>> {
     let provider = source_as_provider(&scan.source)?;
     let Some(table) = provider.downcast_ref::<CteWorkTable>().filter(|table| table.name() == name) else {
         return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
     };
     let schema = table.schema();
     let fields = schema.fields().iter().zip(narrower).map(|(field, narrower)| match narrower {
-        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Int32)),
-        false => Arc::clone(field),
+        Some(narrower) => Arc::new(field.as_ref().clone().with_data_type(narrower.clone())),
+        None => Arc::clone(field),
     });
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());
     let source = provider_as_source(Arc::new(CteWorkTable::new(name, Arc::new(schema))));
     let TableScan { table_name, projection, filters, fetch, .. } = scan;
-    Ok(Transformed::yes(LogicalPlan::TableScan(TableScan::try_new(table_name, source, projection, filters, fetch)?)))
+    let scan = TableScanBuilder::new(table_name, source)
+        .with_projection(projection)
+        .with_filters(filters)
+        .with_fetch(fetch)
+        .build()?;
+    Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
 }
 
 /// Without the casts to bigint that DataFusion has put on the columns of the recursive term.
-fn without_widening(term: LogicalPlan, narrower: &[bool]) -> Result<LogicalPlan> {
+fn without_widening(term: LogicalPlan, narrower: &[Option<DataType>]) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = term else { return Ok(term) };
     let exprs = expr.into_iter().enumerate().map(|(place, expr)| match narrower.get(place) {
-        Some(true) => uncast(expr),
+        Some(Some(_)) => uncast(expr),
         _ => expr,
     });
     Ok(LogicalPlan::Projection(Projection::try_new(exprs.collect(), input)?))
@@ -101,14 +111,25 @@ fn uncast(expr: Expr) -> Expr {
 
 /// Whether DataFusion wrote the cast to bigint: those of a statement have a name.
 pub(super) fn is_widening(cast: &Cast) -> bool {
-    *cast.field.data_type() == DataType::Int64 && cast.field.name().is_empty() && cast.field.metadata().is_empty()
+    let is_wide = match cast.field.data_type() {
+        DataType::List(item) => *item.data_type() == DataType::Int64,
+        other => *other == DataType::Int64,
+    };
+    is_wide && cast.field.name().is_empty() && cast.field.metadata().is_empty()
 }
 
 /// Both terms have the types of the first.
 ///
 /// # Errors
-/// Those of the recursive term would make the columns wider; it has aggregates over itself.
+/// The recursive term has aggregates over itself; its types would make the columns wider.
 pub(super) fn check(name: &str, types: &[DataType], recursive_term: &LogicalPlan) -> Result<()> {
+    recursive_term.apply(|plan| match plan {
+        LogicalPlan::Aggregate(aggregate) if !aggregate.aggr_expr.is_empty() && reads(&aggregate.input, name) => {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            fail(SqlState::INVALID_RECURSION, message)
+        }
+        _ => Ok(TreeNodeRecursion::Continue),
+    })?;
     for (at, (first, field)) in types.iter().zip(recursive_term.schema().fields()).enumerate() {
         let (first, later) = (Kind::of(first), Kind::of(field.data_type()));
         let overall = first.common(later).filter(|_| first != Kind::Null);
@@ -122,15 +143,7 @@ pub(super) fn check(name: &str, types: &[DataType], recursive_term: &LogicalPlan
             return fail(SqlState::DATATYPE_MISMATCH, message);
         }
     }
-    recursive_term
-        .apply(|plan| match plan {
-            LogicalPlan::Aggregate(aggregate) if !aggregate.aggr_expr.is_empty() && reads(&aggregate.input, name) => {
-                let message = "aggregate functions are not allowed in a recursive query's recursive term";
-                fail(SqlState::INVALID_RECURSION, message)
-            }
-            _ => Ok(TreeNodeRecursion::Continue),
-        })
-        .map(|_| ())
+    Ok(())
 }
 
 /// Whether a SELECT that aggregates has the working rows in its own FROM.

@@ -188,10 +188,14 @@ impl Resolver<'_> {
 
     /// Beside a `char(n)` a literal in quotes is one as well, whose blanks at the end do not count.
     fn blank_literal(&self, value: &Expr, literal: &Expr) -> Option<Expr> {
-        let text = unknown_text(literal).filter(|text| text.ends_with(' '))?;
+        let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = literal else { return None };
+        let stripped = text.trim_end_matches(' ');
+        if stripped.len() == text.len() {
+            return None;
+        }
         let (_, field) = value.to_field(self.schema).ok()?;
         let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
-        is_char.then(|| Expr::Literal(ScalarValue::Utf8View(Some(text.trim_end_matches(' ').to_owned())), None))
+        is_char.then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
     }
 
     /// The types of Arrow in which values of both are compared as `kind`.

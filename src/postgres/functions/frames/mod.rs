@@ -7,6 +7,8 @@ mod booleans;
 mod held;
 mod limits;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use exact::{ExactMoments, ExactSum};
 use float::{DoubleSum, FloatMoments, PairMoments, RealSum};
@@ -200,7 +201,10 @@ impl AggregateUDFImpl for Statistics {
                 Some((precision, scale)) => DataType::Decimal128(precision, scale),
                 None => argument.clone(),
             },
-            (_, Kind::Null) => DataType::Float64,
+            (_, Kind::Null) => {
+                let message = format!("function {}(unknown) is not unique", self.name());
+                return fail(SqlState::AMBIGUOUS_FUNCTION, message);
+            }
             _ => return undefined(),
         }])
     }
