@@ -8,6 +8,7 @@
 mod data;
 mod differences;
 mod expression;
+mod frames;
 mod modes;
 mod page;
 mod probes;
@@ -119,6 +120,12 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
             }
         }
     }
+    let mut dice = Dice(seed);
+    for _ in 0..cases {
+        for (ordered, question) in frames::questions(&mut dice) {
+            compared.question(&question, ordered)?;
+        }
+    }
     let gone = compared.gone(seed)?;
     let Compared { asked, rows, errors, kinds, found, .. } = &compared;
     println!("{asked} questions, {rows} rows, {errors} refused by both");
@@ -195,6 +202,10 @@ impl Compared {
                 one_zero(theirs);
             }
         }
+        if let (Ok(Ok(ours)), Ok(theirs)) = (&mut ours, &mut theirs) {
+            one_nan(ours);
+            one_nan(theirs);
+        }
         let ours = match ours {
             Ok(ours) => ours,
             Err(error) => {
@@ -262,6 +273,8 @@ fn difference(ours: Answer, theirs: Answer, ordered: bool, strict: bool) -> Opti
         (Ok(ours), Err(theirs)) => {
             return Some(("answered", format!("  ours   {:?}\n  theirs {theirs:?}", ours.rows.first())));
         }
+        // Numerics have 38 digits, as is listed; what needs more is refused by these words.
+        (Err(ours), Ok(_)) if ours.sqlstate == "22003" && ours.message.contains("digits") => return None,
         (Err(ours), Ok(theirs)) => {
             return Some(("refused", format!("  ours   {ours:?}\n  theirs {:?}", theirs.rows.first())));
         }
@@ -320,6 +333,13 @@ fn same_number(ours: &str, theirs: &str) -> bool {
             (a - b).abs() <= shown.max(b.abs() * 1e-14)
         }
         _ => false,
+    }
+}
+
+/// The sign of a NaN is unspecified; only binary shows it.
+fn one_nan(rows: &mut Rows) {
+    for row in &mut rows.rows {
+        *row = row.replace("0xfff8000000000000", "0x7ff8000000000000").replace("0xffc00000", "0x7fc00000");
     }
 }
 

@@ -15,6 +15,7 @@ mod range_frames;
 mod row_lists;
 mod row_membership;
 mod set_returning;
+mod shifts;
 mod subquery_order;
 mod syntax;
 mod ties;

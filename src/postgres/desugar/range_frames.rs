@@ -22,6 +22,14 @@ impl AnalyzerRule for WideRangeFrames {
         plan.transform_up_with_subqueries(|plan| {
             let LogicalPlan::Window(window) = &plan else { return Ok(Transformed::no(plan)) };
             let schema = Arc::clone(window.input.schema());
+            // Windows of one node have one order, and keep it.
+            let has_offset = window.window_expr.iter().any(|expr| match expr.clone().unalias() {
+                Expr::WindowFunction(function) => offset(&function.params.window_frame),
+                _ => false,
+            });
+            if !has_offset {
+                return Ok(Transformed::no(plan));
+            }
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
@@ -39,9 +47,8 @@ impl AnalyzerRule for WideRangeFrames {
 
 fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::WindowFunction(mut function) = expr else { return Ok(Transformed::no(expr)) };
-    let has_offset = offset(&function.params.window_frame);
     let wide = match function.params.order_by.as_slice() {
-        [by] if has_offset => match by.expr.get_type(schema)? {
+        [by] => match by.expr.get_type(schema)? {
             DataType::Int16 | DataType::Int32 => Some(DataType::Int64),
             DataType::Int64 => Some(DataType::Decimal128(20, 0)),
             _ => None,

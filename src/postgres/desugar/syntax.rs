@@ -14,6 +14,7 @@ use super::ast::{call, last_word, name_of, null, text};
 use super::cast_arguments::make_names_unique;
 use super::row_membership;
 use super::set_returning::{relation_of_function, rows_of, series_to_from};
+use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::system::JSON_OF_ARRAY;
@@ -219,7 +220,10 @@ fn rewrite_function(mut function: Function, place: &mut Expr) {
         *place = call(JSON_OF_ARRAY, vec![Expr::Function(function)]);
         return;
     }
-    *place = rows_of(function);
+    *place = match with_default(function) {
+        Ok(case) => case,
+        Err(function) => rows_of(function),
+    };
 }
 
 /// Those that are written without parentheses and that the parser takes for columns.

@@ -29,6 +29,16 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"(?i)aggregate functions are not allowed in the (WHERE|HAVING|GROUP BY) clause", |found| {
             Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {}", &found[1]))
         }),
+        wording(r"Aggregate ORDER BY is not implemented for window functions", |_| {
+            let message = "aggregate ORDER BY is not implemented for window functions";
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+        }),
+        wording(r"OVER and WITHIN GROUP clause cannot be used together", |_| {
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, "OVER is not supported for ordered-set aggregates")
+        }),
+        wording(r"NTILE requires a positive integer, but finds NULL", |_| {
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, "ntile of NULL is not supported")
+        }),
         wording(r"Aggregate function calls cannot be nested", |_| {
             Error::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
         }),

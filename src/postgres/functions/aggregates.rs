@@ -6,6 +6,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
 
 use super::error::{SqlState, fail};
+use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::resolution::Resolver;
 
@@ -40,6 +41,11 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     let wanted = match name {
         // DataFusion's sum wraps around.
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),
+        // DataFusion compares bits, in which a NaN may be the least.
+        "min" | "max" if kind.is_float() => {
+            let first = keys::group_key(first.clone(), resolver.schema);
+            return Ok(std::iter::once(first).chain(rest.iter().cloned()).collect());
+        }
         "avg" if kind.is_integer() || kind == Kind::Numeric => averaged(&data_type),
         _ => return Ok(args),
     };
@@ -56,6 +62,38 @@ fn averaged(data_type: &DataType) -> DataType {
         DataType::Decimal128((whole + i16::from(scale)) as u8, scale)
     } else {
         DataType::Decimal256((whole + i16::from(scale)).clamp(1, 60) as u8, scale)
+    }
+}
+
+/// Counts and offsets of window functions: constants, and counts are above zero.
+///
+/// # Errors
+/// PostgreSQL's for a count that is not; DataFusion computes no others than constants.
+pub(super) fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
+    let (at, count) = match name {
+        "ntile" => (0, Some(SqlState::INVALID_ARGUMENT_FOR_NTILE)),
+        "nth_value" => (1, Some(SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE)),
+        "lag" | "lead" => (1, None),
+        _ => return Ok(()),
+    };
+    let Some(offset) = args.get(at) else { return Ok(()) };
+    if offset.any_column_refs() || offset.contains_outer() {
+        let message = format!("{name} with an argument that is no constant is not supported");
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+    }
+    match (constant(offset), count) {
+        (Some(..=0), Some(sqlstate)) => fail(sqlstate, format!("argument of {name} must be greater than zero")),
+        _ => Ok(()),
+    }
+}
+
+fn constant(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Literal(ScalarValue::Int32(value), _) => value.map(i64::from),
+        Expr::Literal(ScalarValue::Int64(value), _) => *value,
+        Expr::Negative(inner) => constant(inner)?.checked_neg(),
+        Expr::ScalarFunction(call) if call.func.name() == "negative" => constant(call.args.first()?)?.checked_neg(),
+        _ => None,
     }
 }
 
@@ -89,8 +127,6 @@ pub(super) fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>>
         None => DataType::Null,
     };
     Ok(match (name, &argument) {
-        ("sum", DataType::Float32) => Some(DataType::Float32),
-        ("sum", DataType::Decimal128(_, scale)) => Some(DataType::Decimal128(NUMERIC_DIGITS_MAX, *scale)),
         ("avg", DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale)) => {
             Some(DataType::Decimal128(NUMERIC_DIGITS_MAX, (*scale).min(NUMERIC_DIGITS_MAX as i8 - AVERAGE_SCALE_ADDED)))
         }

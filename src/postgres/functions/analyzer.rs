@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion, TreeNodeRewriter};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRewriter};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -19,11 +19,14 @@ use datafusion::optimizer::AnalyzerRule;
 use super::aggregates;
 use super::cast::PostgresCast;
 use super::flat_unions;
+use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
 use super::keys;
 use super::kind::{Kind, unknown_text};
+use super::recursion;
 use super::resolution::{Resolver, common_type};
 use super::scalar::type_of;
+use super::series::NAME as GENERATE_SERIES;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -75,7 +78,7 @@ impl PostgresTypes {
         })
     }
 
-    fn node(&self, plan: LogicalPlan, zone: &Zone) -> Result<LogicalPlan> {
+    fn node(&self, plan: LogicalPlan, zone: &Zone, limits: Option<&FrameLimits>) -> Result<LogicalPlan> {
         if matches!(plan, LogicalPlan::Limit(_)) {
             return Ok(plan);
         }
@@ -87,13 +90,13 @@ impl PostgresTypes {
         if let LogicalPlan::TableScan(scan) = &plan {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
-        let resolver = Resolver { schema: &schema, zone: Some(zone) };
-        let names = NamePreserver::new(&plan);
         let stored = plan.inputs().into_iter().all(|input| has_stored_columns(input, STORED_LEVELS_MAX));
+        let resolver = Resolver { schema: &schema, zone: Some(zone), stored };
+        let names = NamePreserver::new(&plan);
         let plan = plan
             .map_expressions(|expr| {
                 let name = names.save(&expr);
-                let mut resolving = Resolving { rule: self, resolver: &resolver, stored, open: Vec::new() };
+                let mut resolving = Resolving { rule: self, resolver: &resolver, stored, limits, open: Vec::new() };
                 Ok(expr.rewrite(&mut resolving)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
@@ -115,6 +118,7 @@ struct Resolving<'a> {
     resolver: &'a Resolver<'a>,
     /// Whether all columns are stored ones.
     stored: bool,
+    limits: Option<&'a FrameLimits>,
     /// The nodes above the one that is resolved, and itself.
     open: Vec<Depth>,
 }
@@ -138,7 +142,7 @@ impl TreeNodeRewriter for Resolving<'_> {
     fn f_up(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
         let mut depth = self.open.pop().unwrap_or_default();
         depth.levels += 1;
-        let mut expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver)?;
+        let mut expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
         if depth.levels > self.rule.depth_max && !depth.visible && !is_condition(&expr) {
             match FusedExpression::of(expr, self.resolver.schema, self.stored) {
                 Ok(fused) => (expr, depth.levels) = (fused, 1),
@@ -177,7 +181,11 @@ impl AnalyzerRule for PostgresTypes {
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = Zone::of(options)?;
-        let plan = plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone)?))).data()?;
+        let limits = options.extensions.get::<FrameLimits>();
+        let typed = |plan: LogicalPlan| {
+            plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone, limits)?))).data()
+        };
+        let plan = typed(recursion::with_types_of_first_terms(plan, &typed)?)?;
         flat_unions::flatten(plan)
     }
 }
@@ -203,7 +211,7 @@ fn has_fields_of_input(plan: &LogicalPlan) -> bool {
     input.schema().fields() == schema.fields()
 }
 
-fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
+fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Result<Expr> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
             params.args = aggregates::arguments(func.name(), params.args, resolver)?;
@@ -220,11 +228,14 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
                 let message = "could not determine polymorphic type because input has type unknown";
                 return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
             }
+            aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
             params.partition_by =
                 params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
             params.order_by = keys::sorted(params.order_by, resolver.schema);
-            Ok(Expr::from(WindowFunction { fun, params }))
+            let argument = params.args.first().and_then(|arg| type_of(arg, resolver.schema).ok());
+            let argument = argument.unwrap_or(DataType::Null);
+            Ok(Expr::from(framed(WindowFunction { fun, params }, &argument, limits)?))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let column = subquery.subquery.schema().field(0).data_type().clone();
@@ -244,10 +255,25 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
-            None => counted(resolver.resolve(Expr::ScalarFunction(function))?, resolver),
+            None => counted(narrow_series(resolver.resolve(Expr::ScalarFunction(function))?, resolver)?, resolver),
         },
         expr => resolver.resolve(expr),
     }
+}
+
+/// A series of integers, which DataFusion counts in bigints.
+fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
+    let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
+    let is_narrow = |arg: &Expr| matches!(resolver.kind(arg), Some(Kind::Int2 | Kind::Int4));
+    if function.func.name() != GENERATE_SERIES || !function.args.iter().all(is_narrow) {
+        return Ok(expr);
+    }
+    let from = expr.get_type(resolver.schema)?;
+    let narrow = DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)));
+    if matches!(&from, DataType::List(item) if *item.data_type() == DataType::Int64) {
+        return resolver.to(expr, &from, &narrow);
+    }
+    Ok(expr)
 }
 
 /// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.
@@ -283,7 +309,7 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
     if !differs {
         return Ok(plan);
     }
-    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
     let columns = schema.iter().enumerate().map(|(place, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let wanted = place.checked_sub(first).and_then(|place| wanted.get(place)).and_then(Option::as_ref);
@@ -360,7 +386,7 @@ fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
 fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Result<LogicalPlan> {
     let differs = |place: usize| {
         let have = plan.schema().field(place).data_type();
-        wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have && *have != DataType::Null)
+        wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have)
     };
     if !(0..plan.schema().fields().len()).any(differs) {
         return Ok(plan);
@@ -368,12 +394,12 @@ fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Res
     // Literals are cast where they stand, so that a text becomes what it is read as.
     if let LogicalPlan::Projection(projection) = plan {
         let schema = Arc::clone(projection.input.schema());
-        let resolver = Resolver { schema: &schema, zone: Some(zone) };
+        let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
         let exprs = cast_all(projection.expr, wanted, &projection.schema, &resolver)?;
         return Ok(LogicalPlan::Projection(Projection::try_new(exprs, projection.input)?));
     }
     let schema = Arc::clone(plan.schema());
-    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
     let columns = schema.iter().map(|(qualifier, field)| Expr::Column(Column::new(qualifier.cloned(), field.name())));
     let exprs = cast_all(columns.collect(), wanted, &schema, &resolver)?;
     Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
@@ -391,7 +417,7 @@ fn cast_all(
         .map(|(place, expr)| {
             let (qualifier, field) = schema.qualified_field(place);
             match wanted.get(place).and_then(Option::as_ref) {
-                Some(wanted) if wanted != field.data_type() && *field.data_type() != DataType::Null => {
+                Some(wanted) if wanted != field.data_type() => {
                     let cast = resolver.to(expr.unalias(), field.data_type(), wanted)?;
                     Ok(cast.alias_qualified(qualifier.cloned(), field.name()))
                 }
@@ -419,6 +445,7 @@ fn without_coercion(mut values: Values) -> Result<Values> {
                 match (&column, cast.expr.get_type(&none).map(|from| Kind::of(&from))) {
                     (DataType::Timestamp(TimeUnit::Nanosecond, _), _) => true,
                     (DataType::Decimal128(..) | DataType::Decimal256(..), Ok(from)) => from.is_float(),
+                    (DataType::Int64, Ok(from)) => from.is_integer() && recursion::is_widening(cast),
                     _ => false,
                 }
             }
@@ -430,6 +457,7 @@ fn without_coercion(mut values: Values) -> Result<Values> {
         for expr in values.values.iter_mut().filter_map(|row| row.get_mut(place)) {
             let taken = std::mem::replace(expr, null());
             *expr = match taken {
+                Expr::Cast(cast) if column == DataType::Int64 && !recursion::is_widening(&cast) => Expr::Cast(cast),
                 Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => *cast.expr,
                 other => other,
             };
@@ -459,7 +487,7 @@ fn null() -> Expr {
 fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let mut both = join.left.schema().as_ref().clone();
     both.merge(join.right.schema());
-    let resolver = Resolver { schema: &both, zone: Some(zone) };
+    let resolver = Resolver { schema: &both, zone: Some(zone), stored: false };
     let keys = std::mem::take(&mut join.on);
     join.on = keys
         .into_iter()
@@ -473,19 +501,11 @@ fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
 
 /// Both terms in the types of the table that the second one reads.
 fn recursive(query: RecursiveQuery, zone: &Zone) -> Result<LogicalPlan> {
-    let mut types = None;
-    query.recursive_term.apply(|plan| {
-        if let LogicalPlan::TableScan(scan) = plan
-            && scan.table_name.table() == query.name
-        {
-            types = Some(
-                scan.source.schema().fields().iter().map(|field| Some(field.data_type().clone())).collect::<Vec<_>>(),
-            );
-            return Ok(TreeNodeRecursion::Stop);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    let Some(types) = types else { return LogicalPlan::RecursiveQuery(query).recompute_schema() };
+    let Some(types) = recursion::working_types(&query)? else {
+        return LogicalPlan::RecursiveQuery(query).recompute_schema();
+    };
+    recursion::check(&query.name, &types, &query.recursive_term)?;
+    let types: Vec<_> = types.into_iter().map(Some).collect();
     let RecursiveQuery { name, static_term, recursive_term, is_distinct, .. } = query;
     let static_term = Arc::new(projected(Arc::unwrap_or_clone(static_term), &types, zone)?);
     let recursive_term = Arc::new(projected(Arc::unwrap_or_clone(recursive_term), &types, zone)?);

@@ -7,7 +7,7 @@ use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray,
     PrimitiveArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
 };
-use arrow::compute::kernels::cast::cast as arrow_cast;
+use arrow::compute::kernels::cast::{CastOptions, cast as arrow_cast, cast_with_options};
 use arrow::datatypes::{
     DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     IntervalMonthDayNanoType, UInt32Type,
@@ -19,11 +19,11 @@ use datafusion::logical_expr::{
 };
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
-use super::decimal::{Decimal, rescaled};
+use super::decimal::{Decimal, rescaled, too_large, too_small};
 use super::error::{Error, SqlState, fail, out_of_range};
 use super::interval_math::NANOS_PER_MICRO;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
-use super::type_names::{ANY_NUMERIC, TYPE_LENGTH};
+use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
 
@@ -107,8 +107,24 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         }
     }
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
-        Some(length) => shortened(&cast, length),
+        Some(length) => {
+            let short = shortened(&cast, length)?;
+            let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
+            Ok(if is_char { without_blanks(&short) } else { short })
+        }
         None => Ok(cast),
+    }
+}
+
+/// `char(n)` without the blanks at the end, which are nothing to comparisons and functions; they
+/// are written where values go out.
+fn without_blanks(array: &ArrayRef) -> ArrayRef {
+    match array.as_string_view_opt() {
+        Some(texts) => {
+            let texts = texts.iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+            Arc::new(texts.collect::<arrow::array::StringViewArray>())
+        }
+        None => Arc::clone(array),
     }
 }
 
@@ -191,6 +207,7 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
         };
         match Decimal::parse(text) {
             Some(number) => built.append_value(fitted(number, precision, scale)?),
+            None if is_special(text) => return special(text),
             None => {
                 // It says what is wrong with the text, if it is none of ours.
                 if let Some(numeric) = numeric {
@@ -214,7 +231,29 @@ fn target(wanted: &DataType) -> Result<(u8, i8)> {
 }
 
 fn fitted(number: Decimal, precision: u8, scale: i8) -> Result<i128> {
-    number.unscaled(precision, scale).or_else(|_| fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"))
+    let fitted = number.unscaled(precision, scale);
+    let fitted = fitted.or_else(|_| fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"))?;
+    // A scale that a statement names rounds to zero, the one of ours does not.
+    if fitted == 0 && number.value() != 0 && (precision, scale) == (NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT) {
+        return Err(too_small());
+    }
+    Ok(fitted)
+}
+
+/// Values of PostgreSQL's numerics that decimals do not have.
+fn is_special(text: &str) -> bool {
+    let word = text.trim().trim_start_matches(['+', '-']);
+    ["nan", "inf", "infinity"].iter().any(|special| word.eq_ignore_ascii_case(special))
+}
+
+fn special<T>(text: &str) -> Result<T> {
+    fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numeric {} is not supported", text.trim()))
+}
+
+/// Decimals of any width in 128 bits.
+fn narrow(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(array, &DataType::Decimal128(precision, scale), &options).map_err(|_| too_large())
 }
 
 /// Decimals of any width, one by one.
@@ -226,7 +265,7 @@ fn decimals(array: &ArrayRef) -> Result<Vec<Option<Decimal>>> {
         | DataType::Decimal256(_, scale) => *scale,
         _ => 0,
     };
-    let array = arrow_cast(array, &DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))?;
+    let array = narrow(array, NUMERIC_DIGITS_MAX, scale)?;
     Ok(array
         .as_primitive::<Decimal128Type>()
         .iter()
@@ -336,11 +375,13 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
                 built.append_null();
                 continue;
             };
+            if !value.is_finite() {
+                return special(&value.to_string());
+            }
             let digits = if single { float4_digits(value as f32) } else { float8_digits(value) };
             match Decimal::parse(&digits) {
                 Some(number) => built.append_value(fitted(number, precision, scale)?),
-                // Too small for 38 digits behind the point.
-                None if value.abs() < 1.0 => built.append_value(0),
+                None if value.abs() < 1.0 => return Err(too_small()),
                 None => {
                     return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("cannot convert {value} to numeric"));
                 }
@@ -356,7 +397,7 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
         };
     }
     if from == Kind::Numeric {
-        return Ok(arrow_cast(array, wanted)?);
+        return narrow(array, precision, scale);
     }
     for value in arrow_cast(array, &DataType::Int64)?.as_primitive::<Int64Type>() {
         match value {
@@ -553,7 +594,9 @@ impl ScalarUDFImpl for PostgresCast {
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         let mut metadata = self.target.metadata().clone();
-        metadata.remove(TYPE_LENGTH);
+        if metadata.get(POSTGRES_TYPE).is_none_or(|name| name != "bpchar") {
+            metadata.remove(TYPE_LENGTH);
+        }
         metadata.retain(|key, value| key != POSTGRES_TYPE || value != ANY_NUMERIC);
         let field = Field::new(self.name(), self.target.data_type().clone(), nullable);
         Ok(Arc::new(field.with_metadata(metadata)))

@@ -173,10 +173,12 @@ impl Decimal {
 
     fn of_wide(value: i256, from: i32, scale: i8) -> Result<Self> {
         let rounded = rescale(value, from, i32::from(scale));
-        match rounded.to_i128() {
-            Some(value) => Ok(Self { value, scale }),
-            None => Err(too_large()),
-        }
+        Ok(Self { value: within_digits(rounded)?, scale })
+    }
+
+    /// What rounding has not made zero.
+    fn kept(self, is_zero: bool) -> Result<Self> {
+        if self.value == 0 && !is_zero { Err(too_small()) } else { Ok(self) }
     }
 
     pub(super) fn add(self, other: Self, scale: i8) -> Result<Self> {
@@ -191,7 +193,7 @@ impl Decimal {
 
     pub(super) fn multiply(self, other: Self, scale: i8) -> Result<Self> {
         let product = i256::from_i128(self.value).wrapping_mul(i256::from_i128(other.value));
-        Self::of_wide(product, i32::from(self.scale) + i32::from(other.scale), scale)
+        Self::of_wide(product, i32::from(self.scale) + i32::from(other.scale), scale)?.kept(product == i256::ZERO)
     }
 
     pub(super) fn divide(self, other: Self, scale: i8) -> Result<Self> {
@@ -205,10 +207,33 @@ impl Decimal {
         } else {
             denominator = denominator.checked_mul(pow10(up.unsigned_abs())).ok_or_else(too_large)?;
         }
-        match divide_rounded(numerator, denominator).to_i128() {
-            Some(value) => Ok(Self { value, scale }),
-            None => Err(too_large()),
+        let value = within_digits(divide_rounded(numerator, denominator))?;
+        Self { value, scale }.kept(self.value == 0)
+    }
+
+    /// To the power of a whole number, if no digit is lost on the way.
+    pub(super) fn power(self, exponent: u32, scale: i8) -> Option<Result<Self>> {
+        let (mut power, mut square) = (i256::ONE, i256::from_i128(self.value));
+        let mut left = exponent;
+        while left > 0 {
+            if left % 2 == 1 {
+                power = power.checked_mul(square)?;
+            }
+            left /= 2;
+            if left > 0 {
+                square = square.checked_mul(square)?;
+            }
         }
+        let from = i32::try_from(exponent).ok()?.checked_mul(i32::from(self.scale))?;
+        // Beyond that the point is moved further than there are digits.
+        (from - i32::from(scale) <= 76 && i32::from(scale) - from <= 38)
+            .then(|| Self::of_wide(power, from, scale)?.kept(power == i256::ZERO))
+    }
+
+    /// The root of what is not negative.
+    pub(super) fn square_root(self, scale: i8) -> Result<Self> {
+        let square = rescale(i256::from_i128(self.value), i32::from(self.scale), 2 * i32::from(scale));
+        Self { value: within_digits(square_root(square))?, scale }.kept(self.value == 0)
     }
 
     pub(super) fn modulo(self, other: Self, scale: i8) -> Result<Self> {
@@ -233,6 +258,10 @@ impl Decimal {
         Ok(rounded.value)
     }
 
+    pub(super) fn is_whole(self) -> bool {
+        u32::try_from(self.scale).is_ok_and(|scale| self.value % 10_i128.pow(scale) == 0)
+    }
+
     pub(super) fn to_f64(self) -> f64 {
         // Through text: dividing by a power of ten would round twice.
         self.to_string().parse().unwrap_or(f64::NAN)
@@ -253,7 +282,19 @@ impl std::fmt::Display for Decimal {
     }
 }
 
-fn too_large() -> datafusion::common::DataFusionError {
+pub(super) fn within_digits(value: i256) -> Result<i128> {
+    match value.to_i128() {
+        Some(value) if value.unsigned_abs() < 10_u128.pow(u32::from(NUMERIC_DIGITS_MAX)) => Ok(value),
+        _ => Err(too_large()),
+    }
+}
+
+/// For a number that is not zero.
+pub(super) fn too_small() -> datafusion::common::DataFusionError {
+    out_of_range("numeric value with more digits behind the point than its column has:")
+}
+
+pub(super) fn too_large() -> datafusion::common::DataFusionError {
     out_of_range("numeric value beyond 38 digits:")
 }
 
@@ -266,7 +307,7 @@ pub(super) fn rescale(value: i256, from: i32, to: i32) -> i256 {
     }
 }
 
-fn divide_rounded(numerator: i256, denominator: i256) -> i256 {
+pub(super) fn divide_rounded(numerator: i256, denominator: i256) -> i256 {
     let quotient = numerator.wrapping_div(denominator);
     let rest = numerator.wrapping_rem(denominator);
     let twice = rest.wrapping_abs().wrapping_mul(i256::from_i128(2));
@@ -275,6 +316,32 @@ fn divide_rounded(numerator: i256, denominator: i256) -> i256 {
     }
     let negative = numerator.is_negative() != denominator.is_negative();
     if negative { quotient.wrapping_sub(i256::ONE) } else { quotient.wrapping_add(i256::ONE) }
+}
+
+/// The square root, rounded to the nearest.
+pub(super) fn square_root(square: i256) -> i256 {
+    if square <= i256::ZERO {
+        return i256::ZERO;
+    }
+    let one = i256::ONE;
+    let two = i256::from_i128(2);
+    let (low, high) = square.to_parts();
+    let estimate = (high as f64).mul_add(2_f64.powi(128), low as f64).sqrt();
+    // Never zero, and below 2^128.
+    let mut root = i256::from_parts(estimate as u128, 0);
+    for _ in 0..3 {
+        root = if root <= i256::ZERO { one } else { root };
+        root = root.wrapping_add(square.wrapping_div(root)).wrapping_div(two);
+    }
+    let squared = |root: i256| root.checked_mul(root);
+    while squared(root).is_none_or(|squared| squared > square) {
+        root = root.wrapping_sub(one);
+    }
+    while squared(root.wrapping_add(one)).is_some_and(|squared| squared <= square) {
+        root = root.wrapping_add(one);
+    }
+    let rest = square.wrapping_sub(root.wrapping_mul(root));
+    if rest > root { root.wrapping_add(one) } else { root }
 }
 
 /// Decimals into another scale, rounded half away from zero; the values of an [`ArrayRef`] of
@@ -293,4 +360,45 @@ pub(super) fn rescaled(array: &ArrayRef, precision: u8, scale: i8) -> Result<Dec
         }
     }
     Ok(rounded.finish().with_precision_and_scale(precision, scale)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_rounded() {
+        for (square, root) in
+            [(0, 0), (1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (9, 3), (10_i128.pow(36), 10_i128.pow(18))]
+        {
+            assert_eq!(square_root(i256::from_i128(square)), i256::from_i128(root), "{square}");
+        }
+        let large = pow10(76);
+        assert_eq!(square_root(large), pow10(38));
+    }
+
+    #[test]
+    fn powers_are_exact_or_none() {
+        let three = Decimal::new(3, 0);
+        assert_eq!(
+            three.power(40, 16).map(Result::unwrap),
+            Some(Decimal::new(12_157_665_459_056_928_801 * 10_i128.pow(16), 16))
+        );
+        assert_eq!(Decimal::new(15, 1).power(2, 2).map(Result::unwrap), Some(Decimal::new(225, 2)));
+        assert!(three.power(1000, 16).is_none());
+        assert!(three.power(79, 0).is_some_and(|power| power.is_ok()));
+        assert!(three.power(81, 0).is_some_and(|power| power.is_err()));
+    }
+
+    #[test]
+    fn what_is_not_zero_does_not_become_it() {
+        let small = Decimal::new(1, 20);
+        assert!(small.multiply(small, 20).is_err());
+        assert!(small.divide(Decimal::new(10, 0), 20).is_err());
+        assert!(small.divide(Decimal::new(1, 0), 20).is_ok());
+        assert_eq!(Decimal::new(0, 2).multiply(small, 4).unwrap(), Decimal::new(0, 4));
+        let large = Decimal::new(10_i128.pow(38) - 1, 0);
+        assert!(large.add(Decimal::new(1, 0), 0).is_err());
+        assert!(large.multiply(large, 0).is_err());
+    }
 }

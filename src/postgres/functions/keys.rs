@@ -92,7 +92,7 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
 
 /// The expression as a key by which rows are grouped, whose value is shown, if it is one of
 /// doubles.
-fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
+pub(super) fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
         Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
         _ => expr,
@@ -102,8 +102,9 @@ fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 /// A comparison of doubles or of intervals.
 ///
 /// A column beside a literal stays as it is, for the statistics of files: the literal becomes the
-/// one of the two zeros that gives the answer.
-pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
+/// one of the two zeros that gives the answer. So it does only if it is stored: arithmetic makes
+/// NaNs of either sign.
+pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema, stored: bool) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {
         type_of(side, schema).is_ok_and(|data_type| data_type.is_floating() || Kind::of(&data_type) == Kind::Interval)
@@ -112,10 +113,12 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
         return binary(left, op, right);
     }
     let (left, op, right) = match (&left, op.swap(), &right) {
-        (Expr::Literal(..), Some(swapped), Expr::Column(_)) => (right, swapped, left),
+        (Expr::Literal(..), Some(swapped), Expr::Column(_)) if stored => (right, swapped, left),
         _ => (left, op, right),
     };
-    if let (Expr::Column(_), Expr::Literal(value, _)) = (&left, &right) {
+    if let (Expr::Column(_), Expr::Literal(value, _)) = (&left, &right)
+        && stored
+    {
         match zeros(value) {
             None if value.is_null() || value.data_type().is_floating() => return binary(left, op, right),
             None => {}

@@ -257,6 +257,34 @@ fn run_div(call: &Call) -> Result<ArrayRef> {
 }
 
 fn run_power(call: &Call) -> Result<ArrayRef> {
+    if let DataType::Decimal128(precision, scale) = *call.returns {
+        return exact_powers(call, precision, scale);
+    }
+    powers_of_doubles(call)
+}
+
+/// Of whole exponents as exact as there are digits, of others as exact as doubles are.
+fn exact_powers(call: &Call, precision: u8, scale: i8) -> Result<ArrayRef> {
+    let (bases, exponents) = (decimals(call, 0)?, decimals(call, 1)?);
+    let mut exact = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let exponent = Decimal::new(exponents.value(row), exponents.scale());
+        let whole = u32::try_from(exponent.round(0)?.value()).ok();
+        let power = whole.filter(|_| !bases.is_null(row) && !exponents.is_null(row) && exponent.is_whole());
+        let base = Decimal::new(bases.value(row), bases.scale());
+        exact.push(power.and_then(|whole| base.power(whole, scale)).transpose()?);
+    }
+    if exact.iter().all(Option::is_some) {
+        let powers: Decimal128Array = exact.into_iter().map(|power| power.map(Decimal::value)).collect();
+        return Ok(Arc::new(powers.with_precision_and_scale(precision, scale)?));
+    }
+    let rounded = powers_of_doubles(call)?;
+    let rounded = rounded.as_primitive::<Decimal128Type>();
+    let powers = exact.into_iter().zip(rounded).map(|(exact, rounded)| exact.map(Decimal::value).or(rounded));
+    Ok(Arc::new(powers.collect::<Decimal128Array>().with_precision_and_scale(precision, scale)?))
+}
+
+fn powers_of_doubles(call: &Call) -> Result<ArrayRef> {
     let (bases, exponents) = (call.float8(0)?, call.float8(1)?);
     let exact = matches!(call.returns, DataType::Decimal128(..));
     let powers = bases.iter().zip(exponents.iter()).map(|(base, exponent)| match base.zip(exponent) {
@@ -342,6 +370,18 @@ fn run_log(call: &Call) -> Result<ArrayRef> {
 }
 
 fn run_sqrt(call: &Call) -> Result<ArrayRef> {
+    if let DataType::Decimal128(precision, scale) = *call.returns {
+        let values = decimals(call, 0)?;
+        let roots = values.iter().map(|value| match value {
+            Some(..0) => {
+                fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")
+            }
+            Some(value) => Ok(Some(Decimal::new(value, values.scale()).square_root(scale)?.value())),
+            None => Ok(None),
+        });
+        let roots = roots.collect::<Result<Decimal128Array>>()?;
+        return Ok(Arc::new(roots.with_precision_and_scale(precision, scale)?));
+    }
     let values = call.float8(0)?;
     let roots = values.iter().map(|value| match value {
         Some(value) if value < 0.0 => {

@@ -46,7 +46,7 @@ impl ExprPlanner for PostgresOperators {
         if has_parameter(&left) || has_parameter(&right) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
-        let resolver = Resolver { schema, zone: None };
+        let resolver = Resolver { schema, zone: None, stored: false };
         // Arrays are joined by functions of DataFusion, which it puts there itself.
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         if operator == Operator::StringConcat && (array(&left) || array(&right)) {

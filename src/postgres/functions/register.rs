@@ -20,7 +20,8 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
-    greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
+    greatest_least, hashes, integers, justify, letter_case, math, now, null_if, overlaps, regexp_replace, series,
+    statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -89,6 +90,7 @@ pub(super) fn register_fusing(
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
     let budget = ValueBudget::of(state.config().options());
     state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
+    statistics::register(&mut state)?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
     }
@@ -111,6 +113,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         justify::FUNCTIONS.as_slice(),
         letter_case::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
+        null_if::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
         regexp_replace::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),

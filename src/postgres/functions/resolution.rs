@@ -34,6 +34,8 @@ pub(super) struct Resolver<'a> {
     pub schema: &'a DFSchema,
     /// `None`: not known yet, and constants that depend on it are left.
     pub zone: Option<&'a Zone>,
+    /// Whether all columns are those of tables: values of theirs have one NaN only.
+    pub stored: bool,
 }
 
 impl Resolver<'_> {
@@ -127,7 +129,7 @@ impl Resolver<'_> {
     /// types.
     fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
         match self.zone {
-            Some(_) => keys::comparison(left, op, right, self.schema),
+            Some(_) => keys::comparison(left, op, right, self.schema, self.stored),
             None => Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))),
         }
     }
@@ -138,6 +140,12 @@ impl Resolver<'_> {
             return Ok((left, right));
         };
         let (left_kind, right_kind) = (Kind::of(&left_type), Kind::of(&right_type));
+        if let Some(stripped) = self.blank_literal(&left, &right) {
+            return Ok((left, stripped));
+        }
+        if let Some(stripped) = self.blank_literal(&right, &left) {
+            return Ok((stripped, right));
+        }
         if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
             return Ok((left, right));
         }
@@ -176,6 +184,18 @@ impl Resolver<'_> {
                 fail(SqlState::UNDEFINED_FUNCTION, message)
             }
         }
+    }
+
+    /// Beside a `char(n)` a literal in quotes is one as well, whose blanks at the end do not count.
+    fn blank_literal(&self, value: &Expr, literal: &Expr) -> Option<Expr> {
+        let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = literal else { return None };
+        let stripped = text.trim_end_matches(' ');
+        if stripped.len() == text.len() {
+            return None;
+        }
+        let (_, field) = value.to_field(self.schema).ok()?;
+        let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
+        is_char.then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
     }
 
     /// The types of Arrow in which values of both are compared as `kind`.
@@ -251,7 +271,7 @@ impl Resolver<'_> {
         // Lists are searched by the bits of doubles, to which the two zeros differ.
         let mut shared = shared;
         if self.kind(&shared).is_some_and(Kind::is_float) {
-            if !matches!(shared, Expr::Column(_)) {
+            if !(self.stored && matches!(shared, Expr::Column(_))) {
                 shared = keys::key(shared, self.schema);
             }
             plain = plain.into_iter().flat_map(with_both_zeros).collect();

@@ -126,7 +126,7 @@ fn undefined<T>(kinds: &[Kind]) -> Result<T> {
 /// An argument's value, with the type that PostgreSQL gives it.
 fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
     let schema = DFSchema::empty();
-    let resolver = Resolver { schema: &schema, zone: Some(zone) };
+    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
     match resolver.resolve(arg.clone())? {
         Expr::Literal(value, _) => Ok(value),
         _ => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("arguments of {NAME} have to be constants")),

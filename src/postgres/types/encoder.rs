@@ -21,7 +21,7 @@ use super::arrow::holds;
 use super::calendar::MICROS_PER_DAY;
 use super::postgres_type::oid;
 use super::value::Interval;
-use super::{Error, PostgresType, SqlState, TextStyle, binary, text, type_of};
+use super::{Error, PostgresType, SqlState, TYPE_LENGTH, TextStyle, binary, text, type_of};
 
 mod lists;
 #[cfg(test)]
@@ -42,6 +42,8 @@ pub struct ColumnEncoder<'a> {
     nulls: Option<NullBuffer>,
     format: Format,
     style: &'a TextStyle,
+    /// Of `char(n)`: values have blanks at the end up to it.
+    characters: Option<usize>,
 }
 
 /// The column as Arrow holds it. Clones of arrays share their buffers.
@@ -85,7 +87,9 @@ impl<'a> ColumnEncoder<'a> {
     /// (UInt64 as bigint).
     pub fn new(field: &Field, array: &ArrayRef, format: Format, style: &'a TextStyle) -> Result<Self, Error> {
         let ty = type_of(field).ok_or_else(|| not_shown(array.data_type()))?;
-        Self::with_type(ty, array, format, style)
+        let length = field.metadata().get(TYPE_LENGTH).filter(|_| ty.oid == oid::BPCHAR);
+        let characters = length.and_then(|length| length.parse().ok());
+        Ok(Self { characters, ..Self::with_type(ty, array, format, style)? })
     }
 
     /// As [`ColumnEncoder::new`], for a type known otherwise.
@@ -160,7 +164,7 @@ impl<'a> ColumnEncoder<'a> {
             }
             other => return Err(not_shown(other)),
         };
-        Ok(Self { ty, values, nulls: array.nulls().cloned(), format, style })
+        Ok(Self { ty, values, nulls: array.nulls().cloned(), format, style, characters: None })
     }
 
     /// Whether the value of a row is NULL; panics if there is no such row.
@@ -221,7 +225,17 @@ impl<'a> ColumnEncoder<'a> {
         })
     }
 
+    /// Blanks behind a value of `char(n)` that begins at `start`.
+    fn pad(&self, start: usize, out: &mut BytesMut) {
+        if let Some(characters) = self.characters {
+            // A character is not one of the bytes that go on with another.
+            let have = out[start..].iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+            out.put_bytes(b' ', characters.saturating_sub(have));
+        }
+    }
+
     fn write_text(&self, row: usize, out: &mut BytesMut) -> Result<(), Error> {
+        let start = out.len();
         let style = self.style;
         match &self.values {
             Values::Null => {}
@@ -272,10 +286,12 @@ impl<'a> ColumnEncoder<'a> {
             }
             Values::Dictionary { keys, values } => values.write_text(keys[row], out)?,
         }
+        self.pad(start, out);
         Ok(())
     }
 
     fn write_binary(&self, row: usize, out: &mut BytesMut) -> Result<(), Error> {
+        let start = out.len();
         match &self.values {
             Values::Null => {}
             Values::Bool(array) => out.put_u8(array.value(row).into()),
@@ -313,6 +329,7 @@ impl<'a> ColumnEncoder<'a> {
             }
             Values::Dictionary { keys, values } => values.write_binary(keys[row], out)?,
         }
+        self.pad(start, out);
         Ok(())
     }
 

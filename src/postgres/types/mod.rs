@@ -30,3 +30,6 @@ pub use zone::Zone;
 /// Key of a field's metadata that names its PostgreSQL type (as in `pg_type.typname`) where Arrow
 /// cannot tell: `oid`, `name`, ...
 pub const POSTGRES_TYPE: &str = "postgres_type";
+/// Key of the metadata of a column of type `char(n)`, and of the target of a cast: characters of
+/// `varchar(n)` and `char(n)`, digits of a second of `timestamp(n)`.
+pub const TYPE_LENGTH: &str = "postgres_length";

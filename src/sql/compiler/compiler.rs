@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -359,6 +360,13 @@ impl Compiler {
         })
     }
 
+    /// What stops the frames of a statement, and where their memory is counted.
+    fn frame_limits(&self, context: &StatementContext) -> functions::FrameLimits {
+        let signals = Arc::clone(&context.signals);
+        let check = move || signals.check().map_err(|error| DataFusionError::External(Box::new(error)));
+        functions::FrameLimits::new(Arc::new(check), Arc::clone(&self.state.state().runtime_env().memory_pool))
+    }
+
     /// The planner for one statement.
     pub(crate) fn planner(&self, context: &StatementContext) -> StatementPlanner {
         let session = self.catalog_session(context);
@@ -369,6 +377,7 @@ impl Compiler {
         options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
         options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
+        options.extensions.insert(self.frame_limits(context));
         options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {

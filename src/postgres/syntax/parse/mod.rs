@@ -144,6 +144,12 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
         Some(Location { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? })
     });
     let token = tokens.iter().find(|token| Some(token.span.start) == place);
+    if let Some(Token::Word(word)) = token.map(|token| &token.token)
+        && message.starts_with("Expected: ), found: ")
+        && word.value.eq_ignore_ascii_case("exclude")
+    {
+        return Error::new(SqlState::FEATURE_NOT_SUPPORTED, "EXCLUDE in a frame is not supported");
+    }
     source.syntax_at(token).with_detail(message)
 }
 

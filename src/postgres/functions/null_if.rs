@@ -1,0 +1,38 @@
+//! What `nullif(a, b)` gives where the two differ: `a` as the operator `=` takes it.
+
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::kind::Kind;
+use super::resolution::common_type;
+use super::scalar::{Arguments, Function};
+
+/// The name of the function.
+pub(super) const OPERAND: &str = "nullif_operand";
+
+pub(super) static FUNCTIONS: [Function; 1] = [Function {
+    name: OPERAND,
+    arity: 2..=2,
+    volatility: Volatility::Immutable,
+    returns,
+    run: |call| call.as_type(0, call.returns),
+}];
+
+/// `integer = numeric` compares numerics, and `integer = bigint` what there is.
+fn returns(arguments: &Arguments) -> Result<DataType> {
+    let [value, other] = arguments.types.as_slice() else { return arguments.undefined() };
+    let (left, right) = (Kind::of(value), Kind::of(other));
+    if (arguments.is_unknown(0) && left == Kind::Text) || left == Kind::Null {
+        return Ok(if right == Kind::Null { (*value).clone() } else { (*other).clone() });
+    }
+    Ok(match (left, right) {
+        (Kind::Numeric, right) if right.is_float() => DataType::Float64,
+        (left, right) if left.is_integer() && right.is_float() => DataType::Float64,
+        (left, Kind::Numeric) if left.is_integer() => {
+            let common = common_type(&[(*value).clone(), (*other).clone()], &[false, false]);
+            common.ok().flatten().unwrap_or_else(|| (*value).clone())
+        }
+        _ => (*value).clone(),
+    })
+}
