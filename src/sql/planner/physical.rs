@@ -15,6 +15,7 @@ use datafusion::optimizer::OptimizerConfig;
 use datafusion::physical_plan::ExecutionPlan;
 
 use rowkey_postgres::ctes::{PlannedCtes, With, gathered};
+use rowkey_postgres::functions::conditional;
 use rowkey_postgres::plan_size::refuse_large;
 
 /// DataFusion's default.
@@ -41,7 +42,7 @@ async fn planned(state: &SessionState, plan: LogicalPlan) -> Result<(LogicalPlan
     let refuse_large = |plan: &_| refuse_large(plan).map_err(|error| DataFusionError::External(Box::new(error)));
     let analyzed = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
     refuse_large(&analyzed)?;
-    let optimized = optimized(state, analyzed)?;
+    let optimized = conditional(optimized(state, analyzed)?)?;
     refuse_large(&optimized)?;
     let physical = state.query_planner().create_physical_plan(&optimized, state).await?;
     Ok((optimized, physical))
