@@ -33,6 +33,7 @@ mod greatest_least;
 mod hashes;
 mod in_place;
 mod integers;
+mod interval_fields;
 mod interval_math;
 mod justify;
 mod keys;

@@ -369,7 +369,8 @@ impl Compiler {
         options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
         options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
-        options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
+        let style = context.session.settings.style().at(context.now.micros());
+        options.extensions.insert(functions::SessionStyle(Arc::new(style)));
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {
             snapshot: context.snapshot.clone(),
