@@ -6,7 +6,7 @@ use datafusion::execution::context::SessionState;
 
 use crate::error::from_datafusion;
 use crate::functions::{self, ObjectNames};
-use crate::{desugar, workarounds};
+use crate::{ctes, desugar, workarounds};
 use rowkey_base::Result;
 use rowkey_base::clock::Clock;
 
@@ -23,7 +23,8 @@ pub fn install(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionSta
     let with_all = || {
         let state = functions::register(state, clock, ObjectNames::default())?;
         let state = desugar::install(state)?;
-        let mut state = workarounds::install(state)?;
+        let state = workarounds::install(state)?;
+        let mut state = ctes::install(state)?;
         functions::system::register(&mut state)?;
         Ok(state)
     };

@@ -1,14 +1,15 @@
 //! PostgreSQL's dialect on DataFusion. It knows nothing of entities.
 //!
 //! A text becomes statements in [`syntax`]; [`names`] says which relation, column and alias each
-//! identifier means; [`desugar`] turns what DataFusion does not take into what it does; the
-//! [`types`] and [`functions`] are PostgreSQL's; [`parameters`] have their types inferred;
-//! workarounds keep DataFusion's faults away from plans. [`install()`] puts all of it into a
-//! session. [`cancellation`] is how a statement that computes is stopped, and what goes wrong comes
-//! out through [`error`].
+//! identifier means; [`desugar`] turns what DataFusion does not take into what it does; [`ctes`]
+//! computes WITH queries once; the [`types`] and [`functions`] are PostgreSQL's; [`parameters`]
+//! have their types inferred; workarounds keep DataFusion's faults away from plans. [`install()`]
+//! puts all of it into a session. [`cancellation`] is how a statement that computes is stopped, and
+//! what goes wrong comes out through [`error`].
 
 pub mod cancellation;
 mod carried;
+pub mod ctes;
 pub mod desugar;
 pub mod error;
 pub mod functions;

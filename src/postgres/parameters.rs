@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
 };
 
+use crate::ctes::gathered;
 use crate::functions::typed_constant;
 use crate::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
@@ -41,10 +42,7 @@ pub async fn plan(
     refuse_many_expressions(&query)?;
     let count = count(&query)?.max(declared.len());
     if count == 0 {
-        let plan =
-            state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await.map_err(from_datafusion)?;
-        refuse_large(&plan)?;
-        return Ok((plan, Vec::new()));
+        return Ok((planned(state, query).await?, Vec::new()));
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
     let mut inferred = HashMap::new();
@@ -53,7 +51,7 @@ pub async fn plan(
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
-            refuse_large(&plan)?;
+            let plan = with_ctes(plan)?;
             inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
             infer_more(&plan, &mut inferred)?;
             untyped_plan = Some(plan);
@@ -79,11 +77,22 @@ pub async fn plan(
     };
     match state.statement_to_plan(ParsedStatement::Statement(Box::new(prepare))).await.map_err(from_datafusion)? {
         LogicalPlan::Statement(StatementPlanner::Prepare(prepare)) => {
-            refuse_large(&prepare.input)?;
-            Ok((Arc::unwrap_or_clone(prepare.input), types))
+            Ok((with_ctes(Arc::unwrap_or_clone(prepare.input))?, types))
         }
         _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
     }
+}
+
+async fn planned(state: &SessionState, query: ast::Statement) -> Result<LogicalPlan> {
+    let plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query))).await.map_err(from_datafusion)?;
+    with_ctes(plan)
+}
+
+/// A plan as DataFusion's planner leaves it, with its WITH queries in it.
+fn with_ctes(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = gathered(plan).map_err(from_datafusion)?;
+    refuse_large(&plan)?;
+    Ok(plan)
 }
 
 /// The planner forgets the types of parameters inside `ARRAY[...]`: there they are cast to them.

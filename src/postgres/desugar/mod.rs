@@ -25,6 +25,7 @@ mod windows;
 use casts::CatalogCasts;
 use constant_rows::ConstantRows;
 pub use decorrelation::holds_subquery;
+pub(crate) use decorrelation::refers_outside;
 pub use set_returning::function_columns;
 pub use syntax::rewrite_syntax;
 use types::CatalogTypes;

@@ -4,13 +4,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray,
-    PrimitiveArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+    IntervalMonthDayNanoArray, ListArray, PrimitiveArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
 };
 use arrow::compute::kernels::cast::{CastOptions, cast as arrow_cast, cast_with_options};
 use arrow::datatypes::{
     DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, UInt32Type,
+    IntervalMonthDayNano, IntervalMonthDayNanoType, UInt32Type,
 };
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -21,11 +21,15 @@ use datafusion::logical_expr::{
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};
 use super::error::{Error, SqlState, fail, out_of_range};
-use super::interval_math::NANOS_PER_MICRO;
+use super::interval_fields::{in_fields, interval_fields};
+use super::interval_math::{NANOS_PER_MICRO, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
-use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
+use super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
+
+/// Microseconds from 1970 to 2000, where PostgreSQL's moments count from.
+const MICROS_1970_TO_2000: i64 = 10_957 * MICROS_PER_DAY;
 
 /// Whether PostgreSQL casts one to the other.
 pub(super) fn exists(from: Kind, to: Kind) -> bool {
@@ -74,6 +78,7 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         (Kind::Text, Kind::Text) => Ok(arrow_cast(array, wanted)?),
         (_, Kind::Text) => Ok(arrow_cast(&to_text(array, zone)?, wanted)?),
         (Kind::Text, Kind::Numeric) => text_to_numeric(array, wanted, zone),
+        (Kind::Text, Kind::Interval) if interval_fields(field).is_some() => text_to_interval(array, field, zone),
         (Kind::Text, _) => from_text(array, field, zone),
         (from, to) if from.is_number() && to.is_integer() => to_integer(array, from, to),
         (from, Kind::Numeric) if from.is_number() => to_numeric(array, from, wanted),
@@ -106,6 +111,10 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
             super::system::Json::read(text)?;
         }
     }
+    let cast = match interval_fields(field) {
+        Some(fields) => in_fields(&cast, fields)?,
+        None => cast,
+    };
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => {
             let short = shortened(&cast, length)?;
@@ -221,6 +230,23 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
         }
     }
     Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+}
+
+/// Numbers without a unit count the smallest field.
+fn text_to_interval(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
+    let Some(fields) = interval_fields(field) else { return from_text(array, field, zone) };
+    let mut built = IntervalMonthDayNanoArray::builder(array.len());
+    for text in texts(array)?.iter() {
+        let Some(text) = text else {
+            built.append_null();
+            continue;
+        };
+        let types::Interval { months, days, micros } =
+            types::parse_interval_of(fields, text, zone.style()).map_err(Error::from)?;
+        let Some(nanos) = micros.checked_mul(NANOS_PER_MICRO) else { return Err(interval_range()) };
+        built.append_value(IntervalMonthDayNano::new(months, days, nanos));
+    }
+    Ok(Arc::new(built.finish()))
 }
 
 fn target(wanted: &DataType) -> Result<(u8, i8)> {
@@ -443,7 +469,7 @@ fn days_and_times(array: &ArrayRef, from: Kind, to: Kind, wanted: &DataType, zon
         let spans: PrimitiveArray<IntervalMonthDayNanoType> = times
             .as_primitive::<Int64Type>()
             .iter()
-            .map(|time| time.map(|time| arrow::datatypes::IntervalMonthDayNano::new(0, 0, time * NANOS_PER_MICRO)))
+            .map(|time| time.map(|time| IntervalMonthDayNano::new(0, 0, time * NANOS_PER_MICRO)))
             .collect();
         return Ok(Arc::new(spans));
     }
@@ -457,8 +483,12 @@ fn days_and_times(array: &ArrayRef, from: Kind, to: Kind, wanted: &DataType, zon
     let local: Int64Array = match from {
         Kind::Date => {
             let days = arrow_cast(&arrow_cast(array, &DataType::Date32)?, &DataType::Int32)?;
+            let midnight = |days: i32| match i64::from(days).checked_mul(MICROS_PER_DAY) {
+                Some(midnight) => Ok(midnight),
+                None => fail(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp"),
+            };
             let days = days.as_primitive::<Int32Type>().iter();
-            days.map(|days| days.map(|days| i64::from(days) * MICROS_PER_DAY)).collect()
+            days.map(|days| days.map(midnight).transpose()).collect::<Result<_>>()?
         }
         Kind::TimestampTz => {
             let moments = arrow_cast(&arrow_cast(array, &timestamptz())?, &DataType::Int64)?;
@@ -506,16 +536,33 @@ fn shortened(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
     }
     let digits = u32::try_from(length.min(6)).unwrap_or(6);
     let unit = MICROS_PER_SECOND / 10_i64.pow(digits);
-    if unit <= 1 || !Kind::of(array.data_type()).is_temporal() || Kind::of(array.data_type()) == Kind::Interval {
+    let kind = Kind::of(array.data_type());
+    if unit <= 1 || !kind.is_temporal() {
         return Ok(Arc::clone(array));
     }
+    if let Some(spans) = array.as_primitive_opt::<IntervalMonthDayNanoType>() {
+        let rounded = spans.iter().map(|span| {
+            let span = span?;
+            let micros = half_away(span.nanoseconds / NANOS_PER_MICRO, unit);
+            Some(IntervalMonthDayNano::new(span.months, span.days, micros.saturating_mul(NANOS_PER_MICRO)))
+        });
+        return Ok(Arc::new(rounded.collect::<IntervalMonthDayNanoArray>()));
+    }
+    // Moments count from 2000.
+    let origin = if kind == Kind::Time { 0 } else { MICROS_1970_TO_2000 };
     let micros = arrow_cast(array, &DataType::Int64)?;
     let rounded: Int64Array = micros
         .as_primitive::<Int64Type>()
         .iter()
-        .map(|at| at.map(|at| at.saturating_add(unit / 2).div_euclid(unit) * unit))
+        .map(|at| at.map(|at| half_away(at.saturating_sub(origin), unit).saturating_add(origin)))
         .collect();
     Ok(arrow_cast(&rounded, array.data_type())?)
+}
+
+/// A multiple of a unit, halves away from zero.
+fn half_away(value: i64, unit: i64) -> i64 {
+    let size = i64::try_from(value.unsigned_abs()).unwrap_or(i64::MAX).saturating_add(unit / 2) / unit * unit;
+    if value < 0 { -size } else { size }
 }
 
 /// A constant of just this type: a bare literal is taken for one of the statement's text, as narrow
@@ -597,6 +644,7 @@ impl ScalarUDFImpl for PostgresCast {
         if metadata.get(POSTGRES_TYPE).is_none_or(|name| name != "bpchar") {
             metadata.remove(TYPE_LENGTH);
         }
+        metadata.remove(INTERVAL_FIELDS);
         metadata.retain(|key, value| key != POSTGRES_TYPE || value != ANY_NUMERIC);
         let field = Field::new(self.name(), self.target.data_type().clone(), nullable);
         Ok(Arc::new(field.with_metadata(metadata)))

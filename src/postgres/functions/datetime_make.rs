@@ -101,7 +101,7 @@ fn make_timestamp(call: &Call) -> Result<ArrayRef> {
             let Some(local) = local else { return Err(date_range("timestamp")) };
             match &zones {
                 Some(zones) if zones.is_null(row) => Ok(None),
-                Some(zones) => Ok(Some(Zone::named(zones.value(row))?.moment(local))),
+                Some(zones) => Ok(Some(Zone::of_argument(zones.value(row))?.moment(local))),
                 None if zoned => Ok(Some(call.zone.moment(local))),
                 None => Ok(Some(local)),
             }

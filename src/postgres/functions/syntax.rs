@@ -4,9 +4,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, Statement, UnaryOperator, Value,
-    ValueWithSpan, helpers::attached_token::AttachedToken,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, UnaryOperator,
+    Value, ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
 use super::balanced::{balance, joined, nested};
@@ -75,7 +75,12 @@ fn rewritten(expr: Expr) -> Expr {
                 Value::SingleQuotedString(word) => Some(word.as_str()),
                 _ => None,
             };
-            moment_of_word(word, &typed.data_type).unwrap_or(Expr::TypedString(typed))
+            match (moment_of_word(word, &typed.data_type), word, &typed.data_type) {
+                (Some(moment), ..) => moment,
+                // Its precision would be lost.
+                (None, Some(text), DataType::Interval { .. }) => cast_text(text.to_owned(), typed.data_type),
+                _ => Expr::TypedString(typed),
+            }
         }
         Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some } => match *right {
@@ -341,25 +346,40 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
     })
 }
 
-/// `INTERVAL '3' DAY` is `'3 day'::interval`. What is more than a text and a unit stays for the
-/// engine.
+/// `INTERVAL '3' DAY` is `'3'::interval day`. What is no text stays for the engine.
 fn cast_interval(interval: Interval) -> Expr {
-    let simple = interval.leading_precision.is_none()
-        && interval.last_field.is_none()
-        && interval.fractional_seconds_precision.is_none();
-    let text = match interval.value.as_ref() {
-        Expr::Value(value) if simple => match &value.value {
-            Value::SingleQuotedString(text) => Some(text.clone()),
-            _ => None,
+    let Some(text) = literal_text(&interval.value).map(str::to_owned) else { return Expr::Interval(interval) };
+    let fields = match (&interval.leading_field, &interval.last_field) {
+        (None, None) => None,
+        (Some(first), last) => match interval_fields(first, last.as_ref()) {
+            Some(fields) => Some(fields),
+            None => return Expr::Interval(interval),
         },
-        _ => None,
+        (None, Some(_)) => return Expr::Interval(interval),
     };
-    let Some(text) = text else { return Expr::Interval(interval) };
-    let text = match &interval.leading_field {
-        Some(unit) if text.trim().parse::<f64>().is_ok() => format!("{text} {unit}"),
-        _ => text,
-    };
-    cast_text(text, DataType::Interval { fields: None, precision: None })
+    // `SECOND(3)` alone is read as the first of two numbers.
+    let precision = interval.fractional_seconds_precision.or(interval.leading_precision);
+    cast_text(text, DataType::Interval { fields, precision })
+}
+
+fn interval_fields(first: &DateTimeField, last: Option<&DateTimeField>) -> Option<IntervalFields> {
+    use DateTimeField::{Day, Hour, Minute, Month, Second, Year};
+    Some(match (first, last) {
+        (Year, None) => IntervalFields::Year,
+        (Month, None) => IntervalFields::Month,
+        (Day, None) => IntervalFields::Day,
+        (Hour, None) => IntervalFields::Hour,
+        (Minute, None) => IntervalFields::Minute,
+        (Second, None) => IntervalFields::Second,
+        (Year, Some(Month)) => IntervalFields::YearToMonth,
+        (Day, Some(Hour)) => IntervalFields::DayToHour,
+        (Day, Some(Minute)) => IntervalFields::DayToMinute,
+        (Day, Some(Second)) => IntervalFields::DayToSecond,
+        (Hour, Some(Minute)) => IntervalFields::HourToMinute,
+        (Hour, Some(Second)) => IntervalFields::HourToSecond,
+        (Minute, Some(Second)) => IntervalFields::MinuteToSecond,
+        _ => return None,
+    })
 }
 
 fn cast_text(text: String, data_type: DataType) -> Expr {

@@ -148,7 +148,13 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
             "W" => ((days - 1) / 7 + 1).to_string(),
             "RM" if months == 0 && years == 0 => String::new(),
             "RM" => {
-                let place = usize::try_from((months - 1).rem_euclid(12)).unwrap_or(0).min(11);
+                // Whole years count as December, years before as January; from -1 on backwards.
+                let place = match months {
+                    0 if years < 0 => 0,
+                    months if months < 0 => 12 + months,
+                    months => (months - 1).rem_euclid(12),
+                };
+                let place = usize::try_from(place).unwrap_or(0).min(11);
                 if filled { format!("{:<4}", case(ROMAN[place])) } else { case(ROMAN[place]) }
             }
             _ => return fail(SqlState::INVALID_DATETIME_FORMAT, "invalid format specification for an interval value"),

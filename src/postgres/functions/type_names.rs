@@ -12,10 +12,12 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::error::{SqlState, fail};
-use super::kind::{Kind, NUMERIC_DIGITS_MAX};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, interval};
 use crate::types::POSTGRES_TYPE;
 pub(super) use crate::types::TYPE_LENGTH;
 
+/// Key of the metadata of a cast's target: the fields of an interval.
+pub(super) const INTERVAL_FIELDS: &str = "postgres_interval_fields";
 /// Value of [`POSTGRES_TYPE`] in the target of a cast to `numeric` without a scale: the one of what
 /// is cast.
 pub(super) const ANY_NUMERIC: &str = "numeric";
@@ -64,7 +66,14 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
             with_length(Kind::Time, None, *digits)
         }
         SqlType::Time(..) => fail(SqlState::FEATURE_NOT_SUPPORTED, "type \"time with time zone\" is not supported"),
-        SqlType::Interval { .. } => plain(Kind::Interval),
+        SqlType::Interval { fields: None, precision } => with_length(Kind::Interval, None, *precision),
+        SqlType::Interval { fields: Some(fields), precision } => {
+            // All digits of a second, unless it says how many.
+            let length = precision.unwrap_or(6).to_string();
+            let metadata = [(INTERVAL_FIELDS, fields.to_string()), (TYPE_LENGTH, length)];
+            let metadata = metadata.map(|(key, value)| (key.to_owned(), value)).into();
+            Ok(Some(Arc::new(Field::new("", interval(), true).with_metadata(metadata))))
+        }
         SqlType::Numeric(info) | SqlType::Decimal(info) | SqlType::Dec(info) => numeric(*info),
         SqlType::Varchar(length) | SqlType::CharacterVarying(length) | SqlType::CharVarying(length) => {
             with_length(Kind::Text, Some("varchar"), characters(*length))

@@ -6,7 +6,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 
 use super::calendar::MICROS_PER_SECOND;
-use super::error::Error;
+use super::error::{Error, SqlState, fail};
 use crate::carried::carried_in_options;
 use crate::types::{self, TextStyle};
 
@@ -63,6 +63,18 @@ impl Zone {
         match number {
             Some(seconds) => Ok(Self::fixed(-seconds)),
             None => Ok(Self::from(types::Zone::parse(name).map_err(Error::from)?)),
+        }
+    }
+
+    /// A zone that is an argument by itself: an offset counts to the east there, as in a literal.
+    pub fn of_argument(name: &str) -> Result<Self> {
+        if name.starts_with(|first: char| first.is_ascii_digit()) {
+            let message = format!("invalid input syntax for type numeric time zone: \"{name}\"");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+        }
+        match (name.starts_with(['+', '-']), offset_east(name)) {
+            (true, Some(seconds)) => Ok(Self::fixed(seconds)),
+            _ => Self::named(name),
         }
     }
 

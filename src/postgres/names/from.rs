@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
+    CteAsMaterialized, Expr, FunctionArg, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor,
+    TableWithJoins,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -15,8 +16,17 @@ use super::join::as_query;
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::with::renamed;
 use super::{Lookup, Relation};
+use crate::ctes::{MATERIALIZED, NOT_MATERIALIZED};
 use crate::functions::system::is_reserved;
 use crate::syntax::visit_expressions;
+
+/// What WITH says of a query, for the planner.
+fn word_of(materialized: &CteAsMaterialized) -> &'static str {
+    match materialized {
+        CteAsMaterialized::Materialized => MATERIALIZED,
+        CteAsMaterialized::NotMaterialized => NOT_MATERIALIZED,
+    }
+}
 
 /// Most relations of one FROM. What it costs to plan their joins grows with a power of them.
 const RELATIONS_MAX: usize = 128;
@@ -118,9 +128,9 @@ impl Resolver<'_> {
         if let Some(cte) = self.cte(&idents)? {
             let outputs = cte.outputs.clone();
             let visible = cte.name.clone();
-            let relations = cte.relations.max(1);
             *name = ObjectName::from(vec![quoted(&cte.plan_name, span)]);
-            self.count_relations(relations)?;
+            *partitions = cte.materialized.as_ref().map(|said| Ident::new(word_of(said))).into_iter().collect();
+            self.count_relation()?;
             let aliased = alias.is_some();
             let alias = alias.get_or_insert_with(|| named_alias(&visible));
             let outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
@@ -133,7 +143,7 @@ impl Resolver<'_> {
             }
             _ => error,
         })?;
-        self.count_relations(1)?;
+        self.count_relation()?;
         *name = ObjectName::from(vec![quoted(&relation.schema, Span::empty()), quoted(&relation.name, span)]);
         let outputs = self.outputs_of(&relation);
         let aliased = alias.is_some();

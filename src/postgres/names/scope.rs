@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName};
+use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Expr, Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::column::{Column, Output, Pick, fold, numbered, pick};
@@ -15,7 +15,7 @@ use crate::suggestion::suggestion;
 /// Deepest nesting of queries and joins in parentheses. Each level takes some 30 KiB of stack in a
 /// build without optimisation.
 const DEPTH_MAX: usize = 50;
-/// Most relations that a statement reads, each as often as it stands in the plan.
+/// Most relations that a statement reads, each as often as it is named.
 const RELATIONS_MAX: usize = 5_000;
 
 /// One item of a FROM clause.
@@ -68,8 +68,8 @@ pub(super) struct Cte {
     pub plan_name: String,
     pub outputs: Vec<Output>,
     pub named: bool,
-    /// Relations that its plan reads, which stands wherever it is named.
-    pub relations: usize,
+    /// What the statement says of how it is computed.
+    pub materialized: Option<CteAsMaterialized>,
 }
 
 /// The walk over one statement.
@@ -84,7 +84,7 @@ pub(super) struct Resolver<'a> {
     pub read: Vec<(String, String)>,
     pub functions: Vec<(String, Location)>,
     pub depth: usize,
-    /// Relations that the plan reads so far.
+    /// Relations that were named so far.
     pub relations_planned: usize,
     /// How many queries in expressions are open.
     pub subqueries: usize,
@@ -140,14 +140,14 @@ impl<'a> Resolver<'a> {
         result
     }
 
-    /// Counts what a relation of a FROM brings into the plan. A WITH query stands there again for
-    /// each time that it is named: where each names the one before twice, that doubles every time.
-    pub(super) fn count_relations(&mut self, relations: usize) -> Result<()> {
-        self.relations_planned = self.relations_planned.saturating_add(relations);
+    /// Counts a relation of a FROM.
+    pub(super) fn count_relation(&mut self) -> Result<()> {
+        self.relations_planned += 1;
         if self.relations_planned > RELATIONS_MAX {
-            let message = format!("with its WITH queries, the statement reads more than {RELATIONS_MAX} relations");
-            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message)
-                .with_hint("a query that names another one twice doubles it: keep its rows in a table"));
+            let message = format!("the statement reads more than {RELATIONS_MAX} relations");
+            return Err(
+                NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint("make several statements of it")
+            );
         }
         Ok(())
     }

@@ -32,7 +32,6 @@ impl Resolver<'_> {
                 self.ctes_to_come.extend(names[index + 1..].iter().map(|name| (name.clone(), known)));
             }
             let plan_name = self.plan_name(&names[index]);
-            let before = self.relations_planned;
             let outputs = match (with.recursive, cte.query.body.as_ref()) {
                 (true, SetExpr::SetOperation { op: SetOperator::Union, .. }) => {
                     self.recursive(cte, &names[index], &plan_name)?
@@ -46,9 +45,8 @@ impl Resolver<'_> {
                 }
             };
             rename(&mut cte.alias.name, &plan_name);
-            let relations = self.relations_planned - before;
-            self.relations_planned = before;
-            self.ctes.push(Cte { name: names[index].clone(), plan_name, outputs, named: false, relations });
+            let materialized = cte.materialized.take();
+            self.ctes.push(Cte { name: names[index].clone(), plan_name, outputs, named: false, materialized });
         }
         self.ctes_to_come.truncate(to_come);
         Ok(())
@@ -72,8 +70,9 @@ impl Resolver<'_> {
         outputs.iter_mut().for_each(|output| output.origin = None);
         let own = self.ctes.len();
         let (name, plan_name) = (name.to_owned(), plan_name.to_owned());
-        // It is not planned again where it names itself.
-        self.ctes.push(Cte { name: name.clone(), plan_name, outputs: outputs.clone(), named: false, relations: 1 });
+        let cte_here =
+            Cte { name: name.clone(), plan_name, outputs: outputs.clone(), named: false, materialized: None };
+        self.ctes.push(cte_here);
         let start = start_of(right);
         let found = self.set_expr(right)?;
         same_width(*op, width, found.len()).map_err(|error| error.at_span(start))?;

@@ -293,6 +293,7 @@ impl Settings {
             interval_style: get("IntervalStyle").parse().unwrap_or(default.interval_style),
             bytea_output: get("bytea_output").parse().unwrap_or(default.bytea_output),
             extra_float_digits: get("extra_float_digits").parse().unwrap_or(default.extra_float_digits),
+            now: None,
         };
         self.style = Arc::new(style);
         self.limits = Limits {

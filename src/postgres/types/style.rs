@@ -13,6 +13,16 @@ pub struct TextStyle {
     /// Above 0: shortest text that reads back equal. Else 15 (float4: 6) significant digits plus
     /// this.
     pub extra_float_digits: i32,
+    /// When the statement began, for `now` and `today` in literals, in microseconds since 1970;
+    /// None where no statement is near.
+    pub now: Option<i64>,
+}
+
+impl TextStyle {
+    /// The same for a statement that begins at a moment.
+    pub fn at(&self, now_micros: i64) -> Self {
+        Self { now: Some(now_micros), ..self.clone() }
+    }
 }
 
 impl Default for TextStyle {
@@ -24,6 +34,7 @@ impl Default for TextStyle {
             interval_style: IntervalStyle::Postgres,
             bytea_output: ByteaOutput::Hex,
             extra_float_digits: 1,
+            now: None,
         }
     }
 }

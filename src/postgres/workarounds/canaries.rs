@@ -29,7 +29,7 @@ const TABLES: [&str; 5] = [
     "create table o as select column1 as x, column2 as n from (values (2, 1), (2, 2), (3, 1)) v",
 ];
 
-const CANARIES: [Canary; 5] = [
+const CANARIES: [Canary; 7] = [
     Canary {
         workaround: "keys of joins where NULL equals NULL",
         statement: "select * from a join b on a.i is not distinct from b.k where a.d = b.w",
@@ -54,6 +54,19 @@ const CANARIES: [Canary; 5] = [
                     group by g.x, o.n) v",
         wrong: Outcome::Rows(3),
         rows: 2,
+    },
+    Canary {
+        workaround: "keys of windows that compare",
+        statement: "select row_number() over (order by gcd(x, 2) > 1) from t",
+        wrong: Outcome::Fails("does not satisfy order requirements"),
+        rows: 3,
+    },
+    Canary {
+        workaround: "constants below grouping sets",
+        statement: "select * from (select x from t where x = 3 group by rollup(x) order by x nulls first limit 1) v \
+                    where x is null",
+        wrong: Outcome::Rows(0),
+        rows: 1,
     },
     Canary {
         workaround: "subqueries among VALUES",

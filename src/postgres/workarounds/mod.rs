@@ -1,7 +1,9 @@
 //! Workarounds of faults in DataFusion.
 
+mod computed_keys;
 mod filter_pushdown;
 mod functional_dependencies;
+mod grouping_sets;
 mod null_equal_joins;
 mod schemas_above_joins;
 mod unambiguous_filters;
@@ -28,7 +30,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 6] = [
+const WORKAROUNDS: [Workaround; 8] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -50,6 +52,8 @@ const WORKAROUNDS: [Workaround; 6] = [
         upstream: Some("https://github.com/apache/datafusion/issues/23626"),
         install: functional_dependencies::install,
     },
+    Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
+    Workaround { name: "constants below grouping sets", upstream: None, install: grouping_sets::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
 

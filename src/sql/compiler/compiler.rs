@@ -378,7 +378,8 @@ impl Compiler {
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
         options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
         options.extensions.insert(self.frame_limits(context));
-        options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
+        let style = context.session.settings.style().at(context.now.micros());
+        options.extensions.insert(functions::SessionStyle(Arc::new(style)));
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {
             snapshot: context.snapshot.clone(),

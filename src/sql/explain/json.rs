@@ -10,6 +10,7 @@ use super::Explained;
 use super::analyze::Ran;
 use super::read::{Share, TableRead, address};
 use crate::provider::EntityScanExec;
+use rowkey_postgres::ctes::{CteScanExec, WithExec};
 
 type Reads = [(usize, TableRead)];
 
@@ -46,8 +47,19 @@ fn node(plan: &Arc<dyn ExecutionPlan>, reads: &Reads) -> Value {
     if let Some((_, read)) = scan.and_then(|scan| reads.iter().find(|(place, _)| *place == address(scan))) {
         return table_read(read);
     }
+    if let Some(with) = plan.downcast_ref::<WithExec>() {
+        return with_queries(with, reads);
+    }
     let mut object = Map::new();
-    object.insert("Node Type".to_owned(), json!(plan.name()));
+    match plan.downcast_ref::<CteScanExec>() {
+        Some(scan) => {
+            object.insert("Node Type".to_owned(), json!("CTE Scan"));
+            object.insert("CTE Name".to_owned(), json!(scan.cte_name()));
+        }
+        None => {
+            object.insert("Node Type".to_owned(), json!(plan.name()));
+        }
+    }
     let detail = DisplayableExecutionPlan::new(plan.as_ref()).one_line().to_string();
     object.insert("Detail".to_owned(), json!(detail.trim_end()));
     let children: Vec<Value> = plan.children().into_iter().map(|child| node(child, reads)).collect();
@@ -55,6 +67,28 @@ fn node(plan: &Arc<dyn ExecutionPlan>, reads: &Reads) -> Value {
         object.insert("Plans".to_owned(), Value::Array(children));
     }
     Value::Object(object)
+}
+
+/// The plan of a statement, and those of its WITH queries among the plans below it.
+fn with_queries(with: &WithExec, reads: &Reads) -> Value {
+    let mut main = node(with.main(), reads);
+    let queries = with.queries().map(|(name, query)| {
+        let mut query = node(query, reads);
+        if let Some(object) = query.as_object_mut() {
+            object.insert("Parent Relationship".to_owned(), json!("InitPlan"));
+            object.insert("Subplan Name".to_owned(), json!(format!("CTE {name}")));
+        }
+        query
+    });
+    let queries: Vec<Value> = queries.collect();
+    if let Some(object) = main.as_object_mut() {
+        let below = object.remove("Plans").map_or_else(Vec::new, |below| match below {
+            Value::Array(plans) => plans,
+            one => vec![one],
+        });
+        object.insert("Plans".to_owned(), queries.into_iter().chain(below).collect());
+    }
+    main
 }
 
 fn table_read(read: &TableRead) -> Value {

@@ -9,6 +9,7 @@ use super::analyze::Ran;
 use super::read::{Share, TableRead, address};
 use crate::access::AccessPath;
 use crate::provider::EntityScanExec;
+use rowkey_postgres::ctes::WithExec;
 
 type Reads = [(usize, TableRead)];
 
@@ -33,7 +34,15 @@ fn add(plan: &Arc<dyn ExecutionPlan>, depth: usize, reads: &Reads, verbose: bool
         }
         return;
     }
-    let moves_only = ["CoalescePartitionsExec", "CoalesceBatchesExec", "CooperativeExec", "RepartitionExec"];
+    if let Some(with) = plan.downcast_ref::<WithExec>() {
+        for (name, query) in with.queries() {
+            lines.push(format!("{indent}CTE {name}"));
+            add(query, depth + 1, reads, verbose, lines);
+        }
+        return add(with.main(), depth, reads, verbose, lines);
+    }
+    let moves_only =
+        ["CoalescePartitionsExec", "CoalesceBatchesExec", "CooperativeExec", "ForgettingExec", "RepartitionExec"];
     let deeper = if !verbose && moves_only.contains(&plan.name()) {
         depth
     } else {

@@ -14,6 +14,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Volatili
 use datafusion::optimizer::OptimizerConfig;
 use datafusion::physical_plan::ExecutionPlan;
 
+use rowkey_postgres::ctes::{PlannedCtes, With, gathered};
+use rowkey_postgres::functions::conditional;
 use rowkey_postgres::plan_size::refuse_large;
 
 /// DataFusion's default.
@@ -24,12 +26,26 @@ const PASSES_MAX: usize = 3;
 /// # Errors
 /// What a rule or the physical planner refuses.
 pub(crate) async fn physical_plan(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = gathered(plan)?;
+    let Some(with) = With::of(&plan) else { return Ok(planned(state, plan).await?.1) };
+    let mut ctes = PlannedCtes::default();
+    for query in &with.queries {
+        let (logical, physical) = planned(state, ctes.read_by(query.plan.clone())?).await?;
+        ctes.add(&query.name, &logical, physical);
+    }
+    let (_, main) = planned(state, ctes.read_by(with.main.clone())?).await?;
+    Ok(ctes.into_exec(main))
+}
+
+/// The optimized plan of one query, and its physical plan.
+async fn planned(state: &SessionState, plan: LogicalPlan) -> Result<(LogicalPlan, Arc<dyn ExecutionPlan>)> {
     let refuse_large = |plan: &_| refuse_large(plan).map_err(|error| DataFusionError::External(Box::new(error)));
     let analyzed = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
     refuse_large(&analyzed)?;
-    let optimized = optimized(state, analyzed)?;
+    let optimized = conditional(optimized(state, analyzed)?)?;
     refuse_large(&optimized)?;
-    state.query_planner().create_physical_plan(&optimized, state).await
+    let physical = state.query_planner().create_physical_plan(&optimized, state).await?;
+    Ok((optimized, physical))
 }
 
 fn optimized(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {

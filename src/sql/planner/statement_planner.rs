@@ -27,6 +27,7 @@ use crate::answer::Answer;
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, PlanningSignals, Signals, cancellable};
+use rowkey_postgres::ctes;
 use rowkey_postgres::desugar;
 use rowkey_postgres::error::at_function;
 use rowkey_postgres::error::from_datafusion;
@@ -259,7 +260,7 @@ impl StatementPlanner {
         let analyzed = match self.are_columns_of_tables(&output) {
             true => None,
             // What is wrong beside the types of the columns is told when the statement runs.
-            false => match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
+            false => match ctes::analyzed(&state, &plan) {
                 Ok(analyzed) => Some(analyzed),
                 // But not that the statement is to stop: its columns would have other types then.
                 Err(_) => {

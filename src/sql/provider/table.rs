@@ -28,6 +28,7 @@ use crate::access::plan_access;
 use rowkey_model::{KeyCut, KeyRef, KeySet};
 use rowkey_postgres::desugar::holds_subquery;
 use rowkey_postgres::functions::batch_bytes;
+use rowkey_postgres::functions::conditional_filter;
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use rowkey_storage::{Table, TableSnapshot};
 
@@ -251,7 +252,7 @@ impl TableProvider for EntityTable {
         for (filter, exact) in considered.iter().zip(&access.exact) {
             let decided = *exact && covered;
             if !decided && !holds_subquery(filter) {
-                claimed.push(filter.clone());
+                claimed.push(conditional_filter(filter.clone())?);
             }
         }
         if !covered && considered.iter().zip(&access.exact).any(|(filter, exact)| *exact && compares_rows(filter)) {

@@ -47,6 +47,7 @@ fn settings_shape_the_text() {
         bytea_output: ByteaOutput::Escape,
         interval_style: IntervalStyle::Iso8601,
         extra_float_digits: 0,
+        now: None,
         ..TextStyle::default()
     };
     let row = &texts(style.clone(), &entity())[0];

@@ -26,4 +26,5 @@ pub(super) use limit::pushed_down;
 pub(super) use normalize::NormalizeSubqueries;
 pub use outer_references::holds_subquery;
 pub(super) use outer_references::in_subquery;
+pub(crate) use outer_references::refers_outside;
 pub(super) use outer_types::SettleOuterTypes;

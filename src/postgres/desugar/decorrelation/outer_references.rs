@@ -172,7 +172,7 @@ fn map_expressions(
 }
 
 /// Whether a plan is correlated: refers to outer columns, however deep.
-pub(super) fn refers_outside(plan: &LogicalPlan) -> Result<bool> {
+pub(crate) fn refers_outside(plan: &LogicalPlan) -> Result<bool> {
     let mut found = Vec::new();
     collect(plan, &|_| true, &mut found)?;
     Ok(!found.is_empty())

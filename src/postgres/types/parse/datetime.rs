@@ -4,8 +4,8 @@
 use super::tokens::{Token, tokens};
 use super::{abbreviations, tokens};
 use crate::types::calendar::{
-    Day, MAX_DAYS, MICROS_PER_DAY, MICROS_PER_SECOND, MIN_DAYS, MIN_MICROS, days_in_month, days_of, month_of_name,
-    weekday_of_name,
+    Day, MAX_DAYS, MICROS_PER_DAY, MICROS_PER_SECOND, MIN_DAYS, MIN_MICROS, day_of, days_in_month, days_of,
+    month_of_name, weekday_of_name,
 };
 use crate::types::{DateOrder, Error, SqlState, TextStyle, Zone};
 
@@ -20,6 +20,9 @@ pub(super) fn parse_timestamptz(text: &str, style: &TextStyle) -> Result<i64, Er
     let parts = Parts::read("timestamp with time zone", text, style)?;
     if parts.epoch {
         return Ok(0);
+    }
+    if let Some(now) = parts.now {
+        return Ok(now);
     }
     let local = parts.local_micros()?;
     let zone = parts.zone.as_ref().unwrap_or(&style.zone);
@@ -54,10 +57,13 @@ struct Parts<'a> {
     afternoon: Option<bool>,
     zone: Option<Zone>,
     epoch: bool,
+    /// The moment that the text means, if it is `now`.
+    now: Option<i64>,
+    style: &'a TextStyle,
 }
 
 impl<'a> Parts<'a> {
-    fn read(type_name: &'a str, text: &'a str, style: &TextStyle) -> Result<Self, Error> {
+    fn read(type_name: &'a str, text: &'a str, style: &'a TextStyle) -> Result<Self, Error> {
         let mut parts = Parts {
             type_name,
             text,
@@ -72,6 +78,8 @@ impl<'a> Parts<'a> {
             afternoon: None,
             zone: None,
             epoch: false,
+            now: None,
+            style,
         };
         let tokens = tokens(text, is_keyword).ok_or_else(|| parts.invalid())?;
         for token in tokens {
@@ -354,7 +362,12 @@ impl<'a> Parts<'a> {
                 self.epoch = true;
                 Ok(())
             }
-            "infinity" | "now" | "today" | "tomorrow" | "yesterday" | "allballs" | "-infinity" | "+infinity" => {
+            "now" | "today" | "tomorrow" | "yesterday" if self.style.now.is_some() => self.read_moment(word),
+            "allballs" => {
+                set_once(&mut self.time, 0).ok_or_else(|| self.invalid())?;
+                self.set_zone(Zone::utc())
+            }
+            "infinity" | "now" | "today" | "tomorrow" | "yesterday" | "-infinity" | "+infinity" => {
                 Err(Error::unsupported(format!("value \"{}\" of type {} is not supported", self.text, self.type_name)))
             }
             _ => match abbreviations::offset_of(word) {
@@ -365,6 +378,31 @@ impl<'a> Parts<'a> {
                 },
             },
         }
+    }
+}
+
+impl Parts<'_> {
+    /// The date of a word, as clocks of the session show it; of `now` the time as well.
+    fn read_moment(&mut self, word: &str) -> Result<(), Error> {
+        let Some(now) = self.style.now else { return Err(self.invalid()) };
+        let has_any = self.year.is_some() || self.month.is_some() || self.day.is_some();
+        // To the time of another day there is no date.
+        if has_any || (self.type_name == "time" && word != "now") {
+            return Err(self.invalid());
+        }
+        let local = now.saturating_add(i64::from(self.style.zone.offset_at(now)) * MICROS_PER_SECOND);
+        let days = local.div_euclid(MICROS_PER_DAY);
+        if word == "now" {
+            set_once(&mut self.time, local.rem_euclid(MICROS_PER_DAY)).ok_or_else(|| self.invalid())?;
+            self.now = Some(now);
+        }
+        let day = day_of(match word {
+            "tomorrow" => days + 1,
+            "yesterday" => days - 1,
+            _ => days,
+        });
+        (self.year, self.month, self.day) = (Some(day.year), Some(i64::from(day.month)), Some(i64::from(day.day)));
+        Ok(())
     }
 }
 

@@ -22,6 +22,57 @@ enum Unit {
     Millennium,
 }
 
+/// The fields that a type of intervals may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalFields {
+    Year,
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    YearToMonth,
+    DayToHour,
+    DayToMinute,
+    DayToSecond,
+    HourToMinute,
+    HourToSecond,
+    MinuteToSecond,
+}
+
+impl IntervalFields {
+    /// By their name in SQL.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "YEAR" => Self::Year,
+            "MONTH" => Self::Month,
+            "DAY" => Self::Day,
+            "HOUR" => Self::Hour,
+            "MINUTE" => Self::Minute,
+            "SECOND" => Self::Second,
+            "YEAR TO MONTH" => Self::YearToMonth,
+            "DAY TO HOUR" => Self::DayToHour,
+            "DAY TO MINUTE" => Self::DayToMinute,
+            "DAY TO SECOND" => Self::DayToSecond,
+            "HOUR TO MINUTE" => Self::HourToMinute,
+            "HOUR TO SECOND" => Self::HourToSecond,
+            "MINUTE TO SECOND" => Self::MinuteToSecond,
+            _ => return None,
+        })
+    }
+
+    fn smallest(self) -> Unit {
+        match self {
+            Self::Year => Unit::Year,
+            Self::Month | Self::YearToMonth => Unit::Month,
+            Self::Day => Unit::Day,
+            Self::Hour | Self::DayToHour => Unit::Hour,
+            Self::Minute | Self::DayToMinute | Self::HourToMinute => Unit::Minute,
+            Self::Second | Self::DayToSecond | Self::HourToSecond | Self::MinuteToSecond => Unit::Second,
+        }
+    }
+}
+
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 const MICROS_PER_HOUR: i64 = 60 * MICROS_PER_MINUTE;
@@ -49,7 +100,20 @@ impl Unit {
 }
 
 pub(super) fn parse_interval(text: &str, style: &TextStyle) -> Result<Interval, Error> {
-    let mut sum = Sum { text, interval: Interval::default() };
+    parse(text, None, style)
+}
+
+/// Reads the text of an interval of some fields: a number without a unit counts the smallest one.
+/// What is below it is not cut off.
+///
+/// # Errors
+/// What is no interval, and what cannot be held.
+pub fn parse_interval_of(fields: IntervalFields, text: &str, style: &TextStyle) -> Result<Interval, Error> {
+    parse(text, Some(fields), style)
+}
+
+fn parse(text: &str, fields: Option<IntervalFields>, style: &TextStyle) -> Result<Interval, Error> {
+    let mut sum = Sum { text, fields, interval: Interval::default() };
     let trimmed = text.trim_matches(is_space);
     match trimmed.strip_prefix('P') {
         Some(designators) => sum.add_iso_8601(designators)?,
@@ -70,6 +134,7 @@ enum Field {
 
 struct Sum<'a> {
     text: &'a str,
+    fields: Option<IntervalFields>,
     interval: Interval,
 }
 
@@ -127,7 +192,7 @@ impl Sum<'_> {
         let negate_all = style == IntervalStyle::SqlStandard
             && fields.first().is_some_and(|field| has_sign(field, &['-']))
             && !fields.iter().skip(1).any(|field| has_sign(field, &['-', '+']));
-        let mut unit = Unit::Second;
+        let mut unit = self.fields.map_or(Unit::Second, IntervalFields::smallest);
         let mut unit_is_open = false;
         let mut ago = false;
         let mut seen = Vec::new();
@@ -166,6 +231,10 @@ impl Sum<'_> {
                     seen.push((unit, false));
                     let negative = text.starts_with('-') || negate_all;
                     self.add_number(text.trim_start_matches(['+', '-']), negative, unit)?;
+                    // `5 6 hours` are five days and six hours.
+                    if unit == Unit::Hour {
+                        unit = Unit::Day;
+                    }
                 }
             }
             unit_is_open = false;
@@ -189,7 +258,9 @@ impl Sum<'_> {
         let fraction = fraction_micros(fraction).ok_or_else(|| self.invalid())?;
         let parts: Vec<&str> = clock.split(':').collect();
         let (hours, minutes, seconds) = match parts.as_slice() {
-            [hours, minutes] if !unsigned.contains('.') => (*hours, *minutes, "0"),
+            [hours, minutes] if !unsigned.contains('.') && self.fields != Some(IntervalFields::MinuteToSecond) => {
+                (*hours, *minutes, "0")
+            }
             [minutes, seconds] => ("0", *minutes, *seconds),
             [hours, minutes, seconds] => (*hours, *minutes, *seconds),
             _ => return Err(self.invalid()),

@@ -12,6 +12,7 @@ mod tests;
 mod tokens;
 
 pub use binary::parse_binary;
+pub use interval::{IntervalFields, parse_interval_of};
 
 use super::postgres_type::oid;
 use super::{Error, PostgresType, SqlValue, TextStyle};
@@ -21,8 +22,8 @@ use super::{Error, PostgresType, SqlValue, TextStyle};
 ///
 /// # Errors
 /// What is no value of the type, and what cannot be held: infinite times, `NaN` as numeric, names
-/// of objects, types without an Arrow type. `now`, `today` and the like are refused too: there is
-/// no clock here.
+/// of objects, types without an Arrow type. `now`, `today` and the like are refused where the style
+/// does not say when the statement began.
 pub fn parse_text(ty: &PostgresType, text: &str, style: &TextStyle) -> Result<SqlValue, Error> {
     if text.contains('\0') {
         return Err(invalid_encoding());

@@ -32,6 +32,7 @@ fn values_recorded_from_postgres() {
             interval_style: interval_style.parse().unwrap(),
             bytea_output: bytea.parse().unwrap(),
             extra_float_digits: digits.parse().unwrap(),
+            now: None,
         };
         let ty = type_by_sql_name(type_name).unwrap();
         let value = match parse_text(ty, input, &style) {

@@ -1,0 +1,374 @@
+//! The rows of a WITH query, computed once as far as the foremost reader wants them, and kept for
+//! the others.
+//!
+//! Readers compute the rows: whichever wants one that there is not yet polls the query. None waits
+//! for another to be polled, which may never be: the two sides of a join wait for one another, and
+//! LIMIT stops asking.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, Wake, Waker, ready};
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, SpillFile, TaskContext};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
+use datafusion::physical_plan::spill::{SpillManager, get_record_batch_memory_size};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::Stream;
+
+/// The rows of one WITH query of one execution of a statement.
+pub struct CteSpool {
+    name: String,
+    producer: Mutex<Producer>,
+    kept: Mutex<Kept>,
+    waiting: Arc<Waiting>,
+    /// Somebody wanted to poll the query while another did.
+    contended: AtomicBool,
+}
+
+impl CteSpool {
+    pub(super) fn new(name: String) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            producer: Mutex::new(Producer::Unknown),
+            kept: Mutex::default(),
+            waiting: Arc::default(),
+            contended: AtomicBool::new(false),
+        })
+    }
+
+    /// Of the WITH query.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How its rows are computed. Only the first time: partitions of a plan are executed one by
+    /// one.
+    pub(super) fn fill_from(&self, plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
+        let mut producer = lock(&self.producer);
+        if matches!(*producer, Producer::Unknown) {
+            *producer = Producer::Planned(Arc::clone(plan), Arc::clone(context));
+            lock(&self.kept).begin(&self.name, plan, context);
+        }
+    }
+
+    /// Its rows from the first one on, as batches of a schema.
+    pub(super) fn reader(
+        self: &Arc<Self>,
+        schema: SchemaRef,
+        projection: Option<Vec<usize>>,
+        limit: Option<usize>,
+    ) -> CteReader {
+        CteReader { spool: Arc::clone(self), schema, projection, rows_left: limit, next: 0, file: None }
+    }
+
+    /// Computes more rows than `known` batches, if there are not more already.
+    fn poll_more(&self, known: usize, context: &mut Context<'_>) -> Poll<()> {
+        self.waiting.add(context.waker());
+        let Some(mut producer) = self.producer() else { return Poll::Pending };
+        let has_more = lock(&self.kept).has_more_than(known);
+        let polled = match has_more {
+            true => Poll::Ready(()),
+            false => {
+                let waker = Waker::from(Arc::clone(&self.waiting));
+                let polled = producer.poll_next(&mut Context::from_waker(&waker));
+                polled.map(|batch| lock(&self.kept).add(batch))
+            }
+        };
+        drop(producer);
+        // Who came meanwhile was turned away, and may be the only one that is polled again.
+        if self.contended.swap(false, Ordering::SeqCst) || polled.is_ready() {
+            self.waiting.wake_all();
+        }
+        polled
+    }
+
+    /// The query, unless somebody else polls it, who will then wake all that wait.
+    fn producer(&self) -> Option<MutexGuard<'_, Producer>> {
+        let try_lock = || match self.producer.try_lock() {
+            Ok(producer) => Some(producer),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        try_lock().or_else(|| {
+            self.contended.store(true, Ordering::SeqCst);
+            // It may have been given back before that was noted.
+            try_lock()
+        })
+    }
+}
+
+impl fmt::Debug for CteSpool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CteSpool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The query, from which rows come in order.
+enum Producer {
+    Unknown,
+    Planned(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
+    Running(SendableRecordBatchStream),
+    Ended,
+}
+
+impl Producer {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        if let Self::Planned(plan, task) = self {
+            match execute_stream(Arc::clone(plan), Arc::clone(task)) {
+                Ok(rows) => *self = Self::Running(rows),
+                Err(error) => {
+                    *self = Self::Ended;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+        let batch = match self {
+            Self::Running(rows) => ready!(rows.as_mut().poll_next(context)),
+            Self::Ended => None,
+            Self::Unknown | Self::Planned(..) => Some(internal_err!("a WITH query is read before it is started")),
+        };
+        if !matches!(batch, Some(Ok(_))) {
+            *self = Self::Ended;
+        }
+        Poll::Ready(batch)
+    }
+}
+
+/// Rows that were computed, in their order.
+#[derive(Default)]
+struct Kept {
+    runs: Vec<Run>,
+    batches: usize,
+    end: Option<std::result::Result<(), Arc<DataFusionError>>>,
+    store: Option<Store>,
+}
+
+/// Neighbouring batches.
+enum Run {
+    InMemory(RecordBatch),
+    OnDisk { file: Arc<dyn SpillFile>, batches: usize },
+}
+
+impl Run {
+    fn batches(&self) -> usize {
+        match self {
+            Self::InMemory(_) => 1,
+            Self::OnDisk { batches, .. } => *batches,
+        }
+    }
+}
+
+/// Memory and disk.
+struct Store {
+    reservation: MemoryReservation,
+    spills: SpillManager,
+}
+
+/// What there is at a place.
+enum Found {
+    Batch(RecordBatch),
+    /// In a file, behind so many others.
+    File(SendableRecordBatchStream, usize),
+    End,
+    Failed(DataFusionError),
+    NotYet,
+}
+
+impl Kept {
+    fn begin(&mut self, name: &str, plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
+        let consumer = MemoryConsumer::new(format!("CTE {name}")).with_can_spill(true);
+        let metrics = SpillMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
+        self.store = Some(Store {
+            reservation: consumer.register(&context.runtime_env().memory_pool),
+            spills: SpillManager::new(context.runtime_env(), metrics, plan.schema()),
+        });
+    }
+
+    fn has_more_than(&self, batches: usize) -> bool {
+        self.batches > batches || self.end.is_some()
+    }
+
+    fn add(&mut self, batch: Option<Result<RecordBatch>>) {
+        let added = match batch {
+            None => {
+                self.end = Some(Ok(()));
+                return;
+            }
+            Some(Ok(batch)) if batch.num_rows() == 0 => return,
+            Some(Ok(batch)) => self.keep(batch),
+            Some(Err(error)) => Err(error),
+        };
+        if let Err(error) = added {
+            self.end = Some(Err(Arc::new(error)));
+        }
+    }
+
+    fn keep(&mut self, batch: RecordBatch) -> Result<()> {
+        let bytes = get_record_batch_memory_size(&batch);
+        if let Some(store) = &self.store
+            && store.reservation.try_grow(bytes).is_err()
+            // Without columns there is nothing to write.
+            && batch.num_columns() > 0
+        {
+            self.spill(batch)?;
+        } else {
+            self.runs.push(Run::InMemory(batch));
+        }
+        self.batches += 1;
+        Ok(())
+    }
+
+    /// Writes what is in memory since the last time, and one more batch.
+    fn spill(&mut self, batch: RecordBatch) -> Result<()> {
+        let Some(store) = &self.store else { return internal_err!("rows are kept before a query has begun") };
+        let written = self.runs.iter().rposition(|run| matches!(run, Run::OnDisk { .. })).map_or(0, |last| last + 1);
+        let mut batches: Vec<RecordBatch> = Vec::new();
+        for run in self.runs.drain(written..) {
+            match run {
+                Run::InMemory(batch) => batches.push(batch),
+                Run::OnDisk { .. } => return internal_err!("rows are written twice"),
+            }
+        }
+        batches.push(batch);
+        let Some(file) = store.spills.spill_record_batch_and_finish(&batches, "CTE")? else {
+            return internal_err!("no rows were written");
+        };
+        self.runs.push(Run::OnDisk { file, batches: batches.len() });
+        store.reservation.free();
+        Ok(())
+    }
+
+    /// The batch of a place, or the file that it is in.
+    fn at(&self, place: usize) -> Result<Found> {
+        if place < self.batches {
+            let mut first = 0;
+            for run in &self.runs {
+                let behind = first + run.batches();
+                if place < behind {
+                    return match (run, &self.store) {
+                        (Run::InMemory(batch), _) => Ok(Found::Batch(batch.clone())),
+                        (Run::OnDisk { file, .. }, Some(store)) => {
+                            let rows = store.spills.read_spill_as_stream_unbuffered(Arc::clone(file), None)?;
+                            Ok(Found::File(rows, place - first))
+                        }
+                        (Run::OnDisk { .. }, None) => internal_err!("rows are kept before a query has begun"),
+                    };
+                }
+                first = behind;
+            }
+            return internal_err!("rows of a WITH query were lost");
+        }
+        Ok(match &self.end {
+            None => Found::NotYet,
+            Some(Ok(())) => Found::End,
+            Some(Err(error)) => Found::Failed(DataFusionError::Shared(Arc::clone(error))),
+        })
+    }
+}
+
+/// Readers to be polled again.
+#[derive(Default)]
+struct Waiting(Mutex<Vec<Waker>>);
+
+impl Waiting {
+    fn add(&self, waker: &Waker) {
+        let mut wakers = lock(&self.0);
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    fn wake_all(&self) {
+        std::mem::take(&mut *lock(&self.0)).into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+}
+
+/// One reader of the rows.
+pub(super) struct CteReader {
+    spool: Arc<CteSpool>,
+    schema: SchemaRef,
+    projection: Option<Vec<usize>>,
+    rows_left: Option<usize>,
+    /// The place of the next batch.
+    next: usize,
+    /// The file that it is in, behind so many others.
+    file: Option<(SendableRecordBatchStream, usize)>,
+}
+
+impl CteReader {
+    fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        loop {
+            if let Some((rows, skipped)) = &mut self.file {
+                match ready!(rows.as_mut().poll_next(context)) {
+                    Some(Ok(_)) if *skipped > 0 => *skipped -= 1,
+                    Some(Ok(batch)) => {
+                        self.next += 1;
+                        return Poll::Ready(Some(Ok(batch)));
+                    }
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    None => self.file = None,
+                }
+                continue;
+            }
+            let found = lock(&self.spool.kept).at(self.next);
+            match found? {
+                Found::Batch(batch) => {
+                    self.next += 1;
+                    return Poll::Ready(Some(Ok(batch)));
+                }
+                Found::File(rows, before) => self.file = Some((rows, before)),
+                Found::End => return Poll::Ready(None),
+                Found::Failed(error) => return Poll::Ready(Some(Err(error))),
+                Found::NotYet => ready!(self.spool.poll_more(self.next, context)),
+            }
+        }
+    }
+
+    /// The columns and rows of a batch that are wanted.
+    fn wanted(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let columns = match &self.projection {
+            Some(places) => batch.project(places)?.columns().to_vec(),
+            None => batch.columns().to_vec(),
+        };
+        let rows = self.rows_left.map_or(batch.num_rows(), |left| left.min(batch.num_rows()));
+        if let Some(left) = &mut self.rows_left {
+            *left -= rows;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?.slice(0, rows))
+    }
+}
+
+impl Stream for CteReader {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.rows_left == Some(0) {
+            return Poll::Ready(None);
+        }
+        let batch = ready!(self.poll_batch(context));
+        Poll::Ready(batch.map(|batch| batch.and_then(|batch| self.wanted(batch))))
+    }
+}
+
+impl RecordBatchStream for CteReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

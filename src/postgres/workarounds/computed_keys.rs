@@ -1,0 +1,136 @@
+//! Computed keys of windows and of ordered aggregates.
+//!
+//! A comparison of what a function gives has bounds of another type than the function says, which
+//! is an error inside the check whether rows are sorted as a window wants: it then says that they
+//! are not, and refuses the plan. So such keys are computed below, and are columns.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, Result};
+use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+use crate::rules::Rules;
+
+/// Behind the rules that would put the keys back.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    rules.optimizer.last(Arc::new(ComputeKeysBelow));
+    Ok(())
+}
+
+#[derive(Debug)]
+struct ComputeKeysBelow;
+
+impl OptimizerRule for ComputeKeysBelow {
+    fn name(&self) -> &str {
+        "compute_keys_below"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let names = NamePreserver::new(&plan);
+        let mut keys = Keys { computed: Vec::new(), config };
+        let mut columns_for = |exprs: Vec<Expr>| {
+            let replaced = exprs.into_iter().map(|expr| {
+                let name = names.save(&expr);
+                let replaced = expr.transform_down(|expr| keys.replaced(expr))?;
+                Ok(if replaced.transformed { name.restore(replaced.data) } else { replaced.data })
+            });
+            replaced.collect::<Result<Vec<_>>>()
+        };
+        match plan {
+            LogicalPlan::Window(window) => {
+                let columns = window.schema.columns();
+                let exprs = columns_for(window.window_expr.clone())?;
+                if keys.computed.is_empty() {
+                    return Ok(Transformed::no(LogicalPlan::Window(window)));
+                }
+                let input = keys.below(window.input)?;
+                let window = LogicalPlan::Window(Window::try_new(exprs, Arc::new(input))?);
+                let columns = columns.into_iter().map(Expr::Column).collect();
+                let plan = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(window))?);
+                Ok(Transformed::yes(plan))
+            }
+            LogicalPlan::Aggregate(aggregate) => {
+                let exprs = columns_for(aggregate.aggr_expr.clone())?;
+                if keys.computed.is_empty() {
+                    return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+                }
+                let input = keys.below(aggregate.input)?;
+                let aggregate = Aggregate::try_new(Arc::new(input), aggregate.group_expr, exprs)?;
+                Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+            }
+            plan => Ok(Transformed::no(plan)),
+        }
+    }
+}
+
+/// Keys that are computed below a node.
+struct Keys<'a> {
+    computed: Vec<Expr>,
+    config: &'a dyn OptimizerConfig,
+}
+
+impl Keys<'_> {
+    /// A window, or an aggregate, with columns for its keys.
+    fn replaced(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        match expr {
+            Expr::WindowFunction(mut window) => {
+                let WindowFunction { params, .. } = window.as_mut();
+                let mut changed = self.sorts(&mut params.order_by);
+                for key in &mut params.partition_by {
+                    changed |= self.key(key);
+                }
+                Ok(Transformed::new_transformed(Expr::WindowFunction(window), changed))
+            }
+            // Keys beside DISTINCT are its arguments.
+            Expr::AggregateFunction(AggregateFunction { func, mut params }) if !params.distinct => {
+                let changed = self.sorts(&mut params.order_by);
+                Ok(Transformed::new_transformed(Expr::AggregateFunction(AggregateFunction { func, params }), changed))
+            }
+            expr => Ok(Transformed::no(expr)),
+        }
+    }
+
+    fn sorts(&mut self, sorts: &mut [Sort]) -> bool {
+        let mut changed = false;
+        for sort in sorts {
+            changed |= self.key(&mut sort.expr);
+        }
+        changed
+    }
+
+    fn key(&mut self, key: &mut Expr) -> bool {
+        if !compares(key) {
+            return false;
+        }
+        let name = self.config.alias_generator().next("__key");
+        let column = Expr::Column(Column::new_unqualified(&name));
+        self.computed.push(std::mem::replace(key, column).alias(name));
+        true
+    }
+
+    /// The input, with the keys behind its columns.
+    fn below(self, input: Arc<LogicalPlan>) -> Result<LogicalPlan> {
+        let columns = input.schema().columns().into_iter().map(Expr::Column);
+        let exprs = columns.chain(self.computed).collect();
+        Ok(LogicalPlan::Projection(Projection::try_new(exprs, input)?))
+    }
+}
+
+/// Whether bounds are computed for a key that is no column.
+fn compares(key: &Expr) -> bool {
+    let has_bounds = |expr: &Expr| {
+        use Operator::{And, Gt, GtEq, Lt, LtEq, Or};
+        matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Lt | LtEq | Gt | GtEq | And | Or, .. }))
+    };
+    // What cannot be walked through is computed below as well.
+    key.exists(|expr| Ok(has_bounds(expr))).unwrap_or(true)
+}
