@@ -20,7 +20,8 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
-    greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, regexp_replace, series, strings, text,
+    greatest_least, hashes, integers, justify, letter_case, math, now, overlaps, regular_expressions, series, strings,
+    text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -47,7 +48,9 @@ const REMOVED: [&str; 15] = [
 
 /// DataFusion's settings that PostgreSQL's types need.
 pub fn configure(config: SessionConfig) -> SessionConfig {
-    config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
+    let mut config = config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
+    config.options_mut().extensions.insert(regular_expressions::PatternCache::default());
+    config
 }
 
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
@@ -112,7 +115,10 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         letter_case::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
-        regexp_replace::FUNCTIONS.as_slice(),
+        regular_expressions::FUNCTIONS.as_slice(),
+        regular_expressions::OPERATORS.as_slice(),
+        regular_expressions::REPLACING.as_slice(),
+        regular_expressions::SIMILAR_TO.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

@@ -34,7 +34,7 @@ use crate::writes::Write;
 use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
-use rowkey_postgres::cancellation::{PlanningSignals, check_between};
+use rowkey_postgres::cancellation::{PlanningSignals, Stop, check_between};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
@@ -369,6 +369,7 @@ impl Compiler {
         options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
         options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
+        options.extensions.insert(Stop::asking(Arc::clone(&context.signals) as _));
         options.extensions.insert(functions::SessionStyle(Arc::clone(context.session.settings.style())));
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {
