@@ -18,6 +18,7 @@ mod row_bytes;
 mod signals;
 mod token;
 
+pub use crate::carried::Stop;
 pub use growth::makes_large_values;
 pub use guard::StatementGuard;
 pub use plan::cancellable;

@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use datafusion::common::DataFusionError;
+
+use crate::carried::Interruptible;
 use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
 
@@ -163,6 +166,12 @@ impl Signals {
             Some(deadline) if timer_now() >= deadline => Err(timed_out()),
             _ => Ok(()),
         }
+    }
+}
+
+impl Interruptible for Signals {
+    fn check(&self) -> datafusion::common::Result<()> {
+        self.check().map_err(|error| DataFusionError::External(Box::new(error)))
     }
 }
 

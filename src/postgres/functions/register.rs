@@ -20,7 +20,7 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
-    greatest_least, hashes, integers, justify, letter_case, math, now, null_if, overlaps, regexp_replace, series,
+    greatest_least, hashes, integers, justify, letter_case, math, now, null_if, overlaps, regular_expressions, series,
     statistics, strings, text,
 };
 use crate::rules::Rules;
@@ -48,7 +48,9 @@ const REMOVED: [&str; 15] = [
 
 /// DataFusion's settings that PostgreSQL's types need.
 pub fn configure(config: SessionConfig) -> SessionConfig {
-    config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
+    let mut config = config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
+    config.options_mut().extensions.insert(regular_expressions::PatternCache::default());
+    config
 }
 
 /// Adds functions, operators, type names and the rule that gives plans PostgreSQL's types to a
@@ -115,7 +117,10 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         math::FUNCTIONS.as_slice(),
         null_if::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
-        regexp_replace::FUNCTIONS.as_slice(),
+        regular_expressions::FUNCTIONS.as_slice(),
+        regular_expressions::OPERATORS.as_slice(),
+        regular_expressions::REPLACING.as_slice(),
+        regular_expressions::SIMILAR_TO.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

@@ -15,6 +15,7 @@ use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::regular_expressions;
 use super::scalar::{Scalar, type_of};
 use super::stored_types;
 use super::strings;
@@ -106,6 +107,9 @@ impl Resolver<'_> {
                 return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
             }
             return Ok(call(function, vec![*left, *right]));
+        }
+        if let Some(function) = regular_expressions::of_operator(op) {
+            return self.regular_expression(function, *left, op, *right);
         }
         if op == Operator::StringConcat {
             return self.concatenation(*left, *right);
@@ -351,6 +355,26 @@ impl Resolver<'_> {
                 },
             )
             .collect()
+    }
+
+    /// `~` and its like. A text between anchors is compared, so that keys are found by it.
+    fn regular_expression(
+        &self,
+        function: &'static super::scalar::Function,
+        left: Expr,
+        op: Operator,
+        right: Expr,
+    ) -> Result<Expr> {
+        let is_text = |expr: &Expr| self.kind(expr).is_none_or(|kind| matches!(kind, Kind::Text | Kind::Null));
+        if !is_text(&left) || !is_text(&right) {
+            let name = |expr: &Expr| self.kind(expr).map_or("unknown", Kind::name);
+            let message = format!("operator does not exist: {} {op} {}", name(&left), name(&right));
+            return fail(SqlState::UNDEFINED_FUNCTION, message);
+        }
+        match unknown_text(&right).and_then(|pattern| regular_expressions::simplified(&left, op, pattern)) {
+            Some(simplified) => Ok(simplified),
+            None => Ok(call(function, vec![left, right])),
+        }
     }
 
     /// `||`: of arrays and texts as DataFusion has it; beside a text anything becomes text.

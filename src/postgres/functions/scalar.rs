@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
@@ -84,6 +85,7 @@ pub(super) struct Call<'a> {
     pub rows: usize,
     pub zone: Zone,
     pub budget: ValueBudget,
+    pub options: &'a ConfigOptions,
     pub returns: &'a DataType,
 }
 
@@ -309,6 +311,7 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
         rows,
         zone: Zone::of(&args.config_options)?,
         budget: ValueBudget::of(&args.config_options),
+        options: &args.config_options,
         returns: args.return_field.data_type(),
     };
     let array = call.done((function.run)(&call)?)?;

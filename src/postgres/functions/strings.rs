@@ -22,7 +22,7 @@ const SHARED_BYTES_MIN: usize = 64 << 10;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
-pub(super) static FUNCTIONS: [Function; 16] = [
+pub(super) static FUNCTIONS: [Function; 15] = [
     function("repeat", 2..=2, returns_text, run_repeat),
     function("replace", 3..=3, returns_text, run_replace),
     function("translate", 3..=3, returns_text, run_translate),
@@ -38,7 +38,6 @@ pub(super) static FUNCTIONS: [Function; 16] = [
     function("length", 1..=1, returns_length, |call| lengths(call, false)),
     function("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
     function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
-    function("similar_to_escape", 1..=1, returns_text, run_similar_to),
 ];
 
 /// The function of `||` for texts.
@@ -461,49 +460,4 @@ fn lengths(call: &Call, in_bytes: bool) -> Result<ArrayRef> {
     let texts = call.text(0)?;
     let measured = |text: &str| length(if in_bytes { text.len() } else { text.chars().count() });
     Ok(Arc::new(texts.iter().map(|text| text.map(measured)).collect::<Int32Array>()))
-}
-
-/// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in
-/// LIKE, the rest as there.
-fn run_similar_to(call: &Call) -> Result<ArrayRef> {
-    let patterns = call.text(0)?;
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for pattern in patterns.iter() {
-        built.append_option(pattern.map(regular_expression));
-    }
-    Ok(Arc::new(built.finish()))
-}
-
-fn regular_expression(pattern: &str) -> String {
-    let mut text = String::from("^(?:");
-    let mut in_class = false;
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => {
-                if let Some(escaped) = characters.next() {
-                    text.push_str(&regex::escape(&escaped.to_string()));
-                }
-            }
-            ']' if in_class => {
-                in_class = false;
-                text.push(']');
-            }
-            character if in_class => text.push(character),
-            '[' => {
-                in_class = true;
-                text.push('[');
-            }
-            '%' => text.push_str("(?s:.*)"),
-            '_' => text.push_str("(?s:.)"),
-            '(' => text.push_str("(?:"),
-            '.' | '^' | '$' => {
-                text.push('\\');
-                text.push(character);
-            }
-            character => text.push(character),
-        }
-    }
-    text.push_str(")$");
-    text
 }

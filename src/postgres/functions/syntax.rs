@@ -99,9 +99,10 @@ fn rewritten(expr: Expr) -> Expr {
             }
             right => Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right: Box::new(right) },
         },
-        Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
+        Expr::SimilarTo { negated, expr, pattern, escape_char } => {
             let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
-            nested(*expr, op, call("similar_to_escape", vec![*pattern]))
+            let escape = escape_char.map(Expr::Value);
+            nested(*expr, op, call("similar_to_escape", [*pattern].into_iter().chain(escape).collect()))
         }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
             *expr,

@@ -7,8 +7,11 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
+use crate::carried::Stop;
+
 use super::error::{SqlState, fail};
 use super::kind::Kind;
+use super::regular_expressions::{RowPatterns, first_part, regular_expression};
 use super::scalar::{Arguments, Call, Function};
 
 pub(super) static FUNCTIONS: [Function; 4] = [
@@ -109,20 +112,26 @@ pub(super) fn characters(text: &str, start: usize, end: usize) -> &str {
     &text[from..to.max(from)]
 }
 
+/// What a regular expression matches, or with a third text, an escape character, a pattern of
+/// SIMILAR TO.
 fn matched(call: &Call) -> Result<ArrayRef> {
     let (texts, patterns) = (call.text(0)?, call.text(1)?);
+    let escapes = if call.len() == 3 { Some(call.text(2)?) } else { None };
+    let (mut compiled, stop) = (RowPatterns::of(call.options), Stop::of(call.options));
     let mut parts = StringViewBuilder::with_capacity(call.rows);
-    let mut last = super::pattern::Last::default();
     for row in 0..call.rows {
-        if texts.is_null(row) || patterns.is_null(row) {
+        if texts.is_null(row) || patterns.is_null(row) || escapes.as_ref().is_some_and(|texts| texts.is_null(row)) {
             parts.append_null();
             continue;
         }
-        let found = last.pattern(patterns.value(row), "")?.captures(texts.value(row));
-        parts.append_option(found.and_then(|found| {
-            let whole = found.get(0);
-            if found.len() > 1 { found.get(1) } else { whole }.map(|part| part.as_str())
-        }));
+        let (text, pattern) = (texts.value(row), patterns.value(row));
+        parts.append_option(match &escapes {
+            None => first_part(&mut compiled, text, pattern, &stop)?,
+            Some(escapes) => {
+                let pattern = regular_expression(pattern, escapes.value(row))?;
+                first_part(&mut compiled, text, &pattern, &stop)?
+            }
+        });
     }
     Ok(Arc::new(parts.finish()))
 }

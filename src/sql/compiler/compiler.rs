@@ -35,7 +35,7 @@ use crate::writes::Write;
 use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
-use rowkey_postgres::cancellation::{PlanningSignals, check_between};
+use rowkey_postgres::cancellation::{PlanningSignals, Stop, check_between};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
@@ -378,6 +378,7 @@ impl Compiler {
         options.extensions.insert(FunctionContextExtension(Arc::new(catalog)));
         options.extensions.insert(PlanningSignals(Arc::clone(&context.signals)));
         options.extensions.insert(self.frame_limits(context));
+        options.extensions.insert(Stop::asking(Arc::clone(&context.signals) as _));
         let style = context.session.settings.style().at(context.now.micros());
         options.extensions.insert(functions::SessionStyle(Arc::new(style)));
         let settings = self.state.settings(config, context.now);

@@ -250,8 +250,6 @@ pub(super) enum Returns {
     Named(&'static str),
     /// A list of texts of the type named; `text` itself says nothing more.
     Texts(&'static str),
-    /// A list of lists of texts.
-    TextLists,
     Int4s,
     /// Nothing: a text that is always empty.
     Void,
@@ -271,7 +269,6 @@ impl Returns {
             Self::Named(name) => (DataType::Utf8View, Some(name)),
             Self::Texts("text") => (item(DataType::Utf8View), None),
             Self::Texts(name) => (item(DataType::Utf8View), Some(name)),
-            Self::TextLists => (item(item(DataType::Utf8View)), None),
             Self::Int4s => (item(DataType::Int32), None),
             Self::Void => (DataType::Utf8View, Some("void")),
         };

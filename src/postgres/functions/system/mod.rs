@@ -13,9 +13,9 @@ mod json;
 mod json_access;
 mod json_text;
 mod keywords;
+mod like_escape;
 mod quoting;
 mod registered;
-mod regular_expressions;
 mod session;
 mod single_value;
 mod sizes;
@@ -62,7 +62,7 @@ const DEFINITIONS: &[&[Definition]] = &[
     visibility::FUNCTIONS,
     sizes::FUNCTIONS,
     arrays::FUNCTIONS,
-    regular_expressions::FUNCTIONS,
+    like_escape::FUNCTIONS,
 ];
 
 /// The scalar functions.

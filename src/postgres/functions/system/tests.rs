@@ -65,10 +65,6 @@ const RECORDED: &[(&str, &str)] = &[
     ("string_to_array('abc', null)", "{a,b,c}"),
     ("string_to_array('', ',')", "{}"),
     ("string_to_array('a,b,', ',', 'b')", "{a,NULL,\"\"}"),
-    ("regexp_split_to_array('a1b22c', '[0-9]+')", "{a,b,c}"),
-    ("regexp_split_to_array('abc', '')", "{a,b,c}"),
-    ("regexp_split_to_array('abc', 'B', 'i')", "{a,c}"),
-    ("regexp_split_to_array(' a b ', '\\s*')", "{\"\",a,b,\"\"}"),
     (
         "json_build_object('a', 1, 'b', 'x', 'c', null, 'd', true, 'e', 1.5::float8)",
         "{\"a\" : 1, \"b\" : \"x\", \"c\" : null, \"d\" : true, \"e\" : 1.5}",
