@@ -8,6 +8,7 @@
 mod data;
 mod differences;
 mod expression;
+mod forms;
 mod modes;
 mod page;
 mod probes;
@@ -117,6 +118,13 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
                 let scope = Scope { tables, risky: false };
                 compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
             }
+        }
+    }
+    let mut dice = Dice(seed);
+    for _ in 0..cases {
+        for (statement, parameters) in forms::questions(&mut dice) {
+            compared.ask(&statement, &parameters, Form::Texts, true)?;
+            compared.ask(&statement, &parameters, Form::Binary, true)?;
         }
     }
     let gone = compared.gone(seed)?;

@@ -24,7 +24,7 @@ mod windows;
 use casts::CatalogCasts;
 use constant_rows::ConstantRows;
 pub use decorrelation::holds_subquery;
-pub use set_returning::function_columns;
+pub use set_returning::{function_columns, returns_rows};
 pub use syntax::rewrite_syntax;
 use types::CatalogTypes;
 

@@ -154,7 +154,8 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+const NOT_STRICT: [&str; 8] =
+    ["coalesce", "concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
 
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.

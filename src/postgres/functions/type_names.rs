@@ -17,7 +17,7 @@ use crate::types::POSTGRES_TYPE;
 
 /// Key of the metadata of a cast's target: characters of `varchar(n)`, digits of a second of
 /// `timestamp(n)`.
-pub(super) const TYPE_LENGTH: &str = "postgres_length";
+pub(crate) const TYPE_LENGTH: &str = "postgres_length";
 /// Value of [`POSTGRES_TYPE`] in the target of a cast to `numeric` without a scale: the one of what
 /// is cast.
 pub(super) const ANY_NUMERIC: &str = "numeric";
