@@ -82,8 +82,8 @@ impl Executor {
     }
 
     /// The rows of a query that is planned and computed: the prepared one, or `query` which was
-    /// planned in its place. `write_set` keeps what it reads FOR UPDATE or FOR SHARE. The context is
-    /// dropped there as well: it may be the last one that reads an older snapshot.
+    /// planned in its place. `write_set` keeps what it reads FOR UPDATE or FOR SHARE. The context
+    /// is dropped there as well: it may be the last one that reads an older snapshot.
     pub(crate) async fn computed(
         &self,
         context: StatementContext,
