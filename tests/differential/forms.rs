@@ -31,7 +31,7 @@ const ORDERED: &[&str] =
 const QUERIES: &[&str] = &[
     "SELECT * FROM (VALUES ({l}::{t}), ({l}), (NULL)) v(x) ORDER BY 1",
     "SELECT * FROM (VALUES ({l}), ({l}::{t})) v(x) WHERE x = {l} ORDER BY 1",
-    "SELECT i.{k}, v.x FROM items i, LATERAL (VALUES ({c}), ({l}), (NULL)) v(x) ORDER BY {K}, 2",
+    "SELECT i.{k}, v.x FROM items i, LATERAL (VALUES ({c}), ({l}), (NULL)) v(x) ORDER BY {K}, v.x::text",
     "SELECT {K}, {c}, count(*) FROM items GROUP BY {K} ORDER BY {K}",
     "SELECT i.{c}, count(p.small) FROM items i LEFT JOIN parts p ON i.small = p.small \
         GROUP BY i.\"PartitionKey\", i.\"RowKey\" HAVING i.{c} IS NOT NULL ORDER BY i.\"PartitionKey\", i.\"RowKey\"",
