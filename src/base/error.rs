@@ -21,7 +21,17 @@ pub struct Error {
     context: Option<Box<str>>,
     position: Option<usize>,
     operation: Option<u32>,
+    violated: Option<Box<Violated>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What an error of a rule of a table is about, by its names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Violated {
+    pub schema: String,
+    pub table: String,
+    pub column: Option<String>,
+    pub constraint: Option<String>,
 }
 
 impl Error {
@@ -35,6 +45,7 @@ impl Error {
             context: None,
             position: None,
             operation: None,
+            violated: None,
             source: None,
         }
     }
@@ -75,6 +86,12 @@ impl Error {
         self
     }
 
+    /// Names the table whose rule is broken, and the column or the constraint.
+    pub fn violating(mut self, violated: Violated) -> Self {
+        self.violated = Some(Box::new(violated));
+        self
+    }
+
     /// Says which of several operations it is about, from 0.
     pub fn at_operation(mut self, index: usize) -> Self {
         self.operation = u32::try_from(index).ok();
@@ -111,6 +128,11 @@ impl Error {
         self.position
     }
 
+    /// The table whose rule is broken, and the column or the constraint.
+    pub fn violated(&self) -> Option<&Violated> {
+        self.violated.as_deref()
+    }
+
     /// Of an entity group transaction, the operation that failed, from 0.
     pub fn operation(&self) -> Option<usize> {
         self.operation.map(|index| index as usize)
@@ -122,6 +144,7 @@ impl Error {
             detail: self.detail.clone(),
             hint: self.hint.clone(),
             position: self.position,
+            violated: self.violated.clone(),
             ..Self::new(self.sqlstate, self.message.clone())
         }
     }

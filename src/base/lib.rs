@@ -9,6 +9,6 @@ mod sqlstate;
 pub mod testing;
 
 pub use date_time::{DATE_TIME_NEWTYPE, DateTime};
-pub use error::{Error, Result};
+pub use error::{Error, Result, Violated};
 pub use rejected::{Rejected, Rule};
 pub use sqlstate::{ErrorKind, SqlState};

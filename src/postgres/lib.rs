@@ -21,6 +21,7 @@ pub mod rules;
 pub mod settings;
 pub mod suggestion;
 pub mod syntax;
+pub mod type_modifiers;
 pub mod types;
 mod workarounds;
 

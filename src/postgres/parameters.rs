@@ -13,21 +13,22 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
-    Statement as StatementPlanner,
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Statement as StatementPlanner,
 };
+use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
 };
 
 use crate::ctes::gathered;
-use crate::functions::typed_constant;
+use crate::functions::{common_field, is_of_one_type, typed_constant};
 use crate::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
 };
 use rowkey_base::{Error, Result, SqlState};
 
+use crate::desugar::holds_subquery;
 use crate::error::from_datafusion;
 use crate::plan_size::{refuse_large, refuse_many_expressions};
 use crate::syntax::{count, select_of};
@@ -157,13 +158,41 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
-/// What DataFusion does not infer: `$1::int2` is of that type, and in `x = ANY ($1)` the parameter
-/// is an array of what x is.
+/// What DataFusion does not infer: `$1::int2` is of that type, in `x = ANY ($1)` the parameter is
+/// an array of what x is, and in `coalesce($1, x)`, CASE and VALUES it is what the others are.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
+    // Parameters that are items of VALUES: the planner casts them to what it takes for their type.
+    let mut items: Vec<String> = Vec::new();
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
+        if let LogicalPlan::Values(values) = node {
+            for place in 0..values.schema.fields().len() {
+                let column: Vec<&Expr> = values.values.iter().filter_map(|row| row.get(place)).collect();
+                infer_items(&column, &schema, inferred, &mut items);
+            }
+        }
         node.apply_expressions(|expr| {
             expr.apply(|expr| {
+                match expr {
+                    Expr::ScalarFunction(call) if is_of_one_type(call.func.name()) => {
+                        infer_alike(&call.args.iter().collect::<Vec<_>>(), &schema, inferred);
+                    }
+                    Expr::Case(case) => {
+                        let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
+                        let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
+                        infer_alike(&results, &schema, inferred);
+                        if let Some(compared) = &case.expr {
+                            let whens = case.when_then_expr.iter().map(|(when, _)| when.as_ref());
+                            let compared: Vec<&Expr> = std::iter::once(compared.as_ref()).chain(whens).collect();
+                            infer_alike(&compared, &schema, inferred);
+                        }
+                    }
+                    Expr::InList(list) => {
+                        let compared: Vec<&Expr> = std::iter::once(list.expr.as_ref()).chain(&list.list).collect();
+                        infer_alike(&compared, &schema, inferred);
+                    }
+                    _ => {}
+                }
                 if let Expr::ScalarFunction(call) = expr
                     && call.func.name() == "array_has"
                     && let [Expr::Placeholder(array), item] = call.args.as_slice()
@@ -176,6 +205,7 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                 if let Expr::Cast(Cast { expr, field }) = expr
                     && let Expr::Placeholder(placeholder) = expr.as_ref()
                     && !is_named_object(field)
+                    && !items.contains(&placeholder.id)
                 {
                     inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
                 }
@@ -185,6 +215,43 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
     })
     .map_err(from_datafusion)?;
     Ok(())
+}
+
+/// Types the parameters that are items of a column of VALUES, as they come from the planner: those
+/// with a cast of the statement's are wrapped.
+fn infer_items(
+    column: &[&Expr],
+    schema: &DFSchema,
+    inferred: &mut HashMap<String, Option<FieldRef>>,
+    items: &mut Vec<String>,
+) {
+    let bare = |expr: &&Expr| match expr {
+        Expr::Cast(cast) if matches!(cast.expr.as_ref(), Expr::Placeholder(_)) => cast.expr.as_ref().clone(),
+        expr => (*expr).clone(),
+    };
+    let bare: Vec<Expr> = column.iter().map(bare).collect();
+    let Some(common) = common_field(&bare.iter().collect::<Vec<_>>(), schema) else { return };
+    for expr in &bare {
+        if let Expr::Placeholder(placeholder) = expr {
+            inferred.insert(placeholder.id.clone(), Some(Arc::clone(&common)));
+            items.push(placeholder.id.clone());
+        }
+    }
+}
+
+/// Gives parameters among expressions of one type that of the others.
+fn infer_alike(exprs: &[&Expr], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) {
+    let mut common = None;
+    for expr in exprs {
+        let Expr::Placeholder(placeholder) = expr else { continue };
+        if inferred.get(&placeholder.id).is_some_and(Option::is_some) {
+            continue;
+        }
+        let common = common.get_or_insert_with(|| common_field(exprs, schema));
+        if let Some(field) = common {
+            inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+        }
+    }
 }
 
 /// Whether values are written as names that only the catalog knows (`regclass`): the cast looks
@@ -350,8 +417,6 @@ pub async fn value_of(
     if let Some(text) = quoted_text(expr) {
         return parse_text(ty, text, style).map_err(Error::from);
     }
-    let empty = DFSchema::empty();
-    let wanted = arrow_type(ty);
     let planned = state
         .statement_to_plan(ParsedStatement::Statement(Box::new(select_of(expr.clone())?)))
         .await
@@ -363,30 +428,28 @@ pub async fn value_of(
         ));
     };
     let expr = match projection.expr.as_slice() {
+        [expr] if holds_subquery(expr) => {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in EXECUTE parameter"));
+        }
         [expr] => expr.clone(),
         _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "an expression was planned as several")),
     };
-    let expr = match &wanted {
-        Some(wanted) => datafusion::logical_expr::cast(expr, wanted.clone()),
+    let expr = match arrow_type(ty) {
+        Some(wanted) => datafusion::logical_expr::cast(expr, wanted),
         None => expr,
     };
-    let physical = state.create_physical_expr(expr, &empty).map_err(from_datafusion)?;
-    let batch = datafusion::arrow::array::RecordBatch::try_new_with_options(
-        Arc::new(arrow::datatypes::Schema::empty()),
-        Vec::new(),
-        &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
-    )
-    .map_err(datafusion::common::DataFusionError::from)
-    .map_err(from_datafusion)?;
-    let value = match physical.evaluate(&batch).map_err(from_datafusion)? {
-        ColumnarValue::Array(array) => array,
-        ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(from_datafusion)?,
+    let plan = LogicalPlanBuilder::from(Arc::clone(&projection.input)).project([expr]);
+    let plan = plan.and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+    let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
+    let batches = collect(plan, state.task_ctx()).await.map_err(from_datafusion)?;
+    let Some(value) = batches.iter().find(|batch| batch.num_rows() == 1).map(|batch| batch.column(0)) else {
+        return Err(Error::new(SqlState::INTERNAL_ERROR, "an expression gave no value"));
     };
     if value.is_null(0) {
         return Ok(SqlValue::Null);
     }
     let field = Field::new("value", value.data_type().clone(), true);
-    match text_value(&field, &value, 0, style).map_err(Error::from)? {
+    match text_value(&field, value, 0, style).map_err(Error::from)? {
         Some(text) => Ok(parse_text(ty, &text, style).map_err(Error::from)?),
         None => Ok(SqlValue::Null),
     }

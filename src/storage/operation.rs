@@ -24,6 +24,8 @@ pub enum Change<'a> {
     InsertOrMerge(Content<'a>),
     /// The entity must exist.
     Delete,
+    /// The entity must exist, and stays as it is: nothing is written, its condition is checked.
+    Keep,
 }
 
 /// Which version of the entity the caller wants to change.
@@ -49,6 +51,11 @@ pub struct Operation<'a> {
 }
 
 impl Operation<'_> {
+    /// Whether it writes nothing.
+    pub(crate) fn keeps(&self) -> bool {
+        matches!(self.change, Change::Keep)
+    }
+
     /// The same on another table.
     pub(crate) fn on(&self, table: u64) -> Operation<'_> {
         let change = match &self.change {
@@ -58,6 +65,7 @@ impl Operation<'_> {
             Change::InsertOrReplace(content) => Change::InsertOrReplace(Cow::Borrowed(content)),
             Change::InsertOrMerge(content) => Change::InsertOrMerge(Cow::Borrowed(content)),
             Change::Delete => Change::Delete,
+            Change::Keep => Change::Keep,
         };
         Operation { table, key: Cow::Borrowed(&self.key), change, condition: self.condition }
     }

@@ -22,7 +22,15 @@ pub(crate) fn row_description(columns: &[Column], formats: &[Format]) -> Result<
             Format::Binary => 1,
         };
         // Oids are unsigned; the crate's field is not.
-        Ok(FieldDescription::new(column.field.name().clone(), table as i32, number, ty.oid, ty.len, -1, format))
+        Ok(FieldDescription::new(
+            column.field.name().clone(),
+            table as i32,
+            number,
+            ty.oid,
+            ty.len,
+            column.modifier,
+            format,
+        ))
     });
     Ok(PgWireBackendMessage::RowDescription(RowDescription::new(fields.collect::<Result<_>>()?)))
 }

@@ -29,11 +29,16 @@ pub(crate) fn fields(error: &Error, severity: Severity) -> Vec<(u8, String)> {
         (b'M', error.to_string()),
     ];
     let text = |text: Option<&str>| text.map(str::to_owned);
+    let violated = error.violated();
     let more = [
         (b'D', text(error.detail())),
         (b'H', text(error.hint())),
         (b'P', error.position().map(|p| p.to_string())),
         (b'W', text(error.context())),
+        (b's', text(violated.map(|violated| violated.schema.as_str()))),
+        (b't', text(violated.map(|violated| violated.table.as_str()))),
+        (b'c', violated.and_then(|violated| violated.column.clone())),
+        (b'n', violated.and_then(|violated| violated.constraint.clone())),
     ];
     fields.extend(more.into_iter().filter_map(|(name, value)| Some((name, value?))));
     for (_, value) in &mut fields {

@@ -138,7 +138,7 @@ fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut B
 pub(crate) fn open_rows<'a>(cursor: &'a mut PortalState, name: &str) -> Result<&'a mut Rows> {
     match cursor {
         PortalState::Running(rows) => Ok(rows),
-        PortalState::Ready | PortalState::Finished => {
+        PortalState::Ready | PortalState::Scrolling(_) | PortalState::Finished => {
             Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")))
         }
     }

@@ -1,6 +1,7 @@
 //! tokio-postgres against `rowkey serve`: typed queries, portals, cancelling, simple queries. The
 //! other clients are in `run.sh`.
 
+mod row_locks;
 mod server;
 
 use std::error::Error;

@@ -8,6 +8,7 @@
 mod data;
 mod differences;
 mod expression;
+mod forms;
 mod frames;
 mod modes;
 mod page;
@@ -124,6 +125,10 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
     for _ in 0..cases {
         for (ordered, question) in frames::questions(&mut dice) {
             compared.question(&question, ordered)?;
+        }
+        for (statement, parameters) in forms::questions(&mut dice) {
+            compared.ask(&statement, &parameters, Form::Texts, true)?;
+            compared.ask(&statement, &parameters, Form::Binary, true)?;
         }
     }
     let gone = compared.gone(seed)?;

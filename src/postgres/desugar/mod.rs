@@ -26,7 +26,7 @@ use casts::CatalogCasts;
 use constant_rows::ConstantRows;
 pub use decorrelation::holds_subquery;
 pub(crate) use decorrelation::refers_outside;
-pub use set_returning::function_columns;
+pub use set_returning::{function_columns, returns_rows};
 pub use syntax::rewrite_syntax;
 use types::CatalogTypes;
 

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, WindowSpec,
+    WindowType,
 };
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
@@ -88,8 +89,13 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
             let Some(arguments) = plain_arguments(&args.args) else { return };
             match (name.as_str(), set_returning(&name)) {
                 (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
-                (SERIES, _) if !*with_ordinality && arguments.iter().all(is_constant) => {
-                    name_series(alias);
+                (SERIES, _) if arguments.iter().all(is_constant) => {
+                    if *with_ordinality {
+                        let args = args.args.clone();
+                        *factor = numbered_series(args, alias.take());
+                    } else {
+                        name_series(alias);
+                    }
                     return;
                 }
                 (_, Some(known)) => {
@@ -114,6 +120,8 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
         _ => return,
     };
     let function = known.map_or(UNNEST, |known| known.name);
+    // FULL and RIGHT JOIN take no LATERAL.
+    let is_lateral = arrays.iter().any(names_columns);
     let alias_name = alias.as_ref().map_or_else(|| function.to_owned(), |alias| alias.name.value.clone());
     let mut columns: Vec<String> = match known {
         Some(known) if !known.columns.is_empty() => known.columns.iter().map(|name| (*name).to_owned()).collect(),
@@ -142,7 +150,33 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
     let items =
         values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
     let query = plain_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
-    *factor = derived(query, &alias_name, &columns, true);
+    *factor = derived(query, &alias_name, &columns, is_lateral);
+}
+
+/// A series between constants with the numbers of its rows.
+fn numbered_series(args: Vec<FunctionArg>, alias: Option<TableAlias>) -> TableFactor {
+    let name = alias.as_ref().map_or_else(|| SERIES.to_owned(), |alias| alias.name.value.clone());
+    let given = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.value.clone());
+    let mut columns: Vec<String> = given.take(2).collect();
+    if columns.is_empty() {
+        columns.push(name.clone());
+    }
+    if columns.len() == 1 {
+        columns.push("ordinality".to_owned());
+    }
+    let mut number = call("row_number", Vec::new());
+    if let Expr::Function(function) = &mut number {
+        let whole =
+            WindowSpec { window_name: None, partition_by: Vec::new(), order_by: Vec::new(), window_frame: None };
+        function.over = Some(WindowType::WindowSpec(whole));
+    }
+    let mut alias = None;
+    name_series(&mut alias);
+    let from = plain_table(name_of(SERIES), Some(TableFunctionArgs { args, settings: None }), alias);
+    let values = [Expr::Identifier(quoted(SERIES)), number].into_iter().zip(&columns);
+    let items = values.map(|(expr, column)| SelectItem::ExprWithAlias { expr, alias: quoted(column) });
+    let query = plain_query(SetExpr::Select(Box::new(select(items.collect(), vec![from.relation]))));
+    derived(query, &name, &columns, false)
 }
 
 /// A series between constants, in the select list of a query without FROM, goes to FROM, where it
@@ -206,6 +240,20 @@ fn plain_arguments(arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
     arguments.iter().map(plain).collect()
 }
 
+/// Whether a column may be named in it, or a query is in it that may name one.
+fn names_columns(expr: &Expr) -> bool {
+    visit_expressions(expr, |inner| match inner {
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::CompoundFieldAccess { .. }
+        | Expr::Subquery(_)
+        | Expr::Exists { .. }
+        | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
+}
+
 /// Nothing in it but literals, casts and signs.
 fn is_constant(expr: &Expr) -> bool {
     visit_expressions(expr, |inner| match inner {
@@ -218,6 +266,11 @@ fn is_constant(expr: &Expr) -> bool {
         _ => ControlFlow::Break(()),
     })
     .is_continue()
+}
+
+/// Whether a function in FROM gives rows, as many as it likes.
+pub fn returns_rows(name: &str) -> bool {
+    name == UNNEST || set_returning(name).is_some() || crate::functions::system::table_function_columns(name).is_some()
 }
 
 /// The columns of a function in FROM that has several; of any other there is one, named after it.

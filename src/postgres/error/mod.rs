@@ -4,6 +4,7 @@
 //! rule allows no `From` for them. Our own travel through DataFusion as external ones.
 
 mod postgres_messages;
+mod unsupported_messages;
 
 use std::io::ErrorKind;
 
@@ -17,6 +18,7 @@ use crate::{functions, types};
 pub use postgres_messages::at_function;
 use postgres_messages::{reworded, with_usual_hint};
 use rowkey_base::{Error, SqlState};
+use unsupported_messages::unsupported;
 
 /// The public error of one of DataFusion. Our own errors, which travel through it as external ones,
 /// are unwrapped; known messages become PostgreSQL's.
@@ -146,7 +148,10 @@ fn message_of(error: &DataFusionError) -> String {
 }
 
 fn of_message(error: &DataFusionError) -> Error {
-    reworded(&error.to_string()).unwrap_or_else(|| Error::new(sqlstate_of(error), message_of(error)))
+    let message = error.to_string();
+    reworded(&message)
+        .or_else(|| unsupported(&message))
+        .unwrap_or_else(|| Error::new(sqlstate_of(error), message_of(error)))
 }
 
 fn from_schema(error: SchemaError) -> Error {

@@ -11,13 +11,14 @@ use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFuncti
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery, Union,
-    Values, WindowFunctionDefinition,
+    Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery,
+    Union, Values, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
 use super::cast::PostgresCast;
+use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
@@ -432,6 +433,9 @@ fn cast_all(
 /// again.
 fn without_coercion(mut values: Values) -> Result<Values> {
     let none = DFSchema::empty();
+    for expr in values.values.iter_mut().flatten() {
+        *expr = deferred::unwrapped(std::mem::replace(expr, null()));
+    }
     // A NULL has been given the column's type, which was found before literals had theirs.
     for expr in values.values.iter_mut().flatten() {
         if matches!(expr, Expr::Literal(value, _) if value.is_null()) {
@@ -471,12 +475,41 @@ fn values(values: Values, resolver: &Resolver) -> Result<LogicalPlan> {
     let mut rows = values.values;
     for place in 0..width {
         let column: Vec<Expr> = rows.iter_mut().map(|row| std::mem::replace(&mut row[place], null())).collect();
-        let column = resolver.alike(column, "VALUES")?;
+        let column = of_one_name(resolver.alike(column, "VALUES")?, resolver)?;
         for (row, expr) in rows.iter_mut().zip(column) {
             row[place] = expr;
         }
     }
     LogicalPlanBuilder::values(rows)?.build()
+}
+
+/// Values whose types have the same name as well: the one of those that have a type, `text` where
+/// they differ.
+fn of_one_name(column: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
+    let mut fields: Vec<FieldRef> = Vec::with_capacity(column.len());
+    for expr in &column {
+        fields.push(expr.to_field(resolver.schema)?.1);
+    }
+    let differs = fields.windows(2).any(|pair| pair[0].metadata() != pair[1].metadata());
+    if !differs {
+        return Ok(column);
+    }
+    let is_typed =
+        |expr: &Expr| unknown_text(expr).is_none() && !matches!(expr, Expr::Literal(value, _) if value.is_null());
+    let mut typed = column.iter().zip(&fields).filter(|(expr, _)| is_typed(expr)).map(|(_, field)| field);
+    let common = typed.next().filter(|first| typed.all(|other| other.metadata() == first.metadata())).cloned();
+    let brought = column.into_iter().zip(fields).map(|(expr, field)| match &common {
+        Some(common) if common.metadata() == field.metadata() => Ok(expr),
+        Some(common) if common.data_type() == field.data_type() || !is_typed(&expr) => {
+            resolver.resolve(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(common))))
+        }
+        _ if field.metadata().is_empty() => Ok(expr),
+        _ => {
+            let plain = Arc::new(Field::new("", field.data_type().clone(), true));
+            Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), plain)))
+        }
+    });
+    brought.collect()
 }
 
 fn null() -> Expr {

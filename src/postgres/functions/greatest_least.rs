@@ -14,7 +14,9 @@ use super::kind::Kind;
 use super::resolution::common_type;
 use super::scalar::{Arguments, Call, Function};
 
-pub(super) static FUNCTIONS: [Function; 4] = [
+pub(super) static FUNCTIONS: [Function; 5] = [
+    // Once types are settled it is DataFusion's, which computes no more than it needs.
+    function("coalesce", returns_common, first_of_all),
     function("greatest", returns_common, |call| chosen(call, Ordering::Greater)),
     function("least", returns_common, |call| chosen(call, Ordering::Less)),
     function("num_nulls", |_| Ok(DataType::Int32), |call| counted(call, true)),
@@ -69,6 +71,14 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
         }
         picked.push((best.unwrap_or(0), row));
     }
+    let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    Ok(interleave(&arrays, &picked)?)
+}
+
+fn first_of_all(call: &Call) -> Result<ArrayRef> {
+    let values = (0..call.len()).map(|place| call.as_type(place, call.returns)).collect::<Result<Vec<_>>>()?;
+    let first = |row: usize| values.iter().position(|array| array.is_valid(row)).unwrap_or(0);
+    let picked: Vec<(usize, usize)> = (0..call.rows).map(|row| (first(row), row)).collect();
     let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
     Ok(interleave(&arrays, &picked)?)
 }

@@ -19,7 +19,7 @@ use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
-    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, encodings, fused,
+    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, deferred, encodings, fused,
     greatest_least, hashes, integers, justify, letter_case, math, now, null_if, overlaps, regular_expressions, series,
     statistics, strings, text,
 };
@@ -106,6 +106,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         arithmetic::FUNCTIONS.as_slice(),
         greatest_least::FUNCTIONS.as_slice(),
         concatenation::FUNCTIONS.as_slice(),
+        deferred::FUNCTIONS.as_slice(),
         datetime_fields::FUNCTIONS.as_slice(),
         datetime_make::FUNCTIONS.as_slice(),
         datetime_trunc::FUNCTIONS.as_slice(),

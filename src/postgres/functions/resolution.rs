@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::cast::{self, PostgresCast};
 use super::decimal::Decimal;
+use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
 use super::keys;
@@ -56,6 +57,12 @@ impl Resolver<'_> {
                 })
             }
             Expr::BinaryExpr(binary) => self.binary(binary),
+            Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_) => self.truth_test(expr),
             Expr::Between(Between { expr, negated, low, high }) => self.between(*expr, negated, *low, *high),
             Expr::InList(list) => self.in_list(list),
             Expr::Case(case) => self.case(case),
@@ -87,6 +94,9 @@ impl Resolver<'_> {
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
+                if self.zone.is_some() && function.func.name() == "coalesce" {
+                    return Ok(deferred::coalesced(args));
+                }
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
             }
             expr => Ok(expr),
@@ -539,6 +549,9 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
             continue;
         }
         common = match common.common(kind) {
+            // An oid beside integers is one, unless the first of them is as wide as both.
+            Some(Kind::Int8) if kind == Kind::Oid && common != Kind::Int8 => Kind::Oid,
+            Some(Kind::Int8) if common == Kind::Oid => Kind::Oid,
             Some(kind) => kind,
             None if common == Kind::Other || kind == Kind::Other => return Ok(None),
             None => return Err((common, kind)),
@@ -561,6 +574,35 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
     }
     let precision = (whole + i16::from(scale)).clamp(1, i16::from(NUMERIC_DIGITS_MAX)) as u8;
     Ok(Some(DataType::Decimal128(precision, scale)))
+}
+
+/// Whether all arguments of a function have one type.
+pub(crate) fn is_of_one_type(function: &str) -> bool {
+    ALIKE.contains(&function)
+}
+
+/// The type that expressions of one type have, those apart that have none yet: parameters, NULL
+/// and texts in quotes.
+pub(crate) fn common_field(exprs: &[&Expr], schema: &DFSchema) -> Option<FieldRef> {
+    let mut fields: Vec<FieldRef> = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        match expr {
+            Expr::Placeholder(_) => {}
+            Expr::Literal(value, _) if value.is_null() => {}
+            expr if unknown_text(expr).is_some() => {}
+            Expr::Literal(value, _) => {
+                let data_type = literal(value.clone()).data_type();
+                fields.push(Arc::new(arrow::datatypes::Field::new("", data_type, true)));
+            }
+            expr => fields.push(expr.to_field(schema).ok()?.1),
+        }
+    }
+    let types: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
+    match common_type(&types, &vec![false; types.len()]) {
+        Ok(Some(common)) => Some(Arc::new(arrow::datatypes::Field::new("", common, true))),
+        Ok(None) => fields.into_iter().find(|field| !field.data_type().is_null()),
+        Err(_) => None,
+    }
 }
 
 /// The literal as PostgreSQL types it: integers as narrow as they fit, other numbers as numeric.

@@ -156,8 +156,17 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 8] =
-    ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps", super::null_if::OPERAND];
+const NOT_STRICT: [&str; 9] = [
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "greatest",
+    "least",
+    "num_nulls",
+    "num_nonnulls",
+    "overlaps",
+    super::null_if::OPERAND,
+];
 
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.

@@ -13,6 +13,7 @@ use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::null_if::OPERAND;
 use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
+use super::values_items;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
@@ -25,6 +26,7 @@ pub fn rewrite_syntax(statement: &mut Statement) {
         ControlFlow::Continue(())
     });
     debug_assert!(visited.is_continue());
+    values_items::wrap_items(statement);
     // What is compared with ANY of an array is a list by now.
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
         if let Expr::Array(Array { elem, .. }) = expr

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, interval};
 use crate::types::POSTGRES_TYPE;
-pub(super) use crate::types::TYPE_LENGTH;
+pub(crate) use crate::types::TYPE_LENGTH;
 
 /// Key of the metadata of a cast's target: the fields of an interval.
 pub(super) const INTERVAL_FIELDS: &str = "postgres_interval_fields";

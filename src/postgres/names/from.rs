@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    CteAsMaterialized, Expr, FunctionArg, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor,
-    TableWithJoins,
+    CastKind, CteAsMaterialized, DataType, Expr, Function, FunctionArg, FunctionArgumentList, FunctionArguments, Ident,
+    ObjectName, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -18,7 +18,7 @@ use super::with::renamed;
 use super::{Lookup, Relation};
 use crate::ctes::{MATERIALIZED, NOT_MATERIALIZED};
 use crate::functions::system::is_reserved;
-use crate::syntax::visit_expressions;
+use crate::syntax::{plain_query, plain_select, visit_expressions};
 
 /// What WITH says of a query, for the planner.
 fn word_of(materialized: &CteAsMaterialized) -> &'static str {
@@ -248,6 +248,14 @@ impl Resolver<'_> {
             other => return Err(NameError::unsupported(format!("{other} in FROM is not supported"))),
         };
         let function = flatten(name, self.relations.database())?;
+        if !self.relations.returns_rows(&function) {
+            let value = scalar_call(name.clone(), std::mem::take(args));
+            let mut alias = alias.take();
+            let (value, frame) = self.value_in_from(value, &function, &mut alias, ordinality, before, taken)?;
+            let subquery = Box::new(plain_query(SetExpr::Select(Box::new(value))));
+            *factor = TableFactor::Derived { lateral: !before.sources.is_empty(), subquery, alias, sample: None };
+            return Ok(frame);
+        }
         self.within(lateral(before), |resolver| {
             let mut inside = Vec::new();
             args.iter_mut().try_for_each(|arg| resolver.argument(arg, &mut inside))?;
@@ -266,6 +274,31 @@ impl Resolver<'_> {
             };
         }
         Ok(frame)
+    }
+
+    /// A function in FROM that gives one row: its value.
+    fn value_in_from(
+        &mut self,
+        mut call: Expr,
+        function: &str,
+        alias: &mut Option<TableAlias>,
+        ordinality: bool,
+        before: &Frame,
+        taken: &mut Vec<Rc<Source>>,
+    ) -> Result<(Select, Frame)> {
+        self.within(lateral(before), |resolver| resolver.expr(&mut call))?;
+        let frame = self.called(alias, function, vec![function.to_owned()], ordinality, taken)?;
+        let names = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
+        let one = Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+            data_type: DataType::BigInt(None),
+            array: false,
+            format: None,
+        };
+        let items = [call, one].into_iter().zip(names);
+        let items = items.map(|(expr, alias)| SelectItem::ExprWithAlias { expr, alias });
+        Ok((plain_select(items.collect(), Vec::new()), frame))
     }
 
     /// The source that a function in FROM is. An alias renames its column, too, if it has only one.
@@ -350,6 +383,19 @@ impl Resolver<'_> {
         taken.extend(frame.sources.iter().cloned());
         Ok(frame)
     }
+}
+
+fn scalar_call(name: ObjectName, args: Vec<FunctionArg>) -> Expr {
+    Expr::Function(Function {
+        name,
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
 }
 
 fn names_columns(args: &Vec<FunctionArg>) -> bool {

@@ -18,6 +18,7 @@ mod expr;
 mod from;
 mod function;
 mod join;
+mod key_groups;
 mod label;
 mod merge;
 mod order;
@@ -52,6 +53,10 @@ pub trait Relations {
     /// function.
     fn function_columns(&self, name: &str) -> Option<Vec<String>>;
 
+    /// Whether a function in FROM, by its folded name, gives rows of its own: any other one gives
+    /// one row with its value.
+    fn returns_rows(&self, function: &str) -> bool;
+
     /// The name of the database, the only one that may qualify a schema.
     fn database(&self) -> &str;
 }
@@ -72,6 +77,8 @@ pub struct Relation {
     pub columns: Arc<[String]>,
     /// How many of the last columns are system columns (`tableoid`, `xmin`), which `*` leaves out.
     pub system_columns: usize,
+    /// The columns of its primary key; empty where it has none.
+    pub key: Vec<String>,
 }
 
 /// What [`resolve`] found in a statement.

@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, SelectFlavor, SelectItem,
-    SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
+    Distinct, Expr, GroupByExpr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, SelectFlavor,
+    SelectItem, SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Base, Output, fold, quoted, rename, unique};
 use super::error::{NameError, Result, SqlState};
+use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
 use super::scope::{Level, Resolver, parts, unwrapped};
@@ -38,13 +39,23 @@ impl Resolver<'_> {
                 self.exprs(inside)?;
             }
         }
+        let mut named = Vec::new();
+        if is_grouped(select) {
+            named = named_columns(select.having.as_ref(), None);
+        }
         let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
         if let Some(order_by) = order_by {
             // The planner compares the expressions of DISTINCT ON with those of ORDER BY.
             self.order_by(order_by, &items, if distinct_on { As::Expression } else { As::Position })?;
             self.keep_apart(&mut items, order_by);
+            if is_grouped(select) {
+                named.extend(named_columns(None, Some(order_by)));
+            }
         }
         self.group_by(&mut select.group_by, &items)?;
+        if is_grouped(select) {
+            self.group_by_rows(&mut select.group_by, &items, named);
+        }
         if let Some(Distinct::On(terms)) = &mut select.distinct {
             for term in terms {
                 self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
@@ -135,6 +146,10 @@ impl Resolver<'_> {
         };
         Ok((expr, label, origin))
     }
+}
+
+fn is_grouped(select: &Select) -> bool {
+    matches!(&select.group_by, GroupByExpr::Expressions(terms, _) if !terms.is_empty())
 }
 
 /// An item as the planner gets it: with an alias unless it is a column of that name.

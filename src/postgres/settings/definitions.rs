@@ -1,7 +1,8 @@
-//! Every setting there is: its type, default and meaning. Names and defaults are PostgreSQL 15's.
+//! Settings with a meaning of their own here: type, default and meaning. Names and defaults are
+//! PostgreSQL 15's.
 
 /// What values a setting takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     Bool,
     /// Between these, in this unit ("" for a plain number).
@@ -11,8 +12,9 @@ pub enum Kind {
         unit: &'static str,
     },
     Real {
-        min: i64,
-        max: i64,
+        min: f64,
+        max: f64,
+        unit: &'static str,
     },
     Enum(&'static [&'static str]),
     Text,
@@ -42,19 +44,40 @@ pub struct Definition {
     pub access: Access,
     /// Reported to the client (ParameterStatus) at the start and at every change.
     pub reported: bool,
+    /// False where it is accepted, and another value than the default changes nothing.
+    pub acts: bool,
+    /// As `pg_settings` groups them.
+    pub category: &'static str,
     pub description: &'static str,
 }
+
+/// The category of what has none of its own.
+const CATEGORY: &str = "Client Connection Defaults";
 
 /// What `server_version` says: the PostgreSQL release that this server behaves like, then what it
 /// is.
 pub const SERVER_VERSION: &str = concat!("15.8 (Rowkey ", env!("CARGO_PKG_VERSION"), ")");
 
 const fn own(name: &'static str, kind: Kind, default: &'static str, description: &'static str) -> Definition {
-    Definition { name, kind, default, access: Access::Anyone, reported: false, description }
+    Definition {
+        name,
+        kind,
+        default,
+        access: Access::Anyone,
+        reported: false,
+        acts: true,
+        category: CATEGORY,
+        description,
+    }
+}
+
+/// One that changes nothing.
+const fn ignored(definition: Definition) -> Definition {
+    Definition { acts: false, ..definition }
 }
 
 const fn fixed(name: &'static str, kind: Kind, default: &'static str, description: &'static str) -> Definition {
-    Definition { name, kind, default, access: Access::Fixed, reported: false, description }
+    Definition { access: Access::Fixed, ..own(name, kind, default, description) }
 }
 
 const fn reported(definition: Definition) -> Definition {
@@ -66,11 +89,11 @@ const LEVELS: Kind = Kind::Enum(&[
     "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "notice", "warning", "error",
 ]);
 const MILLISECONDS: Kind = Kind::Integer { min: 0, max: i32::MAX as i64, unit: "ms" };
-const COUNT: Kind = Kind::Integer { min: 0, max: i32::MAX as i64, unit: "" };
+pub(super) const COUNT: Kind = Kind::Integer { min: 0, max: i32::MAX as i64, unit: "" };
 const KIBIBYTES: Kind = Kind::Integer { min: 64, max: i32::MAX as i64, unit: "kB" };
 
-/// All settings, by name.
-pub static DEFINITIONS: &[Definition] = &[
+/// Those with a meaning of their own here, by name.
+pub(super) static OWN: &[Definition] = &[
     reported(own("application_name", Kind::Text, "", "Name of the application, as it tells it.")),
     own("bytea_output", Kind::Enum(&["hex", "escape"]), "hex", "How bytea values are written."),
     own("check_function_bodies", Kind::Bool, "on", "Accepted for restore scripts; there are no function bodies."),
@@ -88,7 +111,7 @@ pub static DEFINITIONS: &[Definition] = &[
         "1",
         "Digits of floating point numbers: above 0 the shortest exact form.",
     ),
-    own("geqo", Kind::Bool, "on", "Accepted; the planner has no such search."),
+    ignored(own("geqo", Kind::Bool, "on", "The planner has no such search.")),
     own(
         "idle_in_transaction_session_timeout",
         MILLISECONDS,
@@ -105,7 +128,7 @@ pub static DEFINITIONS: &[Definition] = &[
         "How intervals are written.",
     )),
     reported(fixed("is_superuser", Kind::Bool, "on", "Whether the role may do everything.")),
-    own("jit", Kind::Bool, "off", "Accepted; queries are vectorized instead."),
+    ignored(own("jit", Kind::Bool, "off", "Queries are vectorized instead.")),
     fixed("lc_collate", Kind::Text, "C", "Texts are ordered by code point."),
     fixed("lc_ctype", Kind::Text, "C", "Kinds of characters."),
     own("lc_messages", Kind::Text, "C", "Language of messages."),
@@ -136,29 +159,24 @@ pub static DEFINITIONS: &[Definition] = &[
         "Backslashes in strings are ordinary characters.",
     )),
     own("statement_timeout", MILLISECONDS, "0", "Stops statements that take longer; 0 is never."),
-    own(
+    ignored(own(
         "synchronous_commit",
         Kind::Enum(&["on", "off", "local", "remote_write", "remote_apply"]),
         "on",
         "Writes are acknowledged when they are synced.",
-    ),
+    )),
     own("synchronize_seqscans", Kind::Bool, "on", "Accepted; scans do not follow each other."),
-    own(
+    ignored(own(
         "tcp_keepalives_idle",
         Kind::Integer { min: 0, max: i32::MAX as i64, unit: "s" },
         "0",
-        "Accepted; the system decides.",
-    ),
+        "The system decides.",
+    )),
     reported(own("TimeZone", Kind::TimeZone, "UTC", "Zone in which times are written, and read where they name none.")),
     own("transaction_deferrable", Kind::Bool, "off", "Whether the transaction may wait for a safe snapshot."),
     own("transaction_isolation", ISOLATION, "read committed", "Level of the transaction; each reads one snapshot."),
     own("transaction_read_only", Kind::Bool, "off", "Whether the transaction refuses writes."),
-    own("work_mem", KIBIBYTES, "4096", "Accepted; all queries share one bound of memory."),
+    ignored(own("work_mem", KIBIBYTES, "4MB", "All queries share one bound of memory.")),
     own("xmloption", Kind::Enum(&["content", "document"]), "content", "Accepted; there is no xml."),
-    own("seed", Kind::Real { min: -1, max: 1 }, "0", "Accepted; random() is not seeded."),
+    ignored(own("seed", Kind::Real { min: -1.0, max: 1.0, unit: "" }, "0", "random() is not seeded.")),
 ];
-
-/// The definition of a setting, by its name in any case.
-pub fn definition(name: &str) -> Option<&'static Definition> {
-    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(name))
-}

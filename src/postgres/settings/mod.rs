@@ -1,6 +1,8 @@
 //! Settings of a session: SET, SHOW, set_config, pg_settings and start-up parameters are one store.
 
 mod definitions;
+mod known;
+mod recorded;
 mod value;
 
 use std::collections::BTreeMap;
@@ -8,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use definitions::Access;
-pub use definitions::DEFINITIONS;
 pub use definitions::Definition;
 pub use definitions::Kind;
 pub use definitions::SERVER_VERSION;
-pub use definitions::definition;
+pub use known::{DEFINITIONS, definition};
+pub use value::bound;
 
 use crate::types::{DateStyle, TextStyle, Zone};
 use rowkey_base::{Error, Result, SqlState};
@@ -29,6 +31,14 @@ const TRANSACTION_MODES: [(&str, &str); 3] = [
     ("transaction_isolation", "default_transaction_isolation"),
     ("transaction_deferrable", "default_transaction_deferrable"),
 ];
+
+/// What `client_min_messages` lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeastMessage {
+    Notice,
+    Warning,
+    Error,
+}
 
 type Values = Arc<BTreeMap<String, String>>;
 
@@ -256,6 +266,21 @@ impl Settings {
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
     }
 
+    /// The least message that the client wants.
+    pub fn least_message(&self) -> LeastMessage {
+        match self.get("client_min_messages") {
+            Some("error") => LeastMessage::Error,
+            Some("warning") => LeastMessage::Warning,
+            _ => LeastMessage::Notice,
+        }
+    }
+
+    /// Settings that have another value than their default, and change nothing.
+    pub fn given_without_effect(&self) -> Vec<&'static Definition> {
+        let given = self.current.session.keys().filter_map(|name| definition(name));
+        given.filter(|definition| !definition.acts && self.get(definition.name) != Some(definition.default)).collect()
+    }
+
     /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.get(name) == Some("on")
@@ -314,6 +339,7 @@ pub fn is_transaction_mode(name: &str) -> bool {
 pub fn plain(definition: &Definition, value: &str) -> String {
     match definition.kind {
         Kind::Integer { unit, .. } => value::integer(value, unit).map_or_else(|| value.to_owned(), |n| n.to_string()),
+        Kind::Real { unit, .. } => value::number_of(value, unit).map_or_else(|| value.to_owned(), |n| n.to_string()),
         _ => value.to_owned(),
     }
 }

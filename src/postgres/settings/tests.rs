@@ -88,3 +88,46 @@ fn the_search_path_is_a_list_of_names() {
     settings.set("search_path", Some("pg_catalog, \"My Own\", Public"), false).expect("set");
     assert_eq!(settings.search_path(), ["pg_catalog", "My Own", "public"]);
 }
+
+#[test]
+fn settings_of_postgresql_are_known_by_name_type_and_range() {
+    let names: Vec<String> = DEFINITIONS.iter().map(|definition| definition.name.to_ascii_lowercase()).collect();
+    assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "each once, in order");
+    for definition in DEFINITIONS.iter() {
+        assert_eq!(super::definition(definition.name).map(|found| found.name), Some(definition.name));
+        // `port` and others that the server tells have no value yet.
+        if definition.access == Access::Anyone && !definition.default.is_empty() {
+            let kept = Settings::canonical(definition, definition.default).expect(definition.name);
+            assert_eq!(kept, definition.default, "{}", definition.name);
+        }
+    }
+    for (name, value, shown) in [
+        ("enable_seqscan", "0", "off"),
+        ("random_page_cost", "1.1", "1.1"),
+        ("effective_cache_size", "4GB", "4GB"),
+        ("effective_cache_size", "3", "24kB"),
+        ("plan_cache_mode", "FORCE_CUSTOM_PLAN", "force_custom_plan"),
+        ("vacuum_cost_delay", "5ms", "5ms"),
+        ("vacuum_cost_delay", "0.5", "0.5ms"),
+        ("jit_above_cost", "-1", "-1"),
+        ("array_nulls", "on", "on"),
+    ] {
+        let mut settings = Settings::new([]).expect("settings");
+        settings.set(name, Some(value), false).expect(name);
+        assert_eq!(settings.get(name), Some(shown), "{name} = {value}");
+        assert_eq!(settings.given_without_effect().len(), usize::from(shown != "on"), "{name}");
+    }
+    for (name, value) in [
+        ("random_page_cost", "-1"),
+        ("default_statistics_target", "10001"),
+        ("geqo_selection_bias", "3"),
+        ("plan_cache_mode", "x"),
+        ("vacuum_cost_delay", "1kB"),
+        ("array_nulls", "off"),
+    ] {
+        let error = Settings::new([]).expect("settings").set(name, Some(value), false).expect_err(name);
+        assert_eq!(error.sqlstate(), SqlState::INVALID_PARAMETER_VALUE, "{name} = {value}");
+    }
+    let error = Settings::new([]).expect("settings").set("no_such_setting", Some("1"), false).expect_err("unknown");
+    assert_eq!(error.sqlstate(), SqlState::UNDEFINED_OBJECT);
+}

@@ -23,8 +23,8 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
         Kind::Enum(values) => match values.iter().find(|allowed| allowed.eq_ignore_ascii_case(value)) {
             Some(value) => Ok((*value).to_owned()),
             // Switches among the enums also take the words of booleans.
-            None if values.contains(&"on") => match boolean(value) {
-                Some(true) => Ok("on".to_owned()),
+            None if values.contains(&"on") || values.contains(&"off") => match boolean(value) {
+                Some(true) if values.contains(&"on") => Ok("on".to_owned()),
                 Some(false) if values.contains(&"off") => Ok("off".to_owned()),
                 _ => Err(invalid()),
             },
@@ -44,10 +44,22 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
             }
             Ok(with_unit(number, unit))
         }
-        Kind::Real { min, max } => match value.trim().parse::<f64>() {
-            Ok(number) if (min as f64..=max as f64).contains(&number) => Ok(number.to_string()),
-            _ => Err(invalid()),
-        },
+        Kind::Real { min, max, unit } => {
+            let number = number_of(value, unit).ok_or_else(invalid)?;
+            if !(min..=max).contains(&number) {
+                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                let message = format!(
+                    "{number}{unit} is outside the valid range for parameter \"{name}\" ({}{unit} .. {}{unit})",
+                    bound(min),
+                    bound(max)
+                );
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            }
+            Ok(match !unit.is_empty() && number.fract() == 0.0 && number < 1e9 {
+                true => with_unit(number as i64, unit),
+                false => format!("{number}{unit}"),
+            })
+        }
         Kind::TimeZone => Zone::parse(value).map(|zone| zone.to_string()).map_err(|_| invalid()),
         Kind::DateStyle => {
             let default = TextStyle::default().date_style;
@@ -79,15 +91,31 @@ fn boolean(value: &str) -> Option<bool> {
 
 /// A whole number of `unit`, given with any unit of the same kind or with none.
 pub(super) fn integer(value: &str, unit: &str) -> Option<i64> {
+    let number = number_of(value, unit)?;
+    (number.abs() < 9e15).then(|| number.round_ties_even() as i64)
+}
+
+/// A number of `unit`, given with any unit of the same kind or with none.
+pub(super) fn number_of(value: &str, unit: &str) -> Option<f64> {
     let value = value.trim();
+    if let Ok(number) = value.parse::<f64>() {
+        return number.is_finite().then_some(number);
+    }
     let digits = value.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(value.len());
     let (number, given) = (value[..digits].parse::<f64>().ok()?, value[digits..].trim());
-    if given.is_empty() {
-        return (number.abs() < 9e15).then(|| number.round_ties_even() as i64);
-    }
-    let scaled = number * (size(given, unit)? / size(unit, unit)?);
-    (scaled.abs() < 9e15).then(|| scaled.round_ties_even() as i64)
+    let of = if unit == PAGES { "B" } else { unit };
+    let whole = if unit == PAGES { PAGE_BYTES } else { size(unit, unit)? };
+    Some(number * (size(given, of)? / whole))
 }
+
+/// A limit as PostgreSQL writes it.
+pub fn bound(limit: f64) -> String {
+    if limit == f64::MAX { "1.79769e+308".to_owned() } else { limit.to_string() }
+}
+
+/// The unit of what PostgreSQL counts in pages, and what they are in bytes.
+const PAGES: &str = "8kB";
+const PAGE_BYTES: f64 = 8192.0;
 
 /// How much a unit is, in microseconds or in bytes, whichever the unit of the setting is.
 fn size(unit: &str, of: &str) -> Option<f64> {
@@ -108,9 +136,11 @@ fn with_unit(number: i64, unit: &str) -> String {
         "ms" => &[("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)],
         "s" => &[("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)],
         "kB" => &[("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)],
+        "B" => &[("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)],
+        PAGES if number > 0 => return with_unit(number.saturating_mul(8), "kB"),
         _ => return number.to_string(),
     };
-    match larger.iter().find(|(_, size)| number != 0 && number % size == 0) {
+    match larger.iter().find(|(_, size)| number > 0 && number % size == 0) {
         Some((name, size)) => format!("{}{name}", number / size),
         None => number.to_string(),
     }

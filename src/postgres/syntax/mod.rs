@@ -7,6 +7,7 @@ mod parameterize;
 mod parse;
 mod placeholders;
 mod plain;
+mod row_locks;
 mod source;
 mod statement;
 mod visit;
@@ -15,13 +16,15 @@ pub use kinds::{sends, verb};
 pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
-pub use parse::{only, parse, parse_all, refused, select_of, split};
+pub use parse::{analyzes_write, only, parse, parse_all, refused, select_of, split};
 pub use placeholders::{count, used, used_in};
 pub use plain::plain_table;
 pub(crate) use plain::{plain_query, plain_select};
+pub use row_locks::RowLocks;
 pub use source::Source;
 pub use statement::{
-    Command, Direction, Discard, Disposer, Effect, ExplainFormat, Isolation, Modes, Request, Statement, Vacuum,
+    Command, Direction, Discard, Disposer, Effect, ExplainFormat, Explained, Isolation, Modes, Request, Statement,
+    Vacuum,
 };
 pub(crate) use visit::{visit, visit_mut};
 pub use visit::{visit_expressions, visit_expressions_mut, visit_relations_mut};

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast;
 use super::kinds;
 use super::placeholders;
 use super::source::Source;
-pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
+pub use command::{Command, Direction, Discard, Explained, Isolation, Modes, Vacuum};
 use rowkey_base::{Error, Result, SqlState};
 
 /// A parsed statement, and where it stands in its text.
@@ -132,6 +132,14 @@ impl Statement {
         }
         self.disposer = Some(Arc::clone(disposer));
         self
+    }
+
+    /// EXPLAIN of the same; `None` where it is no query and no write.
+    pub fn explained(&self, explained: Explained) -> Option<Self> {
+        let (Request::Query(statement) | Request::Write(statement)) = &self.request else { return None };
+        let Explained { analyze, verbose, format } = explained;
+        let request = Request::Explain { statement: statement.clone(), analyze, verbose, format };
+        Some(Self { source: self.source.clone(), from: self.from, to: self.to, request, disposer: None })
     }
 
     /// What it asks for, without its text.

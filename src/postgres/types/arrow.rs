@@ -28,7 +28,8 @@ pub fn type_of(field: &Field) -> Option<&'static PostgresType> {
         DataType::Boolean => oid::BOOL,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 => oid::INT2,
         DataType::UInt16 | DataType::Int32 => oid::INT4,
-        DataType::UInt32 | DataType::Int64 | DataType::UInt64 => oid::INT8,
+        DataType::UInt32 => oid::OID,
+        DataType::Int64 | DataType::UInt64 => oid::INT8,
         DataType::Float16 | DataType::Float32 => oid::FLOAT4,
         DataType::Float64 => oid::FLOAT8,
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {

@@ -14,7 +14,7 @@ use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, P
 use rowkey_model::AccountName;
 use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::functions::system::{FunctionError, SqlState};
-use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings};
+use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings, bound};
 use rowkey_postgres::types::type_of;
 use rowkey_storage::Catalog;
 
@@ -169,8 +169,8 @@ impl SessionInfo for CatalogSession {
 fn setting_row(definition: &'static Definition, settings: &Settings) -> SettingRow {
     let (vartype, unit, min, max, allowed) = match definition.kind {
         Kind::Bool => ("bool", "", None, None, None),
-        Kind::Integer { min, max, unit } => ("integer", unit, Some(min), Some(max), None),
-        Kind::Real { min, max } => ("real", "", Some(min), Some(max), None),
+        Kind::Integer { min, max, unit } => ("integer", unit, Some(min.to_string()), Some(max.to_string()), None),
+        Kind::Real { min, max, unit } => ("real", unit, Some(bound(min)), Some(bound(max)), None),
         Kind::Enum(values) => ("enum", "", None, None, Some(values.iter().map(|value| (*value).to_owned()).collect())),
         Kind::Text | Kind::TimeZone | Kind::DateStyle | Kind::Encoding | Kind::Schemas => {
             ("string", "", None, None, None)
@@ -181,16 +181,17 @@ fn setting_row(definition: &'static Definition, settings: &Settings) -> SettingR
         name: definition.name.to_owned(),
         setting: rowkey_postgres::settings::plain(definition, setting),
         unit: (!unit.is_empty()).then(|| unit.to_owned()),
-        category: "Client Connection Defaults".to_owned(),
+        category: definition.category.to_owned(),
         short_desc: definition.description.to_owned(),
+        extra_desc: (!definition.acts).then(|| "Accepted without effect.".to_owned()),
         context: if definition.access == Access::Fixed { "internal" } else { "user" }.to_owned(),
         vartype: vartype.to_owned(),
         source: if setting == definition.default { "default" } else { "session" }.to_owned(),
-        min_val: min.map(|min| min.to_string()),
-        max_val: max.map(|max| max.to_string()),
+        min_val: min,
+        max_val: max,
         enumvals: allowed,
-        boot_val: Some(definition.default.to_owned()),
-        reset_val: Some(settings.reset_value(definition).to_owned()),
+        boot_val: Some(rowkey_postgres::settings::plain(definition, definition.default)),
+        reset_val: Some(rowkey_postgres::settings::plain(definition, settings.reset_value(definition))),
     }
 }
 

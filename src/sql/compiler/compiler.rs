@@ -6,7 +6,7 @@ use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryReservation, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
@@ -19,6 +19,7 @@ use super::memory::memory_bytes_available;
 use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
+use super::row_locks;
 use super::statement_context::StatementContext;
 use crate::by_key::{self, Analyzed};
 use crate::compute::ComputeRuntime;
@@ -42,8 +43,8 @@ use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::parameters;
 use rowkey_postgres::rules::Rules;
 use rowkey_postgres::settings::Settings;
-use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::syntax::located;
+use rowkey_postgres::syntax::{RowLocks, Statement};
 use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::{Snapshot, Store};
 
@@ -185,6 +186,11 @@ impl Compiler {
         self.memory_bytes
     }
 
+    /// Memory of queries, of which nothing is taken yet.
+    pub(crate) fn memory(&self, consumer: &str) -> MemoryReservation {
+        MemoryConsumer::new(consumer).register(&self.state.state().runtime_env().memory_pool)
+    }
+
     /// Where statements are planned and run.
     pub(crate) fn compute(&self) -> &Arc<ComputeRuntime> {
         &self.compute
@@ -271,15 +277,23 @@ impl Compiler {
         query: ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let planned = self.planner(context).query(statement, query, declared).await;
+        let row_locks = RowLocks::of(&query)?;
+        let planner = self.planner(context);
+        let planned = match &row_locks {
+            Some(locks) => row_locks::query(&planner, statement, query, declared, locks).await,
+            None => planner.query(statement, query, declared).await,
+        };
         let planned = planned.map_err(|error| located(error, statement))?;
-        let by_key = by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters });
+        let by_key = match &row_locks {
+            None => by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters }),
+            Some(_) => None,
+        };
         let lasts = reads_tables_only(&planned.plan)?;
         let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
         let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
         let is_large = statement.text().len() > PLANS_DROPPED_HERE_BYTES_MAX;
         let disposer = is_large.then(|| Arc::clone(&self.compute));
-        let plan = Arc::new(Planned { plan, by_key, catalog, planning, lasts, disposer });
+        let plan = Arc::new(Planned { plan, by_key, row_locks, catalog, planning, lasts, disposer });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -319,7 +333,7 @@ impl Compiler {
         let plan = by_key.map(|by_key| {
             let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
             let plan = LogicalPlan::default();
-            Planned { plan, by_key: Some(by_key), catalog, planning, lasts: false, disposer: None }
+            Planned { plan, by_key: Some(by_key), row_locks: None, catalog, planning, lasts: false, disposer: None }
         });
         Ok(Prepared {
             statement: Arc::clone(statement),

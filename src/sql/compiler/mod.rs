@@ -8,6 +8,7 @@ mod memory;
 mod parameterized;
 mod plan_cache;
 mod prepared;
+pub(crate) mod row_locks;
 mod statement_context;
 mod statement_session;
 

@@ -7,7 +7,7 @@ use datafusion::logical_expr::LogicalPlan;
 use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
 use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
-use rowkey_postgres::syntax::{Request, Statement};
+use rowkey_postgres::syntax::{Request, RowLocks, Statement};
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 
@@ -53,6 +53,11 @@ impl Prepared {
         }
     }
 
+    /// What it says of rows that it reads FOR UPDATE or FOR SHARE.
+    pub(crate) fn row_locks(&self) -> Option<&RowLocks> {
+        self.plan.as_ref()?.row_locks.as_ref()
+    }
+
     pub fn is_empty(&self) -> bool {
         matches!(self.statement.request, Request::Nothing)
     }
@@ -65,6 +70,8 @@ pub(crate) struct Planned {
     pub plan: LogicalPlan,
     /// The statement by key that it is, if it is one.
     pub by_key: Option<KeyStatement>,
+    /// The rows that it reads FOR UPDATE or FOR SHARE: their keys are the last columns of the plan.
+    pub row_locks: Option<RowLocks>,
     /// What it was planned for. Statements may lie idle for long, so neither this nor the plan
     /// holds what a snapshot does.
     pub catalog: Weak<Catalog>,

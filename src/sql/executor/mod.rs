@@ -1,16 +1,21 @@
 //! From a prepared statement and its values to rows, or to operations.
 
 pub(crate) mod copy;
+mod locked_rows;
 mod portal;
 mod queries;
+mod rows;
+mod scroll;
 mod vacuum;
 mod writes;
 
 use std::sync::Arc;
 
 use crate::compiler::Compiler;
+pub use portal::PortalState;
 pub(crate) use portal::{Cursor, Portal};
-pub use portal::{PortalState, Rows};
+pub use rows::Rows;
+pub use scroll::ScrolledRows;
 pub(crate) use writes::Ran;
 
 /// Runs prepared statements of all sessions of one account. It commits nothing.

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-
-use crate::answer::Answer;
+use super::rows::Rows;
+use super::scroll::ScrolledRows;
 use crate::compiler::Prepared;
-use crate::planner::Column;
 use crate::system_catalog::CursorRow;
-use rowkey_base::Result;
 use rowkey_model::DateTime;
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::SqlValue;
@@ -29,6 +26,8 @@ pub struct Portal {
 pub enum PortalState {
     Ready,
     Running(Box<Rows>),
+    /// A cursor that goes back as well.
+    Scrolling(Box<ScrolledRows>),
     /// Ran to its end; to run again is an error or empty, as the protocol says.
     Finished,
 }
@@ -38,6 +37,8 @@ pub enum PortalState {
 pub struct Cursor {
     /// WITH HOLD: it outlives its transaction.
     pub hold: bool,
+    /// SCROLL: it goes back.
+    pub scroll: bool,
     /// The text of DECLARE.
     pub statement: Arc<Statement>,
     pub declared: DateTime,
@@ -55,54 +56,8 @@ impl From<(&String, &Portal)> for CursorRow {
             statement: statement.text().to_owned(),
             holdable: cursor.is_some_and(|cursor| cursor.hold),
             binary: false,
-            scrollable: false,
+            scrollable: cursor.is_some_and(|cursor| cursor.scroll),
             created_micros: cursor.map_or(portal.prepared.prepared_micros, |cursor| cursor.declared.micros()),
         }
-    }
-}
-
-/// Rows of a running statement.
-#[derive(Debug)]
-pub struct Rows {
-    pub columns: Arc<[Column]>,
-    /// First word of the tag.
-    pub verb: &'static str,
-    answer: Answer,
-    /// The part of the last batch that was not taken.
-    pending: Option<RecordBatch>,
-    /// Rows taken so far.
-    pub taken: u64,
-}
-
-impl Rows {
-    pub fn new(columns: Arc<[Column]>, verb: &'static str, answer: Answer) -> Self {
-        Self { columns, verb, answer, pending: None, taken: 0 }
-    }
-
-    /// The next rows, at most `rows_max`; `None` at the end. Never an empty batch.
-    pub async fn next(&mut self, rows_max: usize) -> Result<Option<RecordBatch>> {
-        loop {
-            let batch = match self.pending.take() {
-                Some(batch) => batch,
-                None => match self.answer.next().await {
-                    Some(batch) => batch?,
-                    None => return Ok(None),
-                },
-            };
-            if batch.num_rows() == 0 {
-                continue;
-            }
-            let taken = batch.num_rows().min(rows_max);
-            if taken < batch.num_rows() {
-                self.pending = Some(batch.slice(taken, batch.num_rows() - taken));
-            }
-            self.taken += taken as u64;
-            return Ok(Some(batch.slice(0, taken)));
-        }
-    }
-
-    /// All rows, where none was taken yet.
-    pub fn into_answer(self) -> Answer {
-        self.answer
     }
 }

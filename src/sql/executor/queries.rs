@@ -15,13 +15,14 @@ use datafusion::sql::sqlparser::ast;
 use futures::{StreamExt, stream};
 
 use super::Executor;
+use super::locked_rows::locked_rows;
 use crate::answer::Answer;
-use crate::compiler::{Prepared, StatementContext, same_columns};
+use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::compute::spawn_rows;
 use crate::explain;
 use crate::planner::physical_plan;
 use crate::provider::EntityTable;
-use crate::writes::ParameterValues;
+use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
 use rowkey_postgres::error::from_datafusion;
@@ -41,13 +42,16 @@ impl Executor {
         prepared: &Prepared,
         logical: Logical,
         values: &[SqlValue],
-    ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+    ) -> Result<Physical> {
         let planner = self.compiler.planner(context);
         let plan = match logical {
             Logical::Kept(plan) => seen_in(plan, &context.snapshot)?,
             Logical::Unplanned(query) => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                let planned = planner.query(&prepared.statement, *query, &declared).await?;
+                let planned = match prepared.row_locks() {
+                    Some(locks) => row_locks::query(&planner, &prepared.statement, *query, &declared, locks).await?,
+                    None => planner.query(&prepared.statement, *query, &declared).await?,
+                };
                 let explains = !prepared.statement.is_query();
                 let changed = |before| !same_columns(before, &planned.columns);
                 if !explains && prepared.columns.as_deref().is_some_and(changed) {
@@ -56,10 +60,11 @@ impl Executor {
                 planned.plan
             }
         };
+        let locked = prepared.row_locks().map(|locks| row_locks::table_of(&plan, locks)).transpose()?;
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
         let plan = physical_plan(&planner.state, plan).await;
         let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
-        Ok((plan, planner.settings.task_context()))
+        Ok(Physical { plan, task: planner.settings.task_context(), locked })
     }
 
     pub(crate) async fn run(
@@ -67,34 +72,42 @@ impl Executor {
         context: StatementContext,
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
+        write_set: Option<&SharedWriteSet>,
     ) -> Result<Answer> {
         if let Some(rows) = self.key_rows(&context, prepared, values).await? {
             return Ok(Answer::of(rows));
         }
         // Boxed, since reads by key would be moved with what it takes.
-        Box::pin(self.computed(context, prepared, None, values)).await
+        Box::pin(self.computed(context, prepared, None, values, write_set)).await
     }
 
     /// The rows of a query that is planned and computed: the prepared one, or `query` which was
-    /// planned in its place. The context is dropped there as well: it may be the last one that
-    /// reads an older snapshot.
+    /// planned in its place. `write_set` keeps what it reads FOR UPDATE or FOR SHARE. The context
+    /// is dropped there as well: it may be the last one that reads an older snapshot.
     pub(crate) async fn computed(
         &self,
         context: StatementContext,
         prepared: &Arc<Prepared>,
         query: Option<ast::Statement>,
         values: &Arc<[SqlValue]>,
+        write_set: Option<&SharedWriteSet>,
     ) -> Result<Answer> {
         let (executor, planned, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
-        let signals = Arc::clone(&context.signals);
+        let (signals, write_set) = (Arc::clone(&context.signals), write_set.cloned());
         let rows = async move {
             // Large ones take long to copy.
             let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
             let logical = Logical::of(&context, &planned, query);
-            let (plan, task) = executor.physical(&context, &planned, logical, &values).await?;
+            let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
             let token = CancellationToken::new(Arc::clone(&context.signals));
             let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
-            Ok(begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await)
+            let rows = begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await;
+            Ok(match (planned.row_locks(), locked) {
+                (Some(locks), Some(table)) => {
+                    locked_rows(rows, table, locks.is_exclusive, write_set, Arc::clone(&context.signals))?
+                }
+                _ => rows,
+            })
         };
         let rows = self.compiler.compute().run(&signals, rows).await?;
         let fields: Vec<_> = prepared
@@ -120,7 +133,7 @@ impl Executor {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
             let logical = Logical::of(&context, &prepared, query);
-            let (plan, task) = executor.physical(&context, &prepared, logical, &values).await?;
+            let Physical { plan, task, .. } = executor.physical(&context, &prepared, logical, &values).await?;
             explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format).await
         };
         self.compiler.compute().run(signals, lines).await
@@ -159,6 +172,14 @@ async fn begun(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream
         true => Box::pin(RecordBatchStreamAdapter::new(schema, ready)),
         false => Box::pin(RecordBatchStreamAdapter::new(schema, ready.chain(spawn_rows(rows)))),
     }
+}
+
+/// A query that is ready to run.
+struct Physical {
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    /// The table whose rows it reads FOR UPDATE or FOR SHARE.
+    locked: Option<u64>,
 }
 
 /// Where the logical plan of a prepared query comes from.

@@ -9,4 +9,6 @@ pub struct Column {
     pub field: FieldRef,
     /// Oid of the table and number of the column, if it is one unchanged.
     pub origin: Option<(u32, i16)>,
+    /// Length or precision of its type, as PostgreSQL encodes it; -1 for none.
+    pub modifier: i32,
 }

@@ -19,6 +19,6 @@ pub(crate) use own_functions::{
 pub(crate) use physical::physical_plan;
 pub(crate) use planning_settings::PlanningSettings;
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
-pub(crate) use statement_planner::{MakeFunctions, PlanningContext, StatementPlanner};
+pub(crate) use statement_planner::{MakeFunctions, PlannedQuery, PlanningContext, StatementPlanner};
 pub(crate) use statement_state::BaseState;
 pub(crate) use views::ViewExpansion;

@@ -10,10 +10,14 @@ use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions::system::table_function_columns;
 use rowkey_postgres::names::{Lookup, Relation, Relations};
+use rowkey_storage::run::{PARTITION_KEY, ROW_KEY};
 use rowkey_storage::{Snapshot, Table};
 
 /// Looked through first, unless the search path names it elsewhere.
 const PG_CATALOG: &str = "pg_catalog";
+
+/// The key of the tables of `pg_catalog` that have it.
+const OID: &str = "oid";
 
 /// The relations of a snapshot.
 #[derive(Debug, Clone)]
@@ -71,6 +75,7 @@ impl SnapshotRelations {
                     name: view.name.clone(),
                     columns: view.columns.iter().map(|column| column.name.clone()).collect(),
                     system_columns: 0,
+                    key: Vec::new(),
                 });
             };
             let columns = self.columns.of(table);
@@ -79,17 +84,25 @@ impl SnapshotRelations {
                 name: table.name.clone(),
                 columns: columns.schema().fields().iter().map(|field| field.name().clone()).collect(),
                 system_columns: 0,
+                key: vec![PARTITION_KEY.to_owned(), ROW_KEY.to_owned()],
             });
         }
         let name = if quoted { name.to_owned() } else { name.to_ascii_lowercase() };
         if schema == ROWKEY_SCHEMA {
             let columns = RowkeySchema::relation_columns(&name)?.into();
-            return Some(Relation { schema: schema.to_owned(), name, columns, system_columns: 0 });
+            return Some(Relation { schema: schema.to_owned(), name, columns, system_columns: 0, key: Vec::new() });
         }
         let mut columns = self.system.relation_columns(schema, &name)?;
         let hidden = self.system.hidden_columns(schema, &name);
         columns.extend(hidden.iter().map(|column| (*column).to_owned()));
-        Some(Relation { schema: schema.to_owned(), name, columns: columns.into(), system_columns: hidden.len() })
+        let has_oid = schema == PG_CATALOG && columns.first().is_some_and(|first| first == OID);
+        Some(Relation {
+            schema: schema.to_owned(),
+            name,
+            columns: columns.into(),
+            system_columns: hidden.len(),
+            key: if has_oid { vec![OID.to_owned()] } else { Vec::new() },
+        })
     }
 }
 
@@ -120,6 +133,10 @@ impl Relations for SnapshotRelations {
         own_functions::columns(name)
             .or_else(|| table_function_columns(name))
             .or_else(|| rowkey_postgres::desugar::function_columns(name))
+    }
+
+    fn returns_rows(&self, function: &str) -> bool {
+        self.function_columns(function).is_some() || rowkey_postgres::desugar::returns_rows(function)
     }
 
     fn database(&self) -> &str {

@@ -35,6 +35,7 @@ use rowkey_postgres::names;
 use rowkey_postgres::parameters;
 use rowkey_postgres::plan_size::refuse_many_expressions;
 use rowkey_postgres::syntax::{Request, Statement, parse};
+use rowkey_postgres::type_modifiers::type_modifiers;
 
 /// The table functions of schema `rowkey`, by name. They plan statements, so what they are made of
 /// is above this module.
@@ -163,6 +164,23 @@ impl StatementPlanner {
         PlanningContext { tables, relations, ..self.context() }.planner()
     }
 
+    /// Schema and name of the relation that a name means.
+    pub(crate) fn relation_named(&self, name: &ast::ObjectName) -> Option<(String, String)> {
+        let parts: Vec<_> = name.0.iter().map(|part| part.as_ident()).collect::<Option<_>>()?;
+        fn as_name(ident: &ast::Ident) -> names::Name<'_> {
+            (&ident.value, ident.quote_style.is_some())
+        }
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, name),
+            [.., schema, name] => (Some(as_name(schema)), name),
+            [] => return None,
+        };
+        match names::Relations::relation(&self.relations, schema, as_name(name)) {
+            names::Lookup::Found(relation) => Some((relation.schema, relation.name)),
+            names::Lookup::NoSuchSchema | names::Lookup::NoSuchRelation { .. } => None,
+        }
+    }
+
     /// Whether a view can be read.
     pub(crate) async fn has_view(&self, view: &Arc<rowkey_storage::View>) -> bool {
         self.tables.views.expand(view, &self.tables).await.is_ok()
@@ -269,7 +287,12 @@ impl StatementPlanner {
                 }
             },
         };
-        let columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        let mut columns = self.columns(analyzed.as_ref().unwrap_or(&plan), output)?;
+        if analyzed.is_some() {
+            for (column, modifier) in columns.iter_mut().zip(type_modifiers(&plan)) {
+                column.modifier = modifier;
+            }
+        }
         Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
     }
 
@@ -294,7 +317,10 @@ impl StatementPlanner {
         let fields = plan.schema().fields();
         if output.is_empty() {
             // SHOW TABLES and DESCRIBE have no labels of their own.
-            return Ok(fields.iter().map(|field| Column { field: Arc::clone(field), origin: None }).collect());
+            return Ok(fields
+                .iter()
+                .map(|field| Column { field: Arc::clone(field), origin: None, modifier: -1 })
+                .collect());
         }
         if fields.len() != output.len() {
             let message = format!("{} columns were planned, {} named", fields.len(), output.len());
@@ -310,7 +336,7 @@ impl StatementPlanner {
                 let (oid, numbers) = found.as_ref()?;
                 Some((*oid, *numbers.get(&column)?))
             });
-            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin }
+            Column { field: Arc::new(field.as_ref().clone().with_name(output.label)), origin, modifier: -1 }
         });
         Ok(columns.collect())
     }

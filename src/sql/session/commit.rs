@@ -76,7 +76,7 @@ fn is_small(operations: &[Operation<'_>]) -> bool {
         | Change::Merge(content)
         | Change::InsertOrReplace(content)
         | Change::InsertOrMerge(content) => properties_bytes(content),
-        Change::Delete => 0,
+        Change::Delete | Change::Keep => 0,
     };
     operations.len() <= OPERATIONS_HERE_MAX && operations.iter().map(content).sum::<u64>() <= BYTES_HERE_MAX
 }

@@ -17,7 +17,7 @@ pub use crate::answer::Answer;
 pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
 pub use crate::compute::ComputeRuntime;
 pub use crate::executor::copy::{CopyIn, CopyLines, CopyOut};
-pub use crate::executor::{PortalState, Rows};
+pub use crate::executor::{PortalState, Rows, ScrolledRows};
 pub use crate::planner::Column;
 pub use crate::registry::{Activity, Registry};
 pub use by_key::BoundKeyStatement;

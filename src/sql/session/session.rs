@@ -1,6 +1,6 @@
 //! One caller's session: statements in, rows out, and what lasts from one statement to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
@@ -14,7 +14,7 @@ use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, Stat
 use crate::compute::ComputeRuntime;
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
-use crate::executor::{Cursor, Executor, Portal, PortalState, Rows};
+use crate::executor::{Cursor, Executor, Portal, PortalState, Rows, ScrolledRows};
 use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
@@ -29,7 +29,9 @@ use rowkey_postgres::syntax::{Disposer, Request, Statement, only, parse_all};
 use rowkey_postgres::types::{PostgresType, SqlValue, field};
 
 mod cursors;
+mod execute;
 mod implicit_transactions;
+mod settings;
 mod values;
 mod writing;
 
@@ -54,6 +56,8 @@ pub struct Session {
     portals: BTreeMap<String, Portal>,
     cursors_declared: u64,
     notices: Vec<Error>,
+    /// Settings without effect of which the client was told.
+    told_without_effect: BTreeSet<&'static str>,
     /// Settings that functions change while a statement runs.
     changes: SettingChanges,
     file_access: FileAccess,
@@ -78,7 +82,8 @@ pub enum Outcome {
 impl Session {
     pub fn new(compiler: Arc<Compiler>, registration: Registration, user: &str, mut settings: Settings) -> Self {
         settings.tell("session_authorization", user);
-        Self {
+        let given = settings.given_without_effect();
+        let mut session = Self {
             executor: Executor::new(Arc::clone(&compiler)),
             registration,
             user: user.to_owned(),
@@ -89,9 +94,12 @@ impl Session {
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
+            told_without_effect: BTreeSet::new(),
             file_access: FileAccess::Nowhere,
             compiler,
-        }
+        };
+        given.into_iter().for_each(|definition| session.tell_without_effect(definition));
+        session
     }
 
     /// Allows COPY TO to write files.
@@ -215,11 +223,6 @@ impl Session {
         self.transaction.status()
     }
 
-    /// Notices and warnings since they were taken last.
-    pub fn take_notices(&mut self) -> Vec<Error> {
-        std::mem::take(&mut self.notices)
-    }
-
     /// A statement begins to run.
     pub fn active(&self, text: &str) {
         let now = self.compiler.now();
@@ -321,10 +324,11 @@ impl Session {
                 })
             }
             Request::Nothing | Request::Copy(_) => Ok(without_plan(None)),
-            Request::Define(definition) => Ok(without_plan(
-                Definition::columns(definition)
-                    .map(|fields| fields.into_iter().map(|field| Column { field, origin: None }).collect()),
-            )),
+            Request::Define(definition) => {
+                Ok(without_plan(Definition::columns(definition).map(|fields| {
+                    fields.into_iter().map(|field| Column { field, origin: None, modifier: -1 }).collect()
+                })))
+            }
             // A cursor has the parameters of its query, but no rows before FETCH.
             Request::Command(Command::Declare { statement: query, .. }) => {
                 let query = Box::pin(self.prepare(Arc::clone(query), types)).await?;
@@ -340,6 +344,7 @@ impl Session {
                 Command::Fetch { cursor, rows: true, .. } => {
                     Some(self.cursor(cursor)?.prepared.columns.as_deref().unwrap_or_default().to_vec())
                 }
+                Command::ExplainExecute { .. } => Some(text_columns(&["QUERY PLAN"])),
                 Command::Execute { name, .. } => self.statement(name)?.columns.as_deref().map(<[Column]>::to_vec),
                 _ => None,
             })),
@@ -423,8 +428,12 @@ impl Session {
         match &prepared.statement.request {
             Request::Query(_) => {
                 self.transaction.refuse_if_failed()?;
+                if let Some(locks) = prepared.row_locks() {
+                    self.refuse_if_read_only(&format!("SELECT {}", locks.words))?;
+                }
                 let context = self.context();
-                let answer = self.executor.run(context, prepared, parameters).await?;
+                let write_set = self.transaction.write_set().filter(|_| prepared.row_locks().is_some());
+                let answer = self.executor.run(context, prepared, parameters, write_set).await?;
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));
                 Ok(Outcome::Rows(Rows::new(columns, "SELECT", answer)))
             }
@@ -564,25 +573,18 @@ impl Session {
             }
             Command::Execute { name, arguments } => {
                 let statement = self.statement(name)?;
-                if statement.parameters.len() != arguments.len() {
-                    let message = format!("wrong number of parameters for prepared statement \"{name}\"");
-                    let detail =
-                        format!("Expected {} parameters but got {}.", statement.parameters.len(), arguments.len());
-                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).with_detail(detail));
-                }
-                let context = self.context();
-                let mut values = Vec::new();
-                for (argument, ty) in arguments.iter().zip(&statement.parameters) {
-                    values.push(self.compiler.value_of(&context, argument, ty).await?);
-                }
+                let values = self.arguments_of(name, &statement, arguments).await?;
                 return Box::pin(self.run(&statement, &values.into())).await;
+            }
+            Command::ExplainExecute { name, arguments, explained } => {
+                return Box::pin(self.explain_execute(name, arguments, *explained)).await;
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;
                 Arc::make_mut(&mut self.prepared).remove(name);
             }
             Command::Deallocate(None) => Arc::make_mut(&mut self.prepared).clear(),
-            Command::Declare { name, hold, statement } => {
+            Command::Declare { name, hold, scroll, statement } => {
                 if !hold && self.transaction.status() == TransactionStatus::Idle {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
                     return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
@@ -604,8 +606,12 @@ impl Session {
                 let declared = self.compiler.now();
                 self.cursors_declared += 1;
                 let number = self.cursors_declared;
-                let cursor = Some(Cursor { hold: *hold, statement: declaration, declared, number });
-                let state = PortalState::Running(Box::new(rows));
+                let cursor = Cursor { hold: *hold, scroll: *scroll, statement: declaration, declared, number };
+                let state = match scroll {
+                    true => PortalState::Scrolling(Box::new(ScrolledRows::new(rows, self.compiler.memory("cursor")))),
+                    false => PortalState::Running(Box::new(rows)),
+                };
+                let cursor = Some(cursor);
                 let portal = Portal { prepared, parameters: Arc::default(), result_formats: Vec::new(), state, cursor };
                 self.keep_portal(name, portal)?;
             }
@@ -626,23 +632,6 @@ impl Session {
         Ok(Outcome::Done(tag))
     }
 
-    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
-        if (name, value) == ("transaction_isolation", None) && self.transaction.status() == TransactionStatus::Idle {
-            let message = "RESET TRANSACTION can only be used in transaction blocks";
-            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
-        }
-        match (name, value) {
-            ("session_authorization", Some(user)) if user == self.user => Ok(()),
-            ("session_authorization", None) => Ok(()),
-            ("session_authorization" | "role", Some(user)) if user != self.user => {
-                Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("role \"{user}\" does not exist")))
-            }
-            ("role", _) => Ok(()),
-            _ if is_transaction_mode(name) => self.transaction.set_mode(name, value, false, &mut self.settings),
-            _ => self.settings.set(name, value, local),
-        }
-    }
-
     fn cursor(&self, name: &str) -> Result<&Portal> {
         self.portals
             .get(name)
@@ -660,10 +649,6 @@ impl Session {
             .map_err(from_datafusion)?;
         let batches = RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]));
         Ok(Outcome::Rows(Rows::new(columns, verb, Answer::new(Box::pin(batches)))))
-    }
-
-    fn warn(&mut self, kind: SqlState, message: &str) {
-        self.notices.push(Error::new(kind, message));
     }
 
     /// What a statement runs with: the snapshot of the transaction, or the newest one.
@@ -693,5 +678,8 @@ fn unknown_portal(name: &str) -> Error {
 }
 
 fn text_columns(names: &[&str]) -> Vec<Column> {
-    names.iter().map(|name| Column { field: Arc::new(field(name, "text", false)), origin: None }).collect()
+    names
+        .iter()
+        .map(|name| Column { field: Arc::new(field(name, "text", false)), origin: None, modifier: -1 })
+        .collect()
 }

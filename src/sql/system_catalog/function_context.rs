@@ -91,6 +91,7 @@ impl FunctionContext for CatalogContext {
             unit: row.unit,
             category: row.category,
             description: row.short_desc,
+            more: row.extra_desc,
             context: row.context,
             value_type: row.vartype,
             source: row.source,

@@ -24,6 +24,10 @@ pub(super) const COLLATION: u32 = 100;
 
 /// Catalog relations whose oids say what kind of object another oid is.
 pub(super) const PG_CLASS: u32 = 1259;
+pub(super) const PG_TYPE: u32 = 1247;
+pub(super) const PG_ATTRDEF: u32 = 2604;
+pub(super) const PG_CONSTRAINT: u32 = 2606;
+pub(super) const PG_REWRITE: u32 = 2618;
 pub(super) const PG_NAMESPACE: u32 = 2615;
 pub(super) const PG_DATABASE: u32 = 1262;
 

@@ -36,6 +36,7 @@ pub(crate) struct SettingRow {
     pub unit: Option<String>,
     pub category: String,
     pub short_desc: String,
+    pub extra_desc: Option<String>,
     /// `user`, `internal`, `postmaster`, ...
     pub context: String,
     /// `bool`, `enum`, `integer`, `real` or `string`.

@@ -144,7 +144,7 @@ impl MatchedRows {
 }
 
 /// The key in the first two columns of a row.
-pub(super) fn key_of(batch: &RecordBatch, row: usize) -> Result<Key> {
+pub(crate) fn key_of(batch: &RecordBatch, row: usize) -> Result<Key> {
     let part = |place: usize| {
         let array = batch.column(place);
         let text = array.as_string_view_opt().filter(|array| array.is_valid(row)).map(|array| array.value(row));

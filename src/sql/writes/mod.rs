@@ -18,6 +18,7 @@ mod operations;
 mod prepare;
 mod returning;
 mod row_builder;
+mod row_locks;
 mod rows;
 mod run;
 pub(crate) mod syntax;
@@ -27,7 +28,7 @@ mod write;
 mod write_set;
 
 pub(crate) use constants::{ConstantExpr, ParameterValues, constant_assignments, increment};
-pub(crate) use current_versions::{changed_meanwhile, current_versions, refuse_if_deleted};
+pub(crate) use current_versions::{changed_meanwhile, current_versions, key_of, refuse_if_deleted};
 pub(crate) use memory_budget::MemoryBudget;
 pub(crate) use operations::{WriteResult, delete, insert, put};
 pub(crate) use returning::{Returned, returning_query, returns_timestamp};

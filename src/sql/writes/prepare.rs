@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast;
 
 use super::constants::constant_assignments;
 use super::on_conflict::conflict_query;
-use super::returning::{Returned, returning_query};
+use super::returning::{Returned, refuse_other_rows, returning_query};
 use super::rows::MemoryColumn;
 use super::run::check_types;
 use super::syntax::{self, item};
@@ -193,6 +193,7 @@ impl Write {
         let planner = planner.with_rows(rows);
         let output = self.output.clone();
         let planned = planner.resolved_query(statement, query, &self.functions, output, &types.known).await?;
+        refuse_other_rows(&planned.plan)?;
         for number in used {
             if let Some(ty) = planned.parameters.get(number - 1) {
                 types.set(number, ty);

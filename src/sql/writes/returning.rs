@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast;
 
 use super::rows::{MemoryColumn, column_of, memory_table};
 use super::syntax::{self, from_memory, memory_name};
 use super::write::Write;
 use crate::planner::MEMORY_ROWS;
-use rowkey_base::Result;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity};
 use rowkey_storage::run::TIMESTAMP;
 
@@ -53,6 +54,28 @@ pub(crate) fn returning_query(
     let from = vec![syntax::from_table(&["public", MEMORY_ROWS], MEMORY_ROWS)];
     let query = syntax::select(write.with.as_ref(), items, from, None)?;
     Ok(Some((query, memory_table(columns, returned.entities.len())?)))
+}
+
+/// Refuses RETURNING that makes other rows of those that are written.
+pub(crate) fn refuse_other_rows(plan: &LogicalPlan) -> Result<()> {
+    let mut node = plan;
+    loop {
+        let (sqlstate, what) = match node {
+            LogicalPlan::Projection(projection) => {
+                node = &projection.input;
+                continue;
+            }
+            LogicalPlan::SubqueryAlias(alias) => {
+                node = &alias.input;
+                continue;
+            }
+            LogicalPlan::Aggregate(_) => (SqlState::GROUPING_ERROR, "aggregate functions"),
+            LogicalPlan::Window(_) => (SqlState::FEATURE_NOT_SUPPORTED, "window functions"),
+            LogicalPlan::Unnest(_) => (SqlState::FEATURE_NOT_SUPPORTED, "set-returning functions"),
+            _ => return Ok(()),
+        };
+        return Err(Error::new(sqlstate, format!("{what} are not allowed in RETURNING")));
+    }
 }
 
 /// Whether RETURNING names the Timestamp, which is known when the write is committed.

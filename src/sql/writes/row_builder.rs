@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::target::{Takes, Target, TargetColumn};
-use rowkey_base::{Error, Result, SqlState};
+use super::target::{Takes, Target, TargetColumn, violated};
+use rowkey_base::{Error, Result, SqlState, Violated};
 use rowkey_model::{Entity, Key, Value};
 use rowkey_storage::Properties;
 
@@ -87,7 +87,9 @@ impl TargetRowBuilder {
         );
         let shown = |part: &Option<String>| part.clone().unwrap_or_else(|| "null".to_owned());
         let detail = format!("Failing row contains ({}, {}, ...).", shown(&self.partition), shown(&self.row));
-        Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(detail))
+        let column = Some(missing.to_owned());
+        let violated = Violated { column, ..violated(target.name()) };
+        Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(detail).violating(violated))
     }
 
     /// The same, taken out: of the row, the properties alone are left.

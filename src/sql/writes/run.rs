@@ -17,13 +17,13 @@ use super::operations::{WriteResult, delete, insert, put};
 use super::returning::Returned;
 use super::row_builder::TargetRowBuilder;
 use super::syntax::{self, item};
-use super::target::TargetColumn;
+use super::target::{Takes, TargetColumn, violated};
 use super::values::{AssignedColumn, Cell, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
 use crate::planner::StatementPlanner;
-use rowkey_base::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState, Violated};
 use rowkey_model::{DateTime, Entity, Key, Value};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::error::from_datafusion;
@@ -157,12 +157,16 @@ impl WriteRunner<'_> {
         let mut built = Vec::new();
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let places = columns.iter().enumerate();
-            let assigned = places.map(|(place, at)| self.cast_column(&write.target.columns[*at], &batch, place));
+            let places = places.filter(|(_, at)| !is_ignored(&write.target.columns[**at]));
+            let assigned = places.map(|(place, at)| {
+                let column = &write.target.columns[*at];
+                Ok((column, self.cast_column(column, &batch, place)?))
+            });
             let assigned = assigned.collect::<Result<Vec<_>>>()?;
             for place in 0..batch.num_rows() {
                 let mut row = TargetRowBuilder::default();
-                for (values, at) in assigned.iter().zip(&columns) {
-                    row.assign(&write.target.columns[*at], values.value(place)?)?;
+                for (column, values) in &assigned {
+                    row.assign(column, values.value(place)?)?;
                 }
                 budget.take(row.memory_bytes())?;
                 built.push(row);
@@ -176,7 +180,8 @@ impl WriteRunner<'_> {
         if width > columns.len() {
             return Err(too_many());
         }
-        if width < columns.len() && columns != write.target.implied() {
+        let kept = columns.iter().copied().filter(|at| !is_ignored(&write.target.columns[*at]));
+        if width < columns.len() && !kept.eq(write.target.implied()) {
             return Err(too_few());
         }
         Ok(columns[..width].to_vec())
@@ -550,10 +555,15 @@ pub(crate) fn check_types<'a>(
     columns: impl Iterator<Item = usize>,
     fields: impl Iterator<Item = &'a FieldRef>,
 ) -> Result<()> {
-    for (at, field) in columns.zip(fields) {
+    for (at, field) in columns.zip(fields).filter(|(at, _)| !is_ignored(&write.target.columns[*at])) {
         AssignedColumn::taken(&write.target.columns[at], field)?;
     }
     Ok(())
+}
+
+/// Whether what a query gives for a column is ignored.
+fn is_ignored(column: &TargetColumn) -> bool {
+    matches!(column.takes, Takes::Timestamp)
 }
 
 fn updated_twice() -> Error {
@@ -573,5 +583,6 @@ pub(crate) fn duplicate_key(table: &str, key: &Key) -> Error {
     let name = constraint_name(table);
     let message = format!("duplicate key value violates unique constraint \"{name}\"");
     let detail = format!("Key (\"PartitionKey\", \"RowKey\")=({}, {}) already exists.", key.partition, key.row);
-    Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail)
+    let violated = Violated { constraint: Some(name), ..violated(table) };
+    Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail).violating(violated)
 }

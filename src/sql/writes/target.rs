@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, FieldRef};
 use crate::planner::PUBLIC;
 use crate::planner::StatementPlanner;
 use crate::provider::{ColumnSource, TableColumns};
-use rowkey_base::{Error, Result, SqlState};
+use rowkey_base::{Error, Result, SqlState, Violated};
 use rowkey_model::EdmType;
 use rowkey_postgres::types::{PostgresType, oid, type_by_oid, type_of};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
@@ -217,4 +217,9 @@ pub(super) fn mismatch(column: &TargetColumn, from: &PostgresType) -> Error {
         column.name, column.ty.sql_name, from.sql_name
     );
     Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("You will need to rewrite or cast the expression.")
+}
+
+/// The table of a rule that is broken.
+pub(super) fn violated(table: &str) -> Violated {
+    Violated { schema: PUBLIC.to_owned(), table: table.to_owned(), ..Violated::default() }
 }

@@ -173,6 +173,10 @@ impl Write {
             },
         };
         let columns = fit_columns(columns, &source, listed)?;
+        let columns = match &source {
+            Source::Query(query) if !listed => with_timestamp(&target, columns, query),
+            _ => columns,
+        };
         refuse_generated(&target, &columns, &source)?;
         let conflict = match (insert.or, insert.on) {
             (None, None) => Conflict::Fail,
@@ -360,6 +364,26 @@ pub(crate) fn too_few() -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions")
 }
 
+/// The columns that get those of a query without a list: where the query has a Timestamp in the
+/// place of the table's, as `SELECT * FROM` another table has, that is among them.
+fn with_timestamp(target: &Target, mut columns: Vec<usize>, query: &ast::Query) -> Vec<usize> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return columns };
+    let name = match select.projection.get(KEY_COLUMNS) {
+        Some(SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))) => parts.last(),
+        Some(SelectItem::ExprWithAlias { alias, .. }) => Some(alias),
+        _ => None,
+    };
+    let is_timestamp = |at: &usize| matches!(target.columns[*at].takes, Takes::Timestamp);
+    let place = (0..target.columns.len()).find(is_timestamp);
+    if let (Some(name), Some(place)) = (name, place)
+        && name.value == target.columns[place].name
+        && columns.len() >= KEY_COLUMNS
+    {
+        columns.insert(KEY_COLUMNS, place);
+    }
+    columns
+}
+
 /// Columns that the server sets may be given as DEFAULT only.
 fn refuse_generated(target: &Target, columns: &[usize], source: &Source) -> Result<()> {
     for (place, at) in columns.iter().enumerate() {
@@ -369,7 +393,8 @@ fn refuse_generated(target: &Target, columns: &[usize], source: &Source) -> Resu
         }
         let all_default = match source {
             Source::Values(rows) => rows.iter().all(|row| row.get(place).is_none_or(is_default)),
-            Source::Query(_) => false,
+            // That of another table is ignored, as the service ignores what it is given.
+            Source::Query(_) => matches!(column.takes, Takes::Timestamp),
         };
         if !all_default {
             column.check_written(false)?;

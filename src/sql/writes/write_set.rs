@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory_budget::{TRANSACTION_BYTES_MAX, too_large};
+use super::row_locks::{LockedKeys, RowLocks};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Key};
@@ -25,7 +26,9 @@ pub(crate) struct WriteSet {
     /// Tables that the transaction has truncated: what it writes to them afterwards is made for no
     /// version.
     truncated: BTreeSet<u64>,
-    /// Number of the last statement that wrote.
+    /// Rows that were read FOR UPDATE or FOR SHARE.
+    row_locks: RowLocks,
+    /// Number of the last statement that wrote, or read rows so.
     statement: u64,
 }
 
@@ -53,6 +56,13 @@ impl SharedWriteSet {
         signals.check()?;
         write_set.add(table, operations, now)
     }
+
+    /// Adds rows that a statement has read FOR UPDATE or FOR SHARE, unless it is to stop.
+    pub(crate) fn lock_rows(&self, table: u64, keys: Vec<Key>, is_exclusive: bool, signals: &Signals) -> Result<()> {
+        let mut write_set = self.lock();
+        signals.check()?;
+        write_set.lock_rows(table, keys, is_exclusive)
+    }
 }
 
 /// The write set at a savepoint: statements after it have greater numbers.
@@ -73,7 +83,7 @@ impl WriteSet {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let seen = |keys: &HashMap<Key, _>| keys.len() as u64 * 160;
         let writes: u64 = self.tables.values().map(|writes| writes.memory_bytes()).sum();
-        writes + self.seen.values().map(seen).sum::<u64>()
+        writes + self.seen.values().map(seen).sum::<u64>() + self.row_locks.memory_bytes()
     }
 
     /// A snapshot as the transaction sees it.
@@ -102,6 +112,7 @@ impl WriteSet {
     pub(crate) fn roll_back(&mut self, mark: &WriteSetMark, undone: UndoneWrites) -> Arc<OwnWrites> {
         self.names.clone_from(&mark.names);
         self.truncated.clone_from(&mark.truncated);
+        self.row_locks.roll_back(mark.statement);
         std::mem::replace(&mut self.tables, undone.0)
     }
 
@@ -120,6 +131,28 @@ impl WriteSet {
     pub(crate) fn forget(&mut self, table: u64) {
         Arc::make_mut(&mut self.tables).remove(&table);
         self.names.remove(&table);
+        self.row_locks.forget(table);
+    }
+
+    /// Adds rows that a statement has read FOR UPDATE or FOR SHARE.
+    fn lock_rows(&mut self, table: u64, keys: Vec<Key>, is_exclusive: bool) -> Result<()> {
+        self.statement += 1;
+        self.row_locks.add(table, keys, is_exclusive, self.statement);
+        if self.memory_bytes() > TRANSACTION_BYTES_MAX {
+            self.row_locks.roll_back(self.statement - 1);
+            return Err(too_large());
+        }
+        Ok(())
+    }
+
+    /// Whether rows were read FOR UPDATE or FOR SHARE.
+    pub(crate) fn has_row_locks(&self) -> bool {
+        !self.row_locks.is_empty()
+    }
+
+    /// The keys of those rows, but those that are written anyway.
+    pub(crate) fn locked_keys(&self, written: &[Operation<'_>]) -> Vec<LockedKeys> {
+        self.row_locks.keys_beside(written)
     }
 
     /// Adds the operations of a statement: all of them, or none and an error. `now` is the time of
@@ -152,7 +185,7 @@ impl WriteSet {
                     rows.push(&names, key.as_ref().as_ref(), Some(timestamp), properties.into_iter())?;
                     false
                 }
-                Change::Insert(_) | Change::Replace(_) | Change::Merge(_) | Change::InsertOrMerge(_) => {
+                Change::Insert(_) | Change::Replace(_) | Change::Merge(_) | Change::InsertOrMerge(_) | Change::Keep => {
                     return Err(Error::new(
                         SqlState::INTERNAL_ERROR,
                         "no statement of a transaction makes this change",

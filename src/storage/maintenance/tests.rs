@@ -114,6 +114,7 @@ fn apply(model: &mut Model, operations: &[Operation<'_>]) {
             properties.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
         };
         match change {
+            Change::Keep => {}
             Change::Delete => {
                 model.remove(key.as_ref());
             }

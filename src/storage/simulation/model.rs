@@ -91,6 +91,7 @@ impl Model {
                     commit.push(Effect::Remove(table, key));
                     continue;
                 }
+                Change::Keep => continue,
                 Change::Insert(set) | Change::Replace(set) | Change::InsertOrReplace(set) => (set, None),
                 Change::Merge(set) | Change::InsertOrMerge(set) => (set, self.get(table, &key)),
             };
@@ -117,7 +118,7 @@ impl Model {
         }
         match (&operation.change, current) {
             (Change::Insert(_), Some(_)) => Some(Refusal::Exists),
-            (Change::Replace(_) | Change::Merge(_) | Change::Delete, None) => Some(Refusal::Missing),
+            (Change::Replace(_) | Change::Merge(_) | Change::Delete | Change::Keep, None) => Some(Refusal::Missing),
             _ => None,
         }
     }

@@ -35,41 +35,8 @@ pub(super) fn append_writes(
     encoded: Option<EncodedWrites>,
     definitions: &[Edit],
 ) -> Result<Option<Appending>> {
-    let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
-    for (operation, lookup) in operations.iter().zip(lookups) {
-        let table = find_table(head, operation.table)?;
-        let looked_up_to = lookup.stored.as_ref().map_or(0, |stored| stored.sequence);
-        let delta = head.deltas.get(&operation.table);
-        let version = delta.and_then(|delta| delta.newest_above(&lookup.key, lookup.hash, looked_up_to));
-        let is_same = |stored: &Stored| stored.manifest.is_same(&table.manifest);
-        if version.is_none() && !lookup.stored.as_ref().is_some_and(is_same) {
-            return Ok(None);
-        }
-        recent.push(version);
-    }
-    let current = |place: usize| match (&recent[place], &lookups[place].stored) {
-        (Some(version), _) if version.is_deleted() => Current::Absent,
-        (Some(version), _) => Current::Recent(version),
-        (None, Some(Stored { entity: Some(entity), .. })) => Current::Stored(entity),
-        (None, _) => Current::Absent,
-    };
-    let mut timestamp = next_timestamp(head, clock.now())?;
-    for (place, operation) in operations.iter().enumerate() {
-        let current = current(place);
-        if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
-            if is_refused_in_flight(head, operation, &lookups[place], recent[place].as_ref()) {
-                return Ok(None);
-            }
-            let table = find_table(head, operation.table)?.name.clone();
-            let key = operation.key.as_ref().clone();
-            return Err(Error::Refused { index: place, table, key, refusal });
-        }
-        // A version is always later than the one it replaces, whatever the clock says.
-        if let Some(before) = current.timestamp().filter(|before| *before >= timestamp) {
-            timestamp = DateTime::from_micros(before.micros() + 1, 0);
-            timestamp.validate("Timestamp")?;
-        }
-    }
+    let Some(Checked { recent, timestamp }) = check_all(head, clock, operations, lookups)? else { return Ok(None) };
+    let current = |place: usize| current_version(&recent, lookups, place);
     let delta = |table: u64| head.deltas.get(&table);
     let mut encoded = match encoded.filter(|encoded| encoded.is_of(delta)) {
         Some(encoded) => encoded,
@@ -108,6 +75,63 @@ pub(super) fn append_writes(
     })?;
     head.last_timestamp = timestamp_of_clock(timestamp, head.last_timestamp, clock.now());
     Ok(Some((timestamp, answer)))
+}
+
+/// Operations that may be entered.
+pub(super) struct Checked {
+    /// By operation: the version of its entity that is not in run files.
+    recent: Vec<Option<Arc<Version>>>,
+    /// Later than all versions that they are built on.
+    pub timestamp: DateTime,
+}
+
+/// Checks operations against the newest versions. `None` as in [`append_writes`].
+pub(super) fn check_all(
+    head: &mut Head,
+    clock: &dyn Clock,
+    operations: &[Operation<'_>],
+    lookups: &[Lookup],
+) -> Result<Option<Checked>> {
+    let mut recent: Vec<Option<Arc<Version>>> = Vec::with_capacity(operations.len());
+    for (operation, lookup) in operations.iter().zip(lookups) {
+        let table = find_table(head, operation.table)?;
+        let looked_up_to = lookup.stored.as_ref().map_or(0, |stored| stored.sequence);
+        let delta = head.deltas.get(&operation.table);
+        let version = delta.and_then(|delta| delta.newest_above(&lookup.key, lookup.hash, looked_up_to));
+        let is_same = |stored: &Stored| stored.manifest.is_same(&table.manifest);
+        if version.is_none() && !lookup.stored.as_ref().is_some_and(is_same) {
+            return Ok(None);
+        }
+        recent.push(version);
+    }
+    let mut timestamp = next_timestamp(head, clock.now())?;
+    for (place, operation) in operations.iter().enumerate() {
+        let current = current_version(&recent, lookups, place);
+        if let Err(refusal) = check(&operation.change, operation.condition, current.timestamp()) {
+            if is_refused_in_flight(head, operation, &lookups[place], recent[place].as_ref()) {
+                return Ok(None);
+            }
+            let table = find_table(head, operation.table)?.name.clone();
+            let key = operation.key.as_ref().clone();
+            return Err(Error::Refused { index: place, table, key, refusal });
+        }
+        // A version is always later than the one it replaces, whatever the clock says.
+        if let Some(before) = current.timestamp().filter(|before| *before >= timestamp) {
+            timestamp = DateTime::from_micros(before.micros() + 1, 0);
+            timestamp.validate("Timestamp")?;
+        }
+    }
+    Ok(Some(Checked { recent, timestamp }))
+}
+
+/// The newest version of the entity of an operation.
+fn current_version<'c>(recent: &'c [Option<Arc<Version>>], lookups: &'c [Lookup], place: usize) -> Current<'c> {
+    match (&recent[place], &lookups[place].stored) {
+        (Some(version), _) if version.is_deleted() => Current::Absent,
+        (Some(version), _) => Current::Recent(version),
+        (None, Some(Stored { entity: Some(entity), .. })) => Current::Stored(entity),
+        (None, _) => Current::Absent,
+    }
 }
 
 fn find_table(head: &Head, id: u64) -> Result<&Arc<Table>> {
@@ -207,7 +231,7 @@ fn check(change: &Change<'_>, condition: Condition, current: Option<DateTime>) -
     }
     match (change, current) {
         (Change::Insert(_), Some(_)) => Err(Refusal::Exists),
-        (Change::Replace(_) | Change::Merge(_) | Change::Delete, None) => Err(Refusal::Missing),
+        (Change::Replace(_) | Change::Merge(_) | Change::Delete | Change::Keep, None) => Err(Refusal::Missing),
         _ => Ok(()),
     }
 }

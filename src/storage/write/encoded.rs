@@ -76,7 +76,7 @@ impl EncodedWrites {
     ) -> Result<Self> {
         let mut encoders: Vec<(u64, Encoder)> = Vec::new();
         let mut refused = None;
-        for (place, operation) in operations.iter().enumerate() {
+        for (place, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.keeps()) {
             let id = operation.table;
             let known = encoders.iter().rposition(|(table, _)| *table == id);
             let at = match known {
@@ -167,6 +167,7 @@ impl Encoder {
         let key = operation.key.as_ref().as_ref();
         operations.push((place, matches!(operation.change, Change::Delete)));
         let (set, base) = match (&operation.change, current) {
+            (Change::Keep, _) => return Ok(()),
             (Change::Delete, _) => {
                 output.writes.delete(key);
                 return output.rows.push(names, key, None, std::iter::empty());

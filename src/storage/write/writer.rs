@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::commit::append_writes;
+use super::commit::{append_writes, check_all};
 use super::definitions::{Definitions, append_definitions, refuse_if_named_otherwise};
 use super::encoded::EncodedWrites;
 use super::lookup::look_up;
@@ -44,6 +44,13 @@ impl Writer {
             let appended = {
                 let mut head = self.state.head()?;
                 refuse_if_named_otherwise(&head, terms.planned)?;
+                if !operations.is_empty()
+                    && operations.iter().all(Operation::keeps)
+                    && let Some(checked) = check_all(&mut head, self.state.clock().as_ref(), operations, &lookups)?
+                {
+                    // Nothing to be made durable: what they are built on is.
+                    return Ok(Written { timestamp: checked.timestamp, sequence: head.published().sequence });
+                }
                 append_writes(&mut head, self.state.clock().as_ref(), operations, &lookups, encoded, &[])?
             };
             // None if a fold was committed meanwhile, or is about to be: what was found lies

@@ -19,6 +19,7 @@ use super::allow_list::{self, is_aggregated};
 use super::domain::Domain;
 use super::hoist::refuse_subqueries;
 use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
+use super::work_table::WorkTable;
 use crate::functions::system::single_value;
 use crate::workarounds::recomputed;
 
@@ -47,6 +48,7 @@ impl AnalyzerRule for DecorrelateSubqueries {
                 max: &self.max,
                 names: &mut names,
                 copied: &mut copied,
+                work_tables: Vec::new(),
             };
             apply.node(plan)
         })?;
@@ -70,6 +72,8 @@ pub(super) struct Decorrelator<'a> {
     pub names: &'a mut usize,
     /// Nodes of plans that were copied.
     pub copied: &'a mut usize,
+    /// Tables of the recursive queries that are pushed into, the innermost last.
+    pub work_tables: Vec<WorkTable>,
 }
 
 /// The rows of a subquery for all values of its domain; an uncorrelated one has no domain.

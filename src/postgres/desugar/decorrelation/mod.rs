@@ -19,6 +19,8 @@ mod optimization_barrier;
 mod outer_references;
 mod outer_types;
 mod push_domain;
+mod recursive;
+mod work_table;
 
 pub(super) use decorrelator::DecorrelateSubqueries;
 pub(super) use decorrelator::has_subqueries;

@@ -23,7 +23,7 @@ impl Decorrelator<'_> {
     /// The plan with the domain's columns before its own: for each value of the domain, the rows
     /// that the plan has for it.
     pub(super) fn push_domain(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<LogicalPlan> {
-        if !refers_to_domain(plan, domain)? {
+        if !self.needs_domain(plan, domain)? {
             if matches!(plan, LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. })) {
                 return Ok(domain.plan.clone());
             }
@@ -96,16 +96,21 @@ impl Decorrelator<'_> {
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, domain, &inputs),
             LogicalPlan::Limit(limit) => self.limit(limit, domain),
             LogicalPlan::Join(join) => self.push_into_join(join, domain, &inputs),
-            LogicalPlan::RecursiveQuery(_) => {
-                not_impl_err!("WITH RECURSIVE that refers to a query around it is not supported")
-            }
-            LogicalPlan::TableScan(_) => {
-                not_impl_err!("a table function that refers to a query around it is not supported here")
-            }
+            LogicalPlan::RecursiveQuery(query) => self.recursive(query, domain),
+            LogicalPlan::TableScan(scan) => match self.work_table(scan, domain)? {
+                Some(rows) => Ok(rows),
+                None => not_impl_err!("a table function that refers to a query around it is not supported here"),
+            },
             plan => {
                 not_impl_err!("a subquery that refers to a query around it in {} is not supported", node_name(plan))
             }
         }
+    }
+
+    /// Whether the columns of the domain have to go into a plan: it refers to them, or reads rows
+    /// that have them.
+    fn needs_domain(&self, plan: &LogicalPlan, domain: &Domain) -> Result<bool> {
+        Ok(refers_to_domain(plan, domain)? || self.reads_work_table(plan)?)
     }
 
     /// Partitions each window by the domain as well.
@@ -185,9 +190,11 @@ impl Decorrelator<'_> {
         }
         let filter = join.filter.as_ref().map(put).transpose()?;
         let (left_refers, right_refers) =
-            (refers_to_domain(&join.left, domain)?, refers_to_domain(&join.right, domain)?);
+            (self.needs_domain(&join.left, domain)?, self.needs_domain(&join.right, domain)?);
         // The side whose rows the join preserves gets the domain.
         let keeps_left = match join.join_type {
+            // What a recursive query reads has it already.
+            JoinType::Inner if self.reads_work_table(&join.right)? => false,
             JoinType::Inner => left_refers || !right_refers,
             JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => true,
             JoinType::Right => false,

@@ -71,6 +71,7 @@ pub struct SettingFacts {
     pub unit: Option<String>,
     pub category: String,
     pub description: String,
+    pub more: Option<String>,
     pub context: String,
     pub value_type: String,
     pub source: String,

@@ -80,7 +80,7 @@ fn settings(context: &dyn FunctionContext) -> Vec<Vec<Datum>> {
             facts.unit.into(),
             facts.category.into(),
             facts.description.into(),
-            Datum::Null,
+            facts.more.into(),
             facts.context.into(),
             facts.value_type.into(),
             facts.source.into(),

@@ -64,6 +64,10 @@ pub(super) fn format_type(context: &dyn FunctionContext, oid: u32, modifier: Opt
         None => name,
         Some(modifier) => match facts.name.as_str() {
             "varchar" | "bpchar" if modifier > MODIFIER_HEADER => format!("{name}({})", modifier - MODIFIER_HEADER),
+            "numeric" if modifier >= MODIFIER_HEADER => {
+                let modifier = modifier - MODIFIER_HEADER;
+                format!("{name}({},{})", (modifier >> 16) & 0xffff, modifier & 0x7ff)
+            }
             "timestamp" | "timestamptz" | "time" | "timetz" => match name.split_once(' ') {
                 Some((word, rest)) => format!("{word}({modifier}) {rest}"),
                 None => name,

@@ -23,6 +23,10 @@ const TABLES: [(&str, &str, &[&str], usize); 7] = [
 struct Fixture;
 
 impl Relations for Fixture {
+    fn returns_rows(&self, function: &str) -> bool {
+        self.function_columns(function).is_some() || crate::desugar::returns_rows(function)
+    }
+
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {
         let fold = |(text, quoted): Name<'_>| if quoted { text.to_owned() } else { text.to_lowercase() };
         let schemas = match schema {
@@ -43,6 +47,7 @@ impl Relations for Fixture {
                 name: (*name).to_owned(),
                 columns: columns.iter().map(|column| (*column).to_owned()).collect(),
                 system_columns: *system_columns,
+                key: Vec::new(),
             }),
             None => {
                 let names: Vec<&str> = TABLES.iter().map(|table| table.1).collect();

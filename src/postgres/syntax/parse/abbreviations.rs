@@ -1,15 +1,18 @@
 //! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT *
-//! FROM t`, and `ONLY t` is `t`, since tables have no others below them.
+//! FROM t`, `ONLY t` is `t`, since tables have no others below them, and of FOR NO KEY UPDATE and
+//! FOR KEY SHARE the stronger FOR UPDATE and FOR SHARE.
 
 use std::borrow::Cow;
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use rowkey_base::{Error, Result, SqlState};
+
 /// The words of a statement with such forms spelled out. Words that stand for others have their
 /// places.
 pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
-    let concerned = |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY]);
+    let concerned = |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY, Keyword::KEY]);
     if !tokens.iter().any(concerned) {
         return Cow::Borrowed(tokens);
     }
@@ -18,7 +21,12 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
     // AS is before a query once: in CREATE VIEW, CREATE TABLE and PREPARE. What it is before
     // elsewhere is a label.
     let mut as_query = false;
+    // The words that are left out here.
+    let mut left_out = 0;
     for (at, token) in tokens.iter().enumerate() {
+        if at < left_out {
+            continue;
+        }
         if let Token::Whitespace(_) = token.token {
             written.push(token.clone());
             continue;
@@ -33,6 +41,12 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
             continue;
         }
         let next = tokens[at + 1..].iter().map(|token| &token.token).find(|next| !matches!(next, Token::Whitespace(_)));
+        if is(&before, &[Keyword::FOR])
+            && let Some(words) = words_of_key_locks(&tokens[at..])
+        {
+            left_out = at + words;
+            continue;
+        }
         let names_something = matches!(next, Some(Token::Word(_)));
         if is(&token.token, &[Keyword::TABLE]) && names_something && !is(&before, BEFORE_NAMES_OF_TABLES) {
             let put = |token_of| TokenWithSpan { token: token_of, span: token.span };
@@ -49,6 +63,36 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
         }
     }
     Cow::Owned(written)
+}
+
+/// Refuses `FROM ROWS FROM (...)`, which the parser takes for a table named `rows`.
+pub(super) fn refuse_rows_from(tokens: &[TokenWithSpan]) -> Result<()> {
+    let words = tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_)));
+    let mut before = [&Token::EOF, &Token::EOF];
+    for token in words {
+        let is_item = *before[0] == Token::Comma || is(before[0], BEFORE_ONLY) || is(before[0], &[Keyword::LATERAL]);
+        if is(token, &[Keyword::FROM]) && is(before[1], &[Keyword::ROWS]) && is_item {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "ROWS FROM is not supported")
+                .with_hint("join the functions by WITH ORDINALITY, or give several arrays to unnest"));
+        }
+        before = [before[1], token];
+    }
+    Ok(())
+}
+
+/// How many words and blanks stand before UPDATE in `NO KEY UPDATE`, or SHARE in `KEY SHARE`.
+fn words_of_key_locks(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let words = tokens.iter().enumerate().filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let mut words = words.take(3);
+    let (_, first) = words.next()?;
+    let (at, second) = words.next()?;
+    if is(&first.token, &[Keyword::KEY]) && is(&second.token, &[Keyword::SHARE]) {
+        return Some(at);
+    }
+    let (at, third) = words.next()?;
+    let is_update =
+        is(&first.token, &[Keyword::NO]) && is(&second.token, &[Keyword::KEY]) && is(&third.token, &[Keyword::UPDATE]);
+    is_update.then_some(at)
 }
 
 /// After these words TABLE is the kind of an object.
@@ -118,6 +162,9 @@ mod tests {
             ("CREATE VIEW v AS TABLE t", "CREATE VIEW v AS SELECT * FROM t"),
             ("WITH w AS (TABLE t) SELECT a AS table FROM w", "WITH w AS (SELECT * FROM t) SELECT a AS table FROM w"),
             ("DELETE FROM t RETURNING a AS table", "DELETE FROM t RETURNING a AS table"),
+            ("SELECT 1 FROM t FOR NO KEY UPDATE OF t", "SELECT 1 FROM t FOR UPDATE OF t"),
+            ("SELECT 1 FROM t FOR KEY SHARE", "SELECT 1 FROM t FOR SHARE"),
+            ("SELECT key FROM t WHERE no = key", "SELECT key FROM t WHERE no = key"),
             ("COMMENT ON TABLE t IS 'x'", "COMMENT ON TABLE t IS 'x'"),
         ] {
             let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);

@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::kinds;
 use super::merge_actions;
+use super::row_locks;
 use super::source::Source;
 use super::statement::{Request, Statement};
 use explain_options::ExplainOptions;
@@ -66,6 +67,7 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
         None => {
             let tokens = &*abbreviations::spelled_out(tokens);
             limits::refuse(tokens)?;
+            abbreviations::refuse_rows_from(tokens)?;
             let mut parser = parser(&merge_actions::with_known_actions(tokens));
             let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
             let rest = parser.peek_token();
@@ -76,6 +78,7 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
                 words.skip();
             }
             precedence::settle(&mut parsed);
+            row_locks::refuse_nested(&parsed)?;
             classify(parsed)?
         }
     };
@@ -178,15 +181,19 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             let ExplainOptions { analyze, verbose, format } =
                 ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
             if let Some(verb) = writes.filter(|_| analyze) {
-                let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("EXPLAIN shows how it finds its rows"));
+                return Err(analyzes_write(verb));
             }
             Ok(Request::Explain { statement, analyze, verbose, format })
         }
         other if kinds::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),
     }
+}
+
+/// The error of EXPLAIN ANALYZE of a statement that writes.
+pub fn analyzes_write(verb: &str) -> Error {
+    let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("EXPLAIN shows how it finds its rows")
 }
 
 /// The error of a statement that is not supported, which names its first words.

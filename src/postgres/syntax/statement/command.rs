@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::Expr;
 
-use super::Statement;
+use super::{ExplainFormat, Statement};
 
 /// A statement that is not a query.
 #[derive(Debug, Clone)]
@@ -48,11 +48,19 @@ pub enum Command {
         name: String,
         arguments: Vec<Expr>,
     },
+    /// EXPLAIN of a prepared statement.
+    ExplainExecute {
+        name: String,
+        arguments: Vec<Expr>,
+        explained: Explained,
+    },
     /// `None` is ALL.
     Deallocate(Option<String>),
     Declare {
         name: String,
         hold: bool,
+        /// It goes back as well.
+        scroll: bool,
         statement: Arc<Statement>,
     },
     Fetch {
@@ -64,6 +72,14 @@ pub enum Command {
     /// `None` is ALL.
     CloseCursor(Option<String>),
     Vacuum(Vacuum),
+}
+
+/// What EXPLAIN is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explained {
+    pub analyze: bool,
+    pub verbose: bool,
+    pub format: ExplainFormat,
 }
 
 /// What DISCARD throws away.
@@ -145,6 +161,7 @@ impl Command {
             Command::Unlisten => "UNLISTEN",
             Command::Prepare { .. } => "PREPARE",
             Command::Execute { .. } => "EXECUTE",
+            Command::ExplainExecute { .. } => "EXPLAIN",
             Command::Deallocate(Some(_)) => "DEALLOCATE",
             Command::Deallocate(None) => "DEALLOCATE ALL",
             Command::Declare { .. } => "DECLARE CURSOR",

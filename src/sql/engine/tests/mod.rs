@@ -16,6 +16,7 @@ mod pages;
 mod parameters;
 mod plan_cache;
 mod read_only;
+mod row_locks;
 mod scans;
 mod settings;
 mod spilling;

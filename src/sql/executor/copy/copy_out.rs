@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use bytes::{BufMut, BytesMut};
 
 use super::options::CopyOptions;
-use crate::executor::portal::Rows;
+use crate::executor::rows::Rows;
 use crate::planner::Column;
 use rowkey_base::Result;
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};

@@ -8,7 +8,7 @@ use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::options::CopyOptions;
 use crate::compiler::{Prepared, StatementContext};
-use crate::executor::portal::Rows;
+use crate::executor::rows::Rows;
 use crate::executor::{Executor, Ran};
 use crate::writes::{
     self, MemoryBudget, SharedWriteSet, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put,
@@ -172,7 +172,7 @@ impl Executor {
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let planned = Arc::new(planned);
-        let answer = self.computed(context.clone(), &planned, Some(query), &Arc::default()).await?;
+        let answer = self.computed(context.clone(), &planned, Some(query), &Arc::default(), None).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }
 

@@ -11,6 +11,14 @@ impl Session {
     pub(super) async fn fetch(&mut self, name: &str, direction: Direction, wants_rows: bool) -> Result<Outcome> {
         self.cursor(name)?;
         let mut portal = self.take_portal(name)?;
+        if let PortalState::Scrolling(rows) = &mut portal.state {
+            let fetched = match wants_rows {
+                true => rows.fetch(direction).await.map(Outcome::Rows),
+                false => rows.pass(direction).await.map(|moved| Outcome::Done(format!("MOVE {moved}"))),
+            };
+            self.put_portal(name, portal);
+            return fetched;
+        }
         let skipped = skip_rows(&mut portal, name, direction, wants_rows).await;
         self.put_portal(name, portal);
         let (moved, rows_max) = skipped?;
@@ -21,7 +29,7 @@ impl Session {
     }
 }
 
-/// Passes over rows of a cursor, which only goes forward: how many rows were moved to, and how many
+/// Passes over rows of a cursor that only goes forward: how many rows were moved to, and how many
 /// are wanted from there.
 async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_rows: bool) -> Result<(u64, u64)> {
     let PortalState::Running(rows) = &mut portal.state else {
@@ -29,7 +37,7 @@ async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_
     };
     let forward_only = || {
         Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
-            .with_hint("ask the query again, or fetch all of it into the client")
+            .with_hint("Declare it with SCROLL option to enable backward scan.")
     };
     let (skip, wanted) = match direction {
         Direction::Forward(count) => (0, count.unwrap_or(u64::MAX)),

@@ -64,12 +64,25 @@ impl Session {
     async fn written_operations(&mut self) -> Result<(Vec<Operation<'static>>, Vec<Arc<Table>>)> {
         let Some(write_set) = self.transaction.write_set() else { return Ok((Vec::new(), Vec::new())) };
         let seen = self.transaction.first_snapshot();
-        if self.transaction.held_bytes() <= WRITTEN_HERE_BYTES_MAX {
+        let has_row_locks = write_set.lock().has_row_locks();
+        if self.transaction.held_bytes() <= WRITTEN_HERE_BYTES_MAX && !has_row_locks {
             return Ok(operations_of(write_set, seen));
         }
         let (write_set, seen) = (write_set.clone(), seen.cloned());
-        let signals = self.registration.signals().of_statement();
-        self.compute().run(&signals, async move { Ok(operations_of(&write_set, seen.as_ref())) }).await
+        let (files, signals) = (Arc::clone(self.compiler.store().files()), self.registration.signals().of_statement());
+        let of_work = Arc::clone(&signals);
+        let written = async move {
+            let (mut operations, mut planned) = operations_of(&write_set, seen.as_ref());
+            if let (true, Some(seen)) = (has_row_locks, seen) {
+                let locked = write_set.lock().locked_keys(&operations);
+                for keys in locked {
+                    operations.extend(keys.operations(&seen, &files, &of_work).await?);
+                }
+                planned = seen.tables_of(&operations);
+            }
+            Ok((operations, planned))
+        };
+        self.compute().run(&signals, written).await
     }
 
     /// The writes of the block as they were at a savepoint; `None` if there is no such.

@@ -146,6 +146,10 @@ fn catalog() -> SystemCatalog {
 struct Names(SystemCatalog);
 
 impl Relations for Names {
+    fn returns_rows(&self, function: &str) -> bool {
+        self.function_columns(function).is_some() || rowkey_postgres::desugar::returns_rows(function)
+    }
+
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {
         let fold = |(text, quoted): Name<'_>| if quoted { text.to_owned() } else { text.to_lowercase() };
         let schemas = schema.map_or_else(|| vec!["pg_catalog".to_owned()], |schema| vec![fold(schema)]);
@@ -153,7 +157,13 @@ impl Relations for Names {
         for schema in schemas {
             if let Some(columns) = self.0.relation_columns(&schema, &name) {
                 let hidden = self.0.hidden_columns(&schema, &name).len();
-                return Lookup::Found(Relation { schema, name, columns: columns.into(), system_columns: hidden });
+                return Lookup::Found(Relation {
+                    schema,
+                    name,
+                    columns: columns.into(),
+                    system_columns: hidden,
+                    key: Vec::new(),
+                });
             }
         }
         Lookup::NoSuchRelation { suggestion: None }

@@ -3,6 +3,7 @@
 mod collations;
 mod columns;
 mod comments;
+mod dependencies;
 mod functions;
 mod grants;
 mod information_schema;
@@ -45,6 +46,7 @@ fn pg_catalog(contents: &Arc<Contents>, name: &str, wanted: &Wanted) -> Rows {
         "pg_attrdef" => relations::pg_attrdef(contents),
         "pg_index" => relations::pg_index(contents, wanted),
         "pg_constraint" => relations::pg_constraint(contents, wanted),
+        "pg_depend" => dependencies::pg_depend(contents),
         "pg_rewrite" => relations::pg_rewrite(contents),
         "pg_description" => comments::pg_description(contents),
         "pg_shdescription" => comments::pg_shdescription(contents),

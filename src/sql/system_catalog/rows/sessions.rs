@@ -9,7 +9,7 @@ use super::super::oid;
 pub(super) fn pg_settings(contents: &Arc<Contents>) -> Rows {
     rows!(contents.session.settings(), |setting| {
         name: setting.name, setting: setting.setting, unit: setting.unit, category: setting.category,
-        short_desc: setting.short_desc, context: setting.context, vartype: setting.vartype, source: setting.source,
+        short_desc: setting.short_desc, extra_desc: setting.extra_desc, context: setting.context, vartype: setting.vartype, source: setting.source,
         min_val: setting.min_val, max_val: setting.max_val, enumvals: setting.enumvals, boot_val: setting.boot_val,
         reset_val: setting.reset_val, pending_restart: false,
     })

@@ -4,6 +4,7 @@
 //! It is small and the clients' use of it wide, so it is read here from tokens and not by the SQL
 //! parser.
 
+mod explain;
 mod vacuum;
 
 #[cfg(test)]
@@ -16,7 +17,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::words::Words;
 use super::{expressions, statement_of};
-use crate::syntax::statement::{Command, Direction, Discard, Isolation, Modes};
+use crate::syntax::RowLocks;
+use crate::syntax::statement::{Command, Direction, Discard, Isolation, Modes, Request};
 use crate::types::{SqlValue, TextStyle, Zone, oid, parse_text, type_by_oid};
 use rowkey_base::{Error, Result, SqlState};
 
@@ -69,6 +71,11 @@ pub(super) fn command(words: &mut Words<'_>) -> Result<Option<Command>> {
     } else if words.take("execute") {
         let name = words.name()?;
         Command::Execute { name, arguments: arguments(words)? }
+    } else if words.is("explain") {
+        match explain::explain_execute(words)? {
+            Some(explain) => explain,
+            None => return Ok(None),
+        }
     } else if words.take("deallocate") {
         words.take("prepare");
         Command::Deallocate(if words.take("all") { None } else { Some(words.name()?) })
@@ -379,16 +386,20 @@ fn arguments(words: &mut Words<'_>) -> Result<Vec<Expr>> {
 
 fn declare(words: &mut Words<'_>) -> Result<Command> {
     let name = words.name()?;
-    // A cursor that is asked to scroll goes forward all the same, and refuses to go back when it is
-    // asked to.
+    let (mut scroll, mut no_scroll) = (false, false);
     loop {
         if words.take("binary") {
             return Err(words.unsupported("DECLARE BINARY"));
-        }
-        let option = words.take_all(&["no", "scroll"]) || words.take("scroll");
-        if !option && !words.take("insensitive") && !words.take("asensitive") {
+        } else if words.take_all(&["no", "scroll"]) {
+            no_scroll = true;
+        } else if words.take("scroll") {
+            scroll = true;
+        } else if !words.take("insensitive") && !words.take("asensitive") {
             break;
         }
+    }
+    if scroll && no_scroll {
+        return Err(Error::new(SqlState::INVALID_CURSOR_DEFINITION, "cannot specify both SCROLL and NO SCROLL"));
     }
     words.expect("cursor")?;
     let hold = words.take_all(&["with", "hold"]);
@@ -400,7 +411,15 @@ fn declare(words: &mut Words<'_>) -> Result<Command> {
     if !statement.is_query() {
         return Err(Error::new(SqlState::SYNTAX_ERROR, "DECLARE CURSOR takes a query"));
     }
-    Ok(Command::Declare { name, hold, statement })
+    if let Request::Query(query) = &statement.request
+        && let Some(locks) = RowLocks::of(query)?
+        && (hold || scroll)
+    {
+        let kind = if hold { "CURSOR WITH HOLD" } else { "SCROLL CURSOR" };
+        let message = format!("DECLARE {kind} ... {} is not supported", locks.words);
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(Command::Declare { name, hold, scroll, statement })
 }
 
 fn fetch(words: &mut Words<'_>, rows: bool) -> Result<Command> {

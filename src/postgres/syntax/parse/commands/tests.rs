@@ -79,7 +79,8 @@ fn cursors_go_in_every_direction() {
         assert_eq!((cursor.as_str(), direction), ("c", wanted), "{text}");
     }
     assert!(matches!(command("MOVE 3 IN c"), Command::Fetch { rows: false, .. }));
-    let Command::Declare { name, hold, statement } = command("DECLARE \"C\" NO SCROLL CURSOR WITH HOLD FOR SELECT 1")
+    let Command::Declare { name, hold, scroll: false, statement } =
+        command("DECLARE \"C\" NO SCROLL CURSOR WITH HOLD FOR SELECT 1")
     else {
         panic!("no cursor")
     };

@@ -1,0 +1,64 @@
+//! What DataFusion says of constructs that it has no plan for, in words that know nothing of it.
+
+use rowkey_base::{Error, SqlState};
+
+/// A piece of DataFusion's message, and what is said instead.
+const WORDINGS: &[(&str, SqlState, &str)] = &[
+    (
+        "Unnest should be rewritten to LogicalPlan::Unnest",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "set-returning functions are not supported in this place",
+    ),
+    ("unnest() does not support null yet", SqlState::AMBIGUOUS_FUNCTION, "function unnest(unknown) is not unique"),
+    (
+        "unnest() can only be applied to array, struct and null",
+        SqlState::UNDEFINED_FUNCTION,
+        "function unnest of a value that is no array does not exist",
+    ),
+    (
+        "LATERAL syntax is not supported for FULL OUTER",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "LATERAL on a side of a FULL or RIGHT JOIN is not supported",
+    ),
+    (
+        "Aggregate can not be used as a sliding accumulator",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "this aggregate is not supported over window frames whose start moves",
+    ),
+    (
+        "In an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+        SqlState::INVALID_COLUMN_REFERENCE,
+        "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+    ),
+    (
+        "There is only support Literal types for field at idx",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "an argument of this window function has to be a constant",
+    ),
+    ("SingleQuotedByteStringLiteral", SqlState::FEATURE_NOT_SUPPORTED, "bit strings are not supported"),
+    (
+        "Conflicting ordering requirements in aggregate functions is not supported",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "aggregates that order their arguments differently are not supported beside each other here",
+    ),
+    (
+        "Physical input schema should be the same as the one converted from logical input schema",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "the combination of expressions in this query is not supported",
+    ),
+];
+
+/// The error instead of such a message.
+pub(super) fn unsupported(message: &str) -> Option<Error> {
+    let found = WORDINGS.iter().find(|(piece, ..)| message.contains(piece));
+    found.map(|(_, sqlstate, text)| Error::new(*sqlstate, *text))
+}
+
+#[test]
+fn no_message_is_said_that_is_taken_for_another() {
+    for (piece, sqlstate, text) in WORDINGS {
+        let error = unsupported(&format!("Error during planning: {piece}: and more")).expect(piece);
+        assert_eq!((error.sqlstate(), error.to_string().as_str()), (*sqlstate, *text));
+    }
+    assert!(unsupported("anything else").is_none());
+}

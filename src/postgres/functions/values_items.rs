@@ -1,0 +1,82 @@
+//! VALUES whose items have types of their own: `VALUES (1::numeric), (2)`.
+//!
+//! The planner takes types of different names for a mistake, and a text in quotes for text.
+//! Wrapped, items have no name of a type and texts no type, until the types of the whole column are
+//! settled.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query,
+    SetExpr, Statement, UnaryOperator, Value, Values, VisitorMut,
+};
+
+use super::deferred::VALUES_ITEM;
+use crate::syntax::visit_mut;
+
+/// Wraps the items of all VALUES of a statement that are more than literals of one kind.
+pub(super) fn wrap_items(statement: &mut Statement) {
+    // It never breaks.
+    let _walked = visit_mut(statement, &mut Wrapping);
+}
+
+struct Wrapping;
+
+impl VisitorMut for Wrapping {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let mut operations = vec![query.body.as_mut()];
+        while let Some(operation) = operations.pop() {
+            match operation {
+                SetExpr::SetOperation { left, right, .. } => operations.extend([left.as_mut(), right.as_mut()]),
+                SetExpr::Values(values) => wrap(values),
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn wrap(values: &mut Values) {
+    let width = values.rows.first().map_or(0, |row| row.content.len());
+    for place in 0..width {
+        let mut items = values.rows.iter().filter_map(|row| row.content.get(place));
+        if !items.any(has_type) {
+            continue;
+        }
+        for item in values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)) {
+            if !matches!(item, Expr::Value(value) if matches!(value.value, Value::Placeholder(_) | Value::Null)) {
+                let inner = std::mem::replace(item, Expr::value(Value::Null));
+                *item = wrapped(inner);
+            }
+        }
+    }
+}
+
+/// Whether an item is more than a literal.
+fn has_type(item: &Expr) -> bool {
+    match item {
+        Expr::Value(_) => false,
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => has_type(expr),
+        Expr::Nested(inner) => has_type(inner),
+        _ => true,
+    }
+}
+
+fn wrapped(item: Expr) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::with_quote('"', VALUES_ITEM)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(item))],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}

@@ -1,0 +1,70 @@
+//! Queries that read rows of a table FOR UPDATE or FOR SHARE: with each row comes its key.
+
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast;
+
+use crate::planner::{PUBLIC, PlannedQuery, StatementPlanner};
+use crate::provider::EntityTable;
+use rowkey_base::{Result, SqlState};
+use rowkey_model::TableName;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::syntax::{RowLocks, Statement};
+use rowkey_postgres::types::PostgresType;
+
+/// The columns that such a plan has behind those of the query.
+pub(crate) const KEY_COLUMNS: [&str; 2] = ["PartitionKey", "RowKey"];
+
+/// Plans such a query. The plan has the key behind its own columns, the query has not.
+///
+/// # Errors
+/// Those of any query; a row cannot be traced to a key of the table.
+pub(crate) async fn query(
+    planner: &StatementPlanner,
+    statement: &Statement,
+    mut query: ast::Statement,
+    declared: &[Option<&'static PostgresType>],
+    locks: &RowLocks,
+) -> Result<PlannedQuery> {
+    if !is_table(planner, &locks.table) {
+        // What is wrong with the query itself comes first.
+        planner.query(statement, query, declared).await?;
+        return Err(locks.untraceable(&format!("{}, which is no table", locks.table)));
+    }
+    locks.select_also(&mut query, &KEY_COLUMNS);
+    let mut planned = planner.query(statement, query, declared).await.map_err(|error| match error.sqlstate() {
+        SqlState::GROUPING_ERROR => locks.of_aggregates(),
+        _ => error,
+    })?;
+    table_of(&planned.plan, locks)?;
+    planned.columns.truncate(planned.columns.len().saturating_sub(KEY_COLUMNS.len()));
+    Ok(planned)
+}
+
+/// The id of the table whose rows a plan gives: each of them at most once.
+pub(crate) fn table_of(plan: &LogicalPlan, locks: &RowLocks) -> Result<u64> {
+    let mut node = plan;
+    loop {
+        node = match node {
+            LogicalPlan::Projection(projection) => &projection.input,
+            LogicalPlan::Filter(filter) => &filter.input,
+            LogicalPlan::Sort(sort) => &sort.input,
+            LogicalPlan::Limit(limit) => &limit.input,
+            LogicalPlan::SubqueryAlias(alias) => &alias.input,
+            LogicalPlan::TableScan(scan) => {
+                let provider = source_as_provider(&scan.source).map_err(from_datafusion)?;
+                let table = provider.downcast_ref::<EntityTable>().map(|table| table.table().id);
+                return table.ok_or_else(|| locks.untraceable("a relation of the catalog"));
+            }
+            LogicalPlan::Window(_) => return Err(locks.untraceable("queries with window functions")),
+            _ => return Err(locks.untraceable("queries that make other rows of them")),
+        };
+    }
+}
+
+/// Whether a name means a table of entities.
+fn is_table(planner: &StatementPlanner, name: &ast::ObjectName) -> bool {
+    let Some((schema, name)) = planner.relation_named(name) else { return false };
+    let name = TableName::parse(&name).ok().filter(|_| schema == PUBLIC);
+    name.is_some_and(|name| planner.catalog().table(planner.account(), &name).is_some())
+}
