@@ -8,6 +8,7 @@
 mod data;
 mod differences;
 mod expression;
+mod json;
 mod modes;
 mod page;
 mod probes;
@@ -117,6 +118,13 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
                 let scope = Scope { tables, risky: false };
                 compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
             }
+        }
+    }
+    let mut dice = Dice(seed);
+    for _ in 0..cases {
+        compared.zone(dice.pick(ZONES))?;
+        for (ordered, statement) in json::statements(&mut dice) {
+            compared.question(&statement, ordered)?;
         }
     }
     let gone = compared.gone(seed)?;

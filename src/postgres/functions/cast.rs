@@ -27,10 +27,12 @@ use super::type_names::{ANY_NUMERIC, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
 
+mod of_jsonb;
+
 /// Whether PostgreSQL casts one to the other.
 pub(super) fn exists(from: Kind, to: Kind) -> bool {
     use Kind::{Array, Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Null, Numeric, Oid, Other, Text};
-    use Kind::{Time, Timestamp, TimestampTz};
+    use Kind::{Json, Jsonb, Time, Timestamp, TimestampTz};
     if from == to || matches!(from, Null | Text | Other) || matches!(to, Text | Other) {
         return true;
     }
@@ -46,6 +48,8 @@ pub(super) fn exists(from: Kind, to: Kind) -> bool {
             | (Time, Interval)
             | (Array, Array)
             | (Bytea, Bytea)
+            | (Json, Jsonb)
+            | (Jsonb, Json | Bool | Int2 | Int4 | Int8 | Numeric | Float4 | Float8)
     )
 }
 
@@ -73,6 +77,9 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
     let cast: Result<ArrayRef> = match (from, to) {
         (Kind::Text, Kind::Text) => Ok(arrow_cast(array, wanted)?),
         (_, Kind::Text) => Ok(arrow_cast(&to_text(array, zone)?, wanted)?),
+        (Kind::Jsonb, to) if to.is_number() || to == Kind::Bool => of_jsonb::to_scalar(array, to, wanted, zone),
+        (Kind::Json, Kind::Jsonb) => of_jsonb::of_json(array),
+        (Kind::Jsonb, Kind::Json) => Ok(arrow_cast(array, wanted)?),
         (Kind::Text, Kind::Numeric) => text_to_numeric(array, wanted, zone),
         (Kind::Text, _) => from_text(array, field, zone),
         (from, to) if from.is_number() && to.is_integer() => to_integer(array, from, to),
@@ -101,11 +108,6 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         (from, to) => cannot(from, to),
     };
     let cast = cast?;
-    if let (Kind::Text, Some("json" | "jsonb")) = (from, field.metadata().get(POSTGRES_TYPE).map(String::as_str)) {
-        for text in texts(&cast)?.iter().flatten() {
-            super::system::Json::read(text)?;
-        }
-    }
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => shortened(&cast, length),
         None => Ok(cast),

@@ -154,7 +154,23 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+const NOT_STRICT: [&str; 15] = [
+    "concat",
+    "concat_ws",
+    "greatest",
+    "least",
+    "num_nulls",
+    "num_nonnulls",
+    "overlaps",
+    "json_build_object",
+    "jsonb_build_object",
+    "json_build_array",
+    "jsonb_build_array",
+    "jsonb_set_lax",
+    "json_of_array",
+    "jsonb_of_array",
+    "jsonb_sort_key",
+];
 
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
