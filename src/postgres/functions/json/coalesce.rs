@@ -1,5 +1,5 @@
-//! `coalesce` of `json` and literals: DataFusion's takes no texts beside bytes, in which a `json` is
-//! held, while a statement is planned.
+//! `coalesce` of `json` and literals: DataFusion's takes no texts beside bytes, in which a `json`
+//! is held, while a statement is planned.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! `json` and `jsonb`: their operators and functions.
 //!
-//! Arrow holds a `json` in [`DataType::LargeBinary`] and a `jsonb` in [`DataType::LargeUtf8`], which
-//! nothing else is held in: so the types of columns and of expressions tell them from `text` and
-//! from each other. What the texts say is in [`crate::types::json`].
+//! Arrow holds a `json` in [`DataType::LargeBinary`] and a `jsonb` in [`DataType::LargeUtf8`],
+//! which nothing else is held in: so the types of columns and of expressions tell them from `text`
+//! and from each other. What the texts say is in [`crate::types::json`].
 
 mod access;
 mod building;

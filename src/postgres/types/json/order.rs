@@ -1,8 +1,8 @@
 //! By what values are compared: a key, in PostgreSQL's order. It is a text, since DataFusion has no
 //! windows over ordered bytes.
 //!
-//! Objects come behind arrays, those with more parts behind those with fewer, then the parts decide.
-//! A scalar counts as an array of one element before other such arrays.
+//! Objects come behind arrays, those with more parts behind those with fewer, then the parts
+//! decide. A scalar counts as an array of one element, before other such arrays.
 
 use super::number::canonical;
 use super::tree::Tree;
