@@ -10,6 +10,7 @@ mod differences;
 mod expression;
 mod forms;
 mod frames;
+mod json;
 mod modes;
 mod page;
 mod probes;
@@ -129,6 +130,10 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for (statement, parameters) in forms::questions(&mut dice) {
             compared.ask(&statement, &parameters, Form::Texts, true)?;
             compared.ask(&statement, &parameters, Form::Binary, true)?;
+        }
+        compared.zone(dice.pick(ZONES))?;
+        for (ordered, statement) in json::statements(&mut dice) {
+            compared.question(&statement, ordered)?;
         }
     }
     let gone = compared.gone(seed)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, DFSchemaRef, ExprSchema, Result, ScalarValue, not_impl_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
+use crate::functions::jsonb_part;
 use crate::functions::system::{REGISTERED_TYPES, is_vector, read_array_text, system_functions};
 use crate::types::{POSTGRES_TYPE, type_of};
 
@@ -207,6 +208,20 @@ impl ExprPlanner for CatalogCasts {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         let RawFieldAccessExpr { field_access, expr } = access;
+        if source(&expr, schema).is_some_and(|field| field.data_type() == &DataType::LargeUtf8) {
+            let part = match &field_access {
+                GetFieldAccess::ListIndex { key } => jsonb_part(expr.clone(), key.as_ref().clone()),
+                GetFieldAccess::NamedStructField { name } => {
+                    jsonb_part(expr.clone(), Expr::Literal(name.clone(), None))
+                }
+                GetFieldAccess::ListRange { .. } => {
+                    return not_impl_err!("jsonb subscript does not support slices");
+                }
+            };
+            if let Some(part) = part {
+                return Ok(PlannerResult::Planned(part));
+            }
+        }
         let field_access = match field_access {
             GetFieldAccess::ListIndex { key } if source(&expr, schema).is_some_and(|field| is_vector(&field)) => {
                 GetFieldAccess::ListIndex { key: Box::new(*key + lit(1i64)) }

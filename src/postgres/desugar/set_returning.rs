@@ -6,9 +6,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, WindowSpec,
-    WindowType,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select, SelectItem,
+    SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, WindowSpec, WindowType,
 };
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
@@ -24,18 +23,6 @@ struct SetReturningFunction {
     columns: &'static [&'static str],
 }
 
-impl SetReturningFunction {
-    /// A row in its type, which it loses on the way out of the array.
-    fn typed(&self, row: Expr) -> Expr {
-        let data_type = match self.name {
-            "json_array_elements" => DataType::JSON,
-            "jsonb_array_elements" => DataType::JSONB,
-            _ => return row,
-        };
-        Expr::Cast { kind: CastKind::Cast, expr: Box::new(row), data_type, array: false, format: None }
-    }
-}
-
 const SET_RETURNING: &[SetReturningFunction] = &[
     SetReturningFunction { name: SERIES, array: SERIES, columns: &[] },
     SetReturningFunction { name: "generate_subscripts", array: "generate_subscripts", columns: &[] },
@@ -47,6 +34,11 @@ const SET_RETURNING: &[SetReturningFunction] = &[
     SetReturningFunction { name: "jsonb_array_elements_text", array: "jsonb_array_elements_text", columns: &[] },
     SetReturningFunction { name: "json_object_keys", array: "json_object_keys", columns: &[] },
     SetReturningFunction { name: "jsonb_object_keys", array: "jsonb_object_keys", columns: &[] },
+    SetReturningFunction { name: "json_each", array: "json_each", columns: PAIR },
+    SetReturningFunction { name: "jsonb_each", array: "jsonb_each", columns: PAIR },
+    SetReturningFunction { name: "json_each_text", array: "json_each_text", columns: PAIR },
+    SetReturningFunction { name: "jsonb_each_text", array: "jsonb_each_text", columns: PAIR },
+    SetReturningFunction { name: "jsonb_path_query", array: "jsonb_path_query", columns: &[] },
     SetReturningFunction { name: "string_to_table", array: "string_to_array", columns: &[] },
     SetReturningFunction { name: "_pg_expandarray", array: "_pg_expandarray", columns: &["x", "n"] },
     SetReturningFunction {
@@ -55,6 +47,8 @@ const SET_RETURNING: &[SetReturningFunction] = &[
         columns: &["grantor", "grantee", "privilege_type", "is_grantable"],
     },
 ];
+
+const PAIR: &[&str] = &["key", "value"];
 
 const UNNEST: &str = "unnest";
 
@@ -68,7 +62,7 @@ pub(super) fn rows_of(mut function: Function) -> Expr {
     match set_returning(&last_word(&function.name)) {
         Some(known) if function.over.is_none() => {
             function.name = name_of(known.array);
-            known.typed(call(UNNEST, vec![Expr::Function(function)]))
+            call(UNNEST, vec![Expr::Function(function)])
         }
         _ => Expr::Function(function),
     }
@@ -141,8 +135,7 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
         (Some(known), [array]) if !known.columns.is_empty() => {
             known.columns.iter().map(|column| field(call(UNNEST, vec![array.clone()]), column)).collect()
         }
-        (Some(known), _) => arrays.iter().map(|array| known.typed(call(UNNEST, vec![array.clone()]))).collect(),
-        (None, _) => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
+        _ => arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect(),
     };
     if ordinality {
         values.push(call(UNNEST, vec![call(ARRAY_ORDINALS, arrays)]));

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArguments, LimitClause, ObjectName,
-    ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableFactor, Value, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -17,7 +18,7 @@ use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
-use crate::functions::system::JSON_OF_ARRAY;
+use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
 use crate::syntax::visit_mut;
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
@@ -215,15 +216,38 @@ fn rewrite_function(mut function: Function, place: &mut Expr) {
         }
         return;
     }
-    if name == "json_agg" || name == "jsonb_agg" {
-        function.name = name_of("array_agg");
-        *place = call(JSON_OF_ARRAY, vec![Expr::Function(function)]);
+    if let Some(collected) = json_aggregate(&name, &mut function) {
+        *place = call(collected, vec![Expr::Function(function)]);
         return;
     }
     *place = match with_default(function) {
         Ok(case) => case,
         Err(function) => rows_of(function),
     };
+}
+
+/// Makes `array_agg` of an aggregate that collects a document, and tells what makes the document of
+/// the array. Keys and values are collected in rows.
+fn json_aggregate(name: &str, function: &mut Function) -> Option<&'static str> {
+    let collected = match name {
+        "json_agg" => JSON_OF_ARRAY,
+        "jsonb_agg" => JSONB_OF_ARRAY,
+        "json_object_agg" => JSON_OF_PAIRS,
+        "jsonb_object_agg" => JSONB_OF_PAIRS,
+        _ => return None,
+    };
+    if [JSON_OF_PAIRS, JSONB_OF_PAIRS].contains(&collected) {
+        let FunctionArguments::List(list) = &mut function.args else { return None };
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(key)), FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] =
+            list.args.as_slice()
+        else {
+            return None;
+        };
+        let pair = call("named_struct", vec![text("key"), key.clone(), text("value"), value.clone()]);
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(pair))];
+    }
+    function.name = name_of("array_agg");
+    Some(collected)
 }
 
 /// Those that are written without parentheses and that the parser takes for columns.

@@ -22,6 +22,9 @@ const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 const OF_VALUES: [&str; 10] =
     ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
 
+/// Aggregates of values that PostgreSQL compares, adds or joins as texts, none of which are JSON.
+const OF_COMPARED: [&str; 7] = ["sum", "avg", "min", "max", "string_agg", "mode", "percentile_disc"];
+
 /// Window functions of a value, which keeps its type; their other arguments are offsets.
 const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
 
@@ -35,6 +38,9 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     let Some((first, rest)) = args.split_first() else { return Ok(args) };
     let Ok(data_type) = first.get_type(resolver.schema) else { return Ok(args) };
     let kind = Kind::of(&data_type);
+    if matches!(kind, Kind::Json | Kind::Jsonb) && OF_COMPARED.contains(&name) {
+        return fail(SqlState::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", kind.name()));
+    }
     if name == "string_agg" && kind == Kind::Bytea {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
@@ -133,7 +139,7 @@ pub(super) fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>>
         ("ntile", _) => Some(DataType::Int32),
         _ => match expr.get_type(inputs)? {
             DataType::UInt64 => Some(DataType::Int64),
-            DataType::LargeUtf8 => Some(DataType::Utf8View),
+            DataType::LargeUtf8 if name == "string_agg" => Some(DataType::Utf8View),
             _ => None,
         },
     })

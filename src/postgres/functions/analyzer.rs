@@ -22,10 +22,11 @@ use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
+use super::json;
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::recursion;
-use super::resolution::{Resolver, common_type};
+use super::resolution::{Resolver, common_type, unmatched};
 use super::scalar::type_of;
 use super::series::NAME as GENERATE_SERIES;
 use super::zone::Zone;
@@ -101,14 +102,18 @@ impl PostgresTypes {
                 Ok(expr.rewrite(&mut resolving)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
-        let plan = keys::of_node(plan)?;
-        match plan {
+        let (plan, shown) = json::by_keys(keys::of_node(plan)?)?;
+        let plan = match plan {
             LogicalPlan::Union(union) => self::union(union, zone),
             LogicalPlan::Values(values) => self::values(values, &resolver),
             LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
             LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
             plan if has_fields_of_input(&plan) => Ok(plan),
             plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
+        }?;
+        match shown {
+            Some(columns) => Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?)),
+            None => Ok(plan),
         }
     }
 }
@@ -216,6 +221,12 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
             params.args = aggregates::arguments(func.name(), params.args, resolver)?;
+            for by in &mut params.order_by {
+                json::comparable(&by.expr, resolver.schema, "ordering")?;
+                if resolver.kind(&by.expr) == Some(Kind::Jsonb) {
+                    by.expr = keys::key(by.expr.clone(), resolver.schema);
+                }
+            }
             Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
         }
         Expr::WindowFunction(window) => {
@@ -231,6 +242,12 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             }
             aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
+            for expr in &params.partition_by {
+                json::comparable(expr, resolver.schema, "equality")?;
+            }
+            for by in &params.order_by {
+                json::comparable(&by.expr, resolver.schema, "ordering")?;
+            }
             params.partition_by =
                 params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
             params.order_by = keys::sorted(params.order_by, resolver.schema);
@@ -339,10 +356,7 @@ fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
         let unknown: Vec<bool> = union.inputs.iter().map(|input| is_unknown_column(input, place)).collect();
         match common_type(&types, &unknown) {
             Ok(wanted_type) => wanted.push(wanted_type),
-            Err((left, right)) => {
-                let message = format!("UNION types {} and {} cannot be matched", left.name(), right.name());
-                return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
-            }
+            Err((left, right)) => return unmatched("UNION", left, right),
         }
     }
     let inputs = union

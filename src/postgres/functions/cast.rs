@@ -30,11 +30,12 @@ use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, Sql
 
 /// Microseconds from 1970 to 2000, where PostgreSQL's moments count from.
 const MICROS_1970_TO_2000: i64 = 10_957 * MICROS_PER_DAY;
+mod of_jsonb;
 
 /// Whether PostgreSQL casts one to the other.
 pub(super) fn exists(from: Kind, to: Kind) -> bool {
     use Kind::{Array, Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Null, Numeric, Oid, Other, Text};
-    use Kind::{Time, Timestamp, TimestampTz};
+    use Kind::{Json, Jsonb, Time, Timestamp, TimestampTz};
     if from == to || matches!(from, Null | Text | Other) || matches!(to, Text | Other) {
         return true;
     }
@@ -50,6 +51,8 @@ pub(super) fn exists(from: Kind, to: Kind) -> bool {
             | (Time, Interval)
             | (Array, Array)
             | (Bytea, Bytea)
+            | (Json, Jsonb)
+            | (Jsonb, Json | Bool | Int2 | Int4 | Int8 | Numeric | Float4 | Float8)
     )
 }
 
@@ -77,6 +80,9 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
     let cast: Result<ArrayRef> = match (from, to) {
         (Kind::Text, Kind::Text) => Ok(arrow_cast(array, wanted)?),
         (_, Kind::Text) => Ok(arrow_cast(&to_text(array, zone)?, wanted)?),
+        (Kind::Jsonb, to) if to.is_number() || to == Kind::Bool => of_jsonb::to_scalar(array, to, wanted, zone),
+        (Kind::Json, Kind::Jsonb) => of_jsonb::of_json(array),
+        (Kind::Jsonb, Kind::Json) => Ok(arrow_cast(array, wanted)?),
         (Kind::Text, Kind::Numeric) => text_to_numeric(array, wanted, zone),
         (Kind::Text, Kind::Interval) if interval_fields(field).is_some() => text_to_interval(array, field, zone),
         (Kind::Text, _) => from_text(array, field, zone),
@@ -106,11 +112,6 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         (from, to) => cannot(from, to),
     };
     let cast = cast?;
-    if let (Kind::Text, Some("json" | "jsonb")) = (from, field.metadata().get(POSTGRES_TYPE).map(String::as_str)) {
-        for text in texts(&cast)?.iter().flatten() {
-            super::system::Json::read(text)?;
-        }
-    }
     let cast = match interval_fields(field) {
         Some(fields) => in_fields(&cast, fields)?,
         None => cast,

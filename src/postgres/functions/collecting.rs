@@ -71,6 +71,7 @@ fn holds_views(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8View | DataType::BinaryView => true,
         DataType::List(item) => holds_views(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| holds_views(field.data_type())),
         _ => false,
     }
 }
@@ -82,6 +83,8 @@ pub(crate) fn shown_bytes(array: &ArrayRef) -> usize {
         DataType::BinaryView => array.as_binary_view().lengths().map(|length| length as usize).sum(),
         DataType::Utf8 => length_of(array.as_string::<i32>().value_offsets()),
         DataType::LargeUtf8 => length_of(array.as_string::<i64>().value_offsets()),
+        DataType::LargeBinary => length_of(array.as_binary::<i64>().value_offsets()),
+        DataType::Struct(_) => array.as_struct().columns().iter().map(shown_bytes).sum(),
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
             let (from, to) = (lists.value_offsets().first(), lists.value_offsets().last());

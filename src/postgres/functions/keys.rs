@@ -16,7 +16,9 @@ use datafusion::logical_expr::{
 };
 
 use super::calendar::MICROS_PER_DAY;
+use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
+use super::json;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use super::resolution::{call, is_comparison};
 use super::scalar::{Call, Function, type_of};
@@ -86,6 +88,7 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
 pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
         Ok(DataType::Interval(_)) if !is_key(&expr) => call(&LENGTH, vec![expr]),
+        Ok(DataType::LargeUtf8) if !is_key(&expr) => call(&json::KEY, vec![expr]),
         _ => group_key(expr, schema),
     }
 }
@@ -107,7 +110,9 @@ pub(super) fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema, stored: bool) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {
-        type_of(side, schema).is_ok_and(|data_type| data_type.is_floating() || Kind::of(&data_type) == Kind::Interval)
+        type_of(side, schema).is_ok_and(|data_type| {
+            data_type.is_floating() || matches!(Kind::of(&data_type), Kind::Interval | Kind::Jsonb)
+        })
     });
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);
@@ -156,7 +161,7 @@ fn is_nonzero(expr: &Expr) -> bool {
 fn is_key(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => is_key(&alias.expr),
-        Expr::ScalarFunction(function) => [KEY.name, LENGTH.name].contains(&function.func.name()),
+        Expr::ScalarFunction(function) => [KEY.name, LENGTH.name, json::KEY.name].contains(&function.func.name()),
         _ => false,
     }
 }
@@ -178,6 +183,7 @@ pub(super) fn sorted(order: Vec<SortExpr>, schema: &DFSchema) -> Vec<SortExpr> {
 pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
         LogicalPlan::Sort(Sort { expr, input, fetch }) => {
+            expr.iter().try_for_each(|by| json::comparable(&by.expr, input.schema(), "ordering"))?;
             let expr = sorted(expr, input.schema());
             Ok(LogicalPlan::Sort(Sort { expr, input, fetch }))
         }
@@ -195,6 +201,20 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
         LogicalPlan::Distinct(Distinct::All(input)) => {
             Ok(LogicalPlan::Distinct(Distinct::All(of_columns(input, group_key)?)))
         }
+        LogicalPlan::Distinct(Distinct::On(mut on)) => {
+            let schema = Arc::clone(on.input.schema());
+            let jsonb = |expr: &Expr| matches!(type_of(expr, &schema), Ok(DataType::LargeUtf8));
+            for expr in &mut on.on_expr {
+                json::comparable(expr, &schema, "equality")?;
+                if jsonb(expr) {
+                    *expr = key(expr.clone(), &schema);
+                }
+            }
+            for by in on.sort_expr.iter_mut().flatten().filter(|by| jsonb(&by.expr)) {
+                by.expr = key(by.expr.clone(), &schema);
+            }
+            Ok(LogicalPlan::Distinct(Distinct::On(on)))
+        }
         plan => Ok(plan),
     }
 }
@@ -202,7 +222,8 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// The plan with its columns as keys.
 pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(plan.schema());
-    let has_key = |data_type: &DataType| data_type.is_floating() || Kind::of(data_type) == Kind::Interval;
+    let has_key =
+        |data_type: &DataType| data_type.is_floating() || matches!(Kind::of(data_type), Kind::Interval | Kind::Jsonb);
     if !schema.fields().iter().any(|field| has_key(field.data_type())) {
         return Ok(plan);
     }
@@ -219,6 +240,13 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             Ok(Expr::Alias(alias))
         }
         Expr::AggregateFunction(AggregateFunction { func, mut params }) if params.distinct => {
+            for arg in &params.args {
+                json::comparable(arg, schema, "equality")?;
+                if func.name() != "count" && matches!(type_of(arg, schema), Ok(DataType::LargeUtf8)) {
+                    let message = format!("{}(DISTINCT ...) of jsonb is not supported", func.name());
+                    return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+                }
+            }
             let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
             let keyed = |arg| if func.name() == "count" { key(arg, schema) } else { group_key(arg, schema) };
             params.args = params.args.into_iter().map(keyed).collect();

@@ -24,6 +24,10 @@ pub(super) enum Kind {
     TimestampTz,
     Interval,
     Array,
+    /// The text as it was given, in bytes.
+    Json,
+    /// The text that PostgreSQL prints.
+    Jsonb,
     /// What PostgreSQL does not have; DataFusion's own rules hold.
     Other,
 }
@@ -45,8 +49,10 @@ impl Kind {
             }
             DataType::Float16 | DataType::Float32 => Kind::Float4,
             DataType::Float64 => Kind::Float8,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Kind::Bytea,
+            DataType::Utf8 | DataType::Utf8View => Kind::Text,
+            DataType::LargeUtf8 => Kind::Jsonb,
+            DataType::LargeBinary => Kind::Json,
+            DataType::Binary | DataType::BinaryView => Kind::Bytea,
             DataType::FixedSizeBinary(16) => Kind::Uuid,
             DataType::Date32 | DataType::Date64 => Kind::Date,
             DataType::Time32(_) | DataType::Time64(_) => Kind::Time,
@@ -77,6 +83,8 @@ impl Kind {
             Kind::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             Kind::TimestampTz => timestamptz(),
             Kind::Interval => DataType::Interval(arrow::datatypes::IntervalUnit::MonthDayNano),
+            Kind::Json => DataType::LargeBinary,
+            Kind::Jsonb => DataType::LargeUtf8,
             Kind::Null | Kind::Numeric | Kind::Array | Kind::Other => return None,
         })
     }
@@ -102,6 +110,8 @@ impl Kind {
             Kind::TimestampTz => "timestamp with time zone",
             Kind::Interval => "interval",
             Kind::Array => "anyarray",
+            Kind::Json => "json",
+            Kind::Jsonb => "jsonb",
             Kind::Other => "record",
         }
     }
@@ -198,9 +208,9 @@ pub(super) fn decimal_of(data_type: &DataType) -> Option<(u8, i8)> {
 
 /// A text literal: PostgreSQL calls it unknown and reads it as whatever type is wanted.
 pub(super) fn unknown_text(expr: &Expr) -> Option<&str> {
-    use datafusion::scalar::ScalarValue::{LargeUtf8, Utf8, Utf8View};
+    use datafusion::scalar::ScalarValue::{Utf8, Utf8View};
     match expr {
-        Expr::Literal(Utf8(text) | Utf8View(text) | LargeUtf8(text), _) => text.as_deref(),
+        Expr::Literal(Utf8(text) | Utf8View(text), _) => text.as_deref(),
         Expr::Alias(alias) => unknown_text(&alias.expr),
         _ => None,
     }

@@ -6,6 +6,8 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
+use super::error::{SqlState, fail};
+use super::json;
 use super::kind::Kind;
 use super::resolution::{Resolver, call, is_comparison, literal};
 use super::scalar::Scalar;
@@ -33,6 +35,21 @@ impl ExprPlanner for PostgresOperators {
             BinaryOperator::Divide => Operator::Divide,
             BinaryOperator::Modulo => Operator::Modulo,
             BinaryOperator::StringConcat => Operator::StringConcat,
+            // The elements of arrays are contained in another way.
+            BinaryOperator::AtArrow | BinaryOperator::ArrowAt => {
+                let resolver = Resolver { schema, zone: None, stored: false };
+                let (whole, part) = if op == BinaryOperator::AtArrow { (&left, &right) } else { (&right, &left) };
+                let has = |expr: &Expr| resolver.kind(expr) == Some(Kind::Json);
+                if has(whole) || has(part) {
+                    let name = |expr: &Expr| resolver.kind(expr).map_or("unknown", Kind::name);
+                    let message = format!("operator does not exist: {} {op} {}", name(&left), name(&right));
+                    return fail(SqlState::UNDEFINED_FUNCTION, message);
+                }
+                return Ok(match resolver.of_jsonb(json::CONTAINS, whole, part)? {
+                    Some(contains) => PlannerResult::Planned(contains),
+                    None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
+                });
+            }
             BinaryOperator::PGExp => {
                 let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
                 return Ok(match power {
@@ -42,11 +59,20 @@ impl ExprPlanner for PostgresOperators {
             }
             _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
         };
+        let resolver = Resolver { schema, zone: None, stored: false };
+        if operator == Operator::StringConcat
+            && let Some(concatenated) = resolver.of_jsonb(json::CONCAT, &left, &right)?
+        {
+            return Ok(PlannerResult::Planned(concatenated));
+        }
+        if operator == Operator::Minus && resolver.kind(&left) == Some(Kind::Jsonb) {
+            let binary = BinaryExpr::new(Box::new(left), operator, Box::new(typed(right)));
+            return Ok(PlannerResult::Planned(resolver.resolve(Expr::BinaryExpr(binary))?));
+        }
         // DataFusion infers the types of parameters from the operator they stand beside.
         if has_parameter(&left) || has_parameter(&right) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
-        let resolver = Resolver { schema, zone: None, stored: false };
         // Arrays are joined by functions of DataFusion, which it puts there itself.
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         if operator == Operator::StringConcat && (array(&left) || array(&right)) {

@@ -20,8 +20,8 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, deferred, encodings, fused,
-    greatest_least, hashes, integers, justify, letter_case, math, now, null_if, overlaps, regular_expressions, series,
-    statistics, strings, text,
+    greatest_least, hashes, integers, json, justify, letter_case, math, now, null_if, overlaps, regular_expressions,
+    series, statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -83,6 +83,8 @@ pub(super) fn register_fusing(
     for function in functions(clock) {
         register_in_place(&mut state, function)?;
     }
+    let inner = state.udf("coalesce")?;
+    register_in_place(&mut state, Arc::new(json::coalesce(inner)))?;
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
@@ -126,6 +128,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         text::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
+    functions.extend(json::functions().map(Scalar::udf));
     functions.extend(now::functions(clock));
     functions
 }

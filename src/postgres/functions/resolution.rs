@@ -14,6 +14,7 @@ use super::decimal::Decimal;
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
+use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::regular_expressions;
@@ -43,6 +44,7 @@ pub(super) struct Resolver<'a> {
 impl Resolver<'_> {
     /// One expression whose operands are resolved.
     pub(super) fn resolve(&self, expr: Expr) -> Result<Expr> {
+        self.refuse_json(&expr)?;
         match expr {
             Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
             Expr::Negative(inner) if matches!(inner.as_ref(), Expr::Literal(value, _) if value.is_null()) => Ok(*inner),
@@ -65,6 +67,10 @@ impl Resolver<'_> {
             | Expr::IsNotUnknown(_) => self.truth_test(expr),
             Expr::Between(Between { expr, negated, low, high }) => self.between(*expr, negated, *low, *high),
             Expr::InList(list) => self.in_list(list),
+            Expr::Like(like) => {
+                self.no_pattern_of_json(&like.expr, if like.case_insensitive { "~~*" } else { "~~" })?;
+                Ok(Expr::Like(like))
+            }
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
             // Nothing is evaluated beside a constant NULL.
@@ -108,6 +114,12 @@ impl Resolver<'_> {
     }
 
     fn binary(&self, BinaryExpr { left, op, right }: BinaryExpr) -> Result<Expr> {
+        if op == Operator::Minus
+            && self.kind(&left) == Some(Kind::Jsonb)
+            && let Some(function) = json::function(json::DELETE)
+        {
+            return Ok(call(function, vec![*left, *right]));
+        }
         if let Some(function) = arithmetic::of_operator(op) {
             // Of a long chain only the last operand is looked at.
             let known = |operand: &Expr| {
@@ -122,12 +134,40 @@ impl Resolver<'_> {
             return self.regular_expression(function, *left, op, *right);
         }
         if op == Operator::StringConcat {
+            if let Some(concatenated) = self.of_jsonb(json::CONCAT, &left, &right)? {
+                return Ok(concatenated);
+            }
             return self.concatenation(*left, *right);
         }
         if !is_comparison(op) {
+            self.no_pattern_of_json(&left, &op.to_string())?;
             return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
         }
         self.comparison(*left, op, *right)
+    }
+
+    /// A call of an operator of `jsonb`, if one side is that and the other may be.
+    pub(super) fn of_jsonb(&self, function: &str, left: &Expr, right: &Expr) -> Result<Option<Expr>> {
+        let is_jsonb = |expr: &Expr| self.kind(expr) == Some(Kind::Jsonb);
+        if !is_jsonb(left) && !is_jsonb(right) {
+            return Ok(None);
+        }
+        let operand = |expr: &Expr| -> Result<Option<Expr>> {
+            if let Expr::Placeholder(_) = expr {
+                return Ok(Some(Expr::Cast(Cast::new(Box::new(expr.clone()), DataType::LargeUtf8))));
+            }
+            match self.kind(expr) {
+                Some(Kind::Jsonb | Kind::Null) => Ok(Some(expr.clone())),
+                Some(Kind::Text) if unknown_text(expr).is_some() => {
+                    self.to(expr.clone(), &DataType::Utf8, &DataType::LargeUtf8).map(Some)
+                }
+                _ => Ok(None),
+            }
+        };
+        Ok(match (operand(left)?, operand(right)?, json::function(function)) {
+            (Some(left), Some(right), Some(function)) => Some(call(function, vec![left, right])),
+            _ => None,
+        })
     }
 
     /// Both sides of a comparison in one type.
@@ -137,6 +177,29 @@ impl Resolver<'_> {
         }
         let (left, right) = self.pair(left, right, &|| op.to_string())?;
         Ok(self.compared(left, op, right))
+    }
+
+    /// An error for a function that would take JSON for text.
+    fn refuse_json(&self, expr: &Expr) -> Result<()> {
+        let Expr::ScalarFunction(function) = expr else { return Ok(()) };
+        if !json::compares_texts(function.func.name()) {
+            return Ok(());
+        }
+        match function.args.iter().map(|arg| type_of(arg, self.schema)).collect::<Result<Vec<_>>>() {
+            Ok(types) => json::refuse(function.func.name(), &types),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// DataFusion would match texts of any type.
+    fn no_pattern_of_json(&self, matched: &Expr, operator: &str) -> Result<()> {
+        match self.kind(matched) {
+            Some(kind @ (Kind::Json | Kind::Jsonb)) if operator.contains('~') => {
+                let message = format!("operator does not exist: {} {operator} unknown", kind.name());
+                fail(SqlState::UNDEFINED_FUNCTION, message)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A comparison of values of one type. Which literals are zeros is known when they have their
@@ -159,6 +222,17 @@ impl Resolver<'_> {
         }
         if let Some(stripped) = self.blank_literal(&right, &left) {
             return Ok((stripped, right));
+        }
+        if [left_kind, right_kind].contains(&Kind::Json) {
+            let name = |expr: &Expr, kind: Kind| if unknown_text(expr).is_some() { "unknown" } else { kind.name() };
+            let (left, right) = (name(&left, left_kind), name(&right, right_kind));
+            return fail(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("operator does not exist: {left} {} {right}", operator()),
+            );
+        }
+        if json_elements(&left_type) || json_elements(&right_type) {
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of json and jsonb cannot be compared");
         }
         if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
             return Ok((left, right));
@@ -237,7 +311,7 @@ impl Resolver<'_> {
         let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
         let (high_expr, high) = self.pair(expr.clone(), high, &|| "<=".to_owned())?;
         // Each bound may need another zero.
-        let keyed = self.kind(&low_expr).is_some_and(|kind| kind.is_float() || kind == Kind::Interval);
+        let keyed = self.kind(&low_expr).is_some_and(has_key);
         if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed {
             return Ok(Expr::Between(Between::new(Box::new(low_expr), negated, Box::new(low), Box::new(high))));
         }
@@ -267,7 +341,7 @@ impl Resolver<'_> {
                 Some(shared) if *shared != compared => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
-                _ if self.kind(&compared) == Some(Kind::Interval) => {
+                _ if matches!(self.kind(&compared), Some(Kind::Interval | Kind::Jsonb)) => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
                 // What is no constant may be NULL.
@@ -326,8 +400,7 @@ impl Resolver<'_> {
             results.push(*then);
         }
         // DataFusion would compare by bits and by fields.
-        let keyed = |kind: Kind| kind.is_float() || kind == Kind::Interval;
-        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(keyed)) {
+        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(has_key)) {
             let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
             conditions = conditions.into_iter().map(condition).collect();
         }
@@ -351,9 +424,7 @@ impl Resolver<'_> {
             Ok(Some(wanted)) => wanted,
             Ok(None) => return Ok(exprs),
             Err((left, right)) => {
-                let place = place.to_uppercase();
-                let message = format!("{place} types {} and {} cannot be matched", left.name(), right.name());
-                return fail(SqlState::DATATYPE_MISMATCH, message);
+                return unmatched(&place.to_uppercase(), left, right);
             }
         };
         exprs
@@ -520,6 +591,33 @@ impl Resolver<'_> {
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
+}
+
+/// Values of two types that no column can hold. Those of PostgreSQL's user-defined category go
+/// together until one has to be converted.
+pub(super) fn unmatched<T>(place: &str, left: Kind, right: Kind) -> Result<T> {
+    let is_user_defined = |kind: Kind| matches!(kind, Kind::Json | Kind::Jsonb | Kind::Uuid | Kind::Bytea);
+    if is_user_defined(left) && is_user_defined(right) {
+        let message = format!("{place} could not convert type {} to {}", right.name(), left.name());
+        return fail(SqlState::CANNOT_COERCE, message);
+    }
+    let message = format!("{place} types {} and {} cannot be matched", left.name(), right.name());
+    fail(SqlState::DATATYPE_MISMATCH, message)
+}
+
+/// Whether DataFusion would compare values of a type otherwise.
+fn has_key(kind: Kind) -> bool {
+    kind.is_float() || matches!(kind, Kind::Interval | Kind::Jsonb)
+}
+
+/// An array of `json` or `jsonb`, whose elements DataFusion compares as texts.
+pub(super) fn json_elements(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) => {
+            matches!(Kind::of(item.data_type()), Kind::Json | Kind::Jsonb) || json_elements(item.data_type())
+        }
+        _ => false,
+    }
 }
 
 fn float(value: &ScalarValue) -> Option<f64> {

@@ -156,7 +156,7 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 9] = [
+const NOT_STRICT: [&str; 17] = [
     "coalesce",
     "concat",
     "concat_ws",
@@ -166,6 +166,14 @@ const NOT_STRICT: [&str; 9] = [
     "num_nonnulls",
     "overlaps",
     super::null_if::OPERAND,
+    "json_build_object",
+    "jsonb_build_object",
+    "json_build_array",
+    "jsonb_build_array",
+    "jsonb_set_lax",
+    "json_of_array",
+    "jsonb_of_array",
+    "jsonb_sort_key",
 ];
 
 impl Scalar {

@@ -4,15 +4,15 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, UnaryOperator,
-    Value, ValueWithSpan, helpers::attached_token::AttachedToken,
+    Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement,
+    UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
 use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
+use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::null_if::OPERAND;
-use super::system::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::values_items;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
@@ -61,9 +61,10 @@ fn rewritten(expr: Expr) -> Expr {
         Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => overlaps(*left, *right),
         Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } => call(JSON_GET, vec![*left, *right]),
         Expr::BinaryOp { left, op: BinaryOperator::LongArrow, right } => call(JSON_GET_TEXT, vec![*left, *right]),
-        Expr::BinaryOp { left, op: BinaryOperator::HashArrow, right } => call(JSON_GET_PATH, vec![*left, *right]),
-        Expr::BinaryOp { left, op: BinaryOperator::HashLongArrow, right } => {
-            call(JSON_GET_PATH_TEXT, vec![*left, *right])
+        Expr::BinaryOp { left, op, right } if json_operator(&op).is_some() => {
+            let name = json_operator(&op).unwrap_or_default();
+            let right = if op == BinaryOperator::Question { *right } else { texts(*right) };
+            call(name, vec![*left, right])
         }
         Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
         Expr::IsNull(inner) => of_each(*inner, Expr::IsNull),
@@ -133,6 +134,30 @@ fn rewritten(expr: Expr) -> Expr {
     }
 }
 
+/// The function of an operator of `json` or `jsonb` alone, whose right operand is a path, keys or a
+/// key.
+fn json_operator(op: &BinaryOperator) -> Option<&'static str> {
+    Some(match op {
+        BinaryOperator::HashArrow => JSON_GET_PATH,
+        BinaryOperator::HashLongArrow => JSON_GET_PATH_TEXT,
+        BinaryOperator::HashMinus => "jsonb_delete_path",
+        BinaryOperator::Question => "jsonb_exists",
+        BinaryOperator::QuestionPipe => "jsonb_exists_any",
+        BinaryOperator::QuestionAnd => "jsonb_exists_all",
+        BinaryOperator::AtQuestion => "jsonb_path_exists_opr",
+        BinaryOperator::AtAt => "jsonb_path_match_opr",
+        _ => return None,
+    })
+}
+
+/// A parameter where an array of texts is expected is one.
+fn texts(expr: Expr) -> Expr {
+    match &expr {
+        Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => cast_expr(expr, text_array()),
+        _ => expr,
+    }
+}
+
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.
 fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
@@ -185,6 +210,12 @@ fn renamed(mut function: Function) -> Expr {
         [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),
         _ => None,
     };
+    if let Some(name) = name.as_deref().filter(|name| name.starts_with("json")) {
+        type_parameters(name, &mut function);
+    }
+    if name.as_deref().is_some_and(|name| OF_ROWS.contains(&name)) {
+        name_fields(&mut function);
+    }
     let other = match name.as_deref() {
         Some("variance") => "var_samp",
         Some("every") => "bool_and",
@@ -201,6 +232,68 @@ fn renamed(mut function: Function) -> Expr {
     };
     function.name = ObjectName::from(vec![Ident::new(other)]);
     Expr::Function(function)
+}
+
+/// Parameters have the types of the arguments of functions of JSON, where they can have no other.
+fn type_parameters(name: &str, function: &mut Function) {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    for (place, argument) in list.args.iter_mut().enumerate() {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+        if !matches!(expr, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. })) {
+            continue;
+        }
+        let changes = matches!(name, "jsonb_set" | "jsonb_set_lax" | "jsonb_insert");
+        let document = if name.starts_with("jsonb") { DataType::JSONB } else { DataType::JSON };
+        let data_type = match (place, name) {
+            (_, name) if name.contains("_build_") || name.contains("_of_") || name.starts_with("json_get") => continue,
+            (_, "json_object" | "jsonb_object")
+            | (1, "jsonb_exists_any" | "jsonb_exists_all" | "jsonb_delete_path") => text_array(),
+            (1, _) if changes => text_array(),
+            (2, _) if changes => DataType::JSONB,
+            (3, _) if changes => DataType::Boolean,
+            (0, _) => document,
+            _ => continue,
+        };
+        let parameter = std::mem::replace(expr, Expr::value(Value::Null));
+        *expr = cast_expr(parameter, data_type);
+    }
+}
+
+fn text_array() -> DataType {
+    DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None))
+}
+
+/// Functions that show the names of a row's fields.
+const OF_ROWS: [&str; 8] = [
+    "array_agg",
+    "json_build_array",
+    "json_build_object",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "row_to_json",
+    "to_json",
+    "to_jsonb",
+];
+
+/// The fields of `ROW(...)` are called f1, f2, ...
+fn name_fields(function: &mut Function) {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    for argument in &mut list.args {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+        *expr = with_named_fields(std::mem::replace(expr, Expr::value(Value::Null)));
+    }
+}
+
+fn with_named_fields(expr: Expr) -> Expr {
+    match tuple(expr) {
+        Expr::Tuple(values) => {
+            let named = values.into_iter().enumerate().flat_map(|(at, value)| {
+                [Expr::value(Value::SingleQuotedString(format!("f{}", at + 1))), with_named_fields(value)]
+            });
+            call("named_struct", named.collect())
+        }
+        other => other,
+    }
 }
 
 /// `age(x)` counts from the beginning of today.

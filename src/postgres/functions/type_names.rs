@@ -28,7 +28,7 @@ pub(super) const NUMERIC_SCALE_DEFAULT: i8 = 16;
 const OID_TYPES: [&str; 10] =
     ["oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "xid", "cid", "regoper"];
 /// Types held as texts.
-const TEXT_TYPES: [&str; 8] = ["name", "varchar", "bpchar", "json", "jsonb", "pg_node_tree", "unknown", "refcursor"];
+const TEXT_TYPES: [&str; 6] = ["name", "varchar", "bpchar", "pg_node_tree", "unknown", "refcursor"];
 
 /// Types as PostgreSQL names them: times in microseconds, `float` of 8 bytes, `uuid`, `oid`,
 /// `name`, arrays.
@@ -81,8 +81,8 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
         SqlType::Char(length) | SqlType::Character(length) => {
             with_length(Kind::Text, Some("bpchar"), characters(*length).or(Some(1)))
         }
-        SqlType::JSON => with_length(Kind::Text, Some("json"), None),
-        SqlType::JSONB => with_length(Kind::Text, Some("jsonb"), None),
+        SqlType::JSON => plain(Kind::Json),
+        SqlType::JSONB => plain(Kind::Jsonb),
         SqlType::Regclass => with_length(Kind::Oid, Some("regclass"), None),
         SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => match field_of(element)? {
             Some(element) => list_of(&element),
@@ -125,6 +125,8 @@ fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
         "timestamp" => Kind::Timestamp,
         "timestamptz" => Kind::TimestampTz,
         "interval" => Kind::Interval,
+        "json" => Kind::Json,
+        "jsonb" => Kind::Jsonb,
         "numeric" => return numeric(ExactNumberInfo::None),
         "char" => return with_length(Kind::Text, Some("char"), Some(1)),
         "int2vector" => return Ok(Some(Arc::new(list("int2vector", Field::new("item", DataType::Int16, true))))),

@@ -35,7 +35,7 @@ impl From<Base> for Origin {
 }
 
 /// Where a column comes from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Place {
     /// A column of a source, by the source's alias and the column's name in the plan.
     Source { alias: Rc<str>, name: Rc<str> },

@@ -75,6 +75,7 @@ impl Resolver<'_> {
                 None => std::slice::from_ref(ident),
             },
             Expr::CompoundIdentifier(parts) => parts,
+            Expr::QualifiedWildcard(name, _) => return self.whole_row(name).map(Some),
             _ => return Ok(None),
         };
         let span =
@@ -174,12 +175,8 @@ impl Resolver<'_> {
                     step(access, out)?;
                 }
             }
-            Expr::QualifiedWildcard(name, _) => {
-                return Err(NameError::unsupported(format!("the whole row {name}.* as a value is not supported"))
-                    .with_hint("name its columns")
-                    .at_node(name));
-            }
-            other @ (Expr::JsonAccess { .. }
+            other @ (Expr::QualifiedWildcard(..)
+            | Expr::JsonAccess { .. }
             | Expr::MatchAgainst { .. }
             | Expr::OuterJoin(_)
             | Expr::Prior(_)

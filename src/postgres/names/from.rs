@@ -1,5 +1,6 @@
 //! FROM: what its items are, and which columns they bring.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -324,6 +325,7 @@ impl Resolver<'_> {
         if ordinality {
             columns.push("ordinality".to_owned());
         }
+        let scalar = columns.len() == 1 && !ordinality;
         let mut outputs = Output::plain(columns.into_iter().map(Rc::from).collect());
         if alias.columns.is_empty() {
             // The planner has other names for the columns of functions: these are the ones that
@@ -334,7 +336,9 @@ impl Resolver<'_> {
         } else {
             outputs = renamed(outputs, &format!("table \"{}\"", fold(&alias.name)), alias)?;
         }
-        self.add_source(alias, None, true, outputs, 0, taken)
+        let frame = self.add_source(alias, None, true, outputs, 0, taken)?;
+        frame.sources.iter().for_each(|source| source.scalar.set(scalar));
+        Ok(frame)
     }
 
     /// Makes a source of an item of FROM, under an alias that the plan has only once.
@@ -379,7 +383,9 @@ impl Resolver<'_> {
             })
         };
         let columns = outputs.into_iter().enumerate().map(column).collect();
-        let frame = Frame::of(Source { name, alias: Rc::clone(&plan_alias), relation, aliased, columns });
+        let (scalar, outer) = (Cell::new(false), Cell::new(false));
+        let frame =
+            Frame::of(Source { name, alias: Rc::clone(&plan_alias), relation, aliased, columns, scalar, outer });
         taken.extend(frame.sources.iter().cloned());
         Ok(frame)
     }

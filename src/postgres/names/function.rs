@@ -79,6 +79,7 @@ impl Resolver<'_> {
     pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
         let at = function.name.span().start;
         let name = flatten(&mut function.name, self.relations.database())?;
+        self.mark_rows(&name, &mut function.args);
         self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
         self.arguments(&mut function.args, out)?;

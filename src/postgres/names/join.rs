@@ -43,6 +43,12 @@ impl Resolver<'_> {
     }
 
     fn join(&mut self, operator: &mut JoinOperator, mut left: Frame, right: Frame, before: &Frame) -> Result<Frame> {
+        let (left_lacks, right_lacks) = match operator {
+            JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => (false, true),
+            JoinOperator::Right(_) | JoinOperator::RightOuter(_) => (true, false),
+            JoinOperator::FullOuter(_) => (true, true),
+            _ => (false, false),
+        };
         let (kept, constraint) = match operator {
             JoinOperator::Join(constraint)
             | JoinOperator::Inner(constraint)
@@ -58,21 +64,29 @@ impl Resolver<'_> {
         };
         let names = match constraint {
             JoinConstraint::On(condition) => {
+                let lacking: Vec<Rc<Source>> = lacking(&left, left_lacks).chain(lacking(&right, right_lacks)).collect();
                 left.append(right);
                 let level = Level { frame: left.clone(), out_of_reach: before.sources.clone(), windows: Vec::new() };
                 self.within(level, |resolver| resolver.expr(condition))?;
+                lacking.iter().for_each(|source| source.outer.set(true));
                 return Ok(left);
             }
             JoinConstraint::Using(names) => names.iter().map(single).collect::<Result<Vec<Ident>>>()?,
             JoinConstraint::Natural => common(&left, &right),
             JoinConstraint::None => return Err(NameError::new(SqlState::SYNTAX_ERROR, "a join without ON or USING")),
         };
+        lacking(&left, left_lacks).chain(lacking(&right, right_lacks)).for_each(|source| source.outer.set(true));
         let (condition, frame) = merge(&names, left, right, kept)?;
         // NATURAL without a common column joins every row with every other.
         let all = || Expr::Value(Value::Boolean(true).with_span(Span::empty()));
         *constraint = JoinConstraint::On(condition.unwrap_or_else(all));
         Ok(frame)
     }
+}
+
+/// The items of which an outer join may have no row.
+fn lacking(frame: &Frame, lacks: bool) -> impl Iterator<Item = Rc<Source>> {
+    frame.sources.iter().filter(move |_| lacks).cloned()
 }
 
 fn single(name: &ObjectName) -> Result<Ident> {

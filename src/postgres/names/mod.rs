@@ -23,6 +23,7 @@ mod label;
 mod merge;
 mod order;
 mod query;
+mod row;
 mod scope;
 mod select;
 mod statement;

@@ -1,6 +1,6 @@
 //! Scopes: what can be named where.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -30,6 +30,10 @@ pub(super) struct Source {
     /// Without an alias a base relation can be named with its schema.
     pub aliased: bool,
     pub columns: Vec<Rc<Column>>,
+    /// A function that returns values, which its name means as well.
+    pub scalar: Cell<bool>,
+    /// An outer join may put NULLs into its place.
+    pub outer: Cell<bool>,
 }
 
 /// What a FROM clause offers: its items, and the columns that may be named alone, in the order of
@@ -180,7 +184,18 @@ impl<'a> Resolver<'a> {
                 Pick::None => {}
             }
         }
-        if self.levels.iter().any(|level| !matches!(named(level.frame.sources.iter(), ident), Pick::None)) {
+        let source = self.levels.iter().rev().find_map(|level| match named(level.frame.sources.iter(), ident) {
+            Pick::None => None,
+            picked => Some(picked),
+        });
+        if let Some(picked) = source {
+            if let Pick::One(source) = picked
+                && source.scalar.get()
+                && let Some(column) = source.columns.first()
+            {
+                let name = fold(ident).into();
+                return Ok(Rc::new(Column { name, place: column.place.clone(), origin: None, system: false }));
+            }
             let message = format!("whole-row reference to \"{}\" is not supported", fold(ident));
             return Err(NameError::unsupported(message).with_hint("name its columns").at(ident));
         }
@@ -292,7 +307,7 @@ impl<'a> Resolver<'a> {
 }
 
 /// The source that a name means. The name of a table in `public` ignores case, quoted or not.
-fn named<'s>(sources: impl Iterator<Item = &'s Rc<Source>>, ident: &Ident) -> Pick<&'s Rc<Source>> {
+pub(super) fn named<'s>(sources: impl Iterator<Item = &'s Rc<Source>>, ident: &Ident) -> Pick<&'s Rc<Source>> {
     let candidates: Vec<&Rc<Source>> = sources.filter(|source| is_named(source, ident)).collect();
     let unquoted = Ident { quote_style: None, ..ident.clone() };
     pick(&unquoted, candidates.into_iter(), |source| &source.name)

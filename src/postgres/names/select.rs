@@ -72,6 +72,8 @@ impl Resolver<'_> {
             let message = format!("target lists can have at most {SELECT_ITEMS_MAX} entries");
             return Err(NameError::new(SqlState::TOO_MANY_COLUMNS, message));
         }
+        // The one value of a subquery may be a whole row.
+        let is_value = self.subqueries > 0 && list.len() == 1;
         let mut exprs = Vec::with_capacity(list.len());
         let mut labels = Vec::with_capacity(list.len());
         let mut origins = Vec::with_capacity(list.len());
@@ -82,11 +84,15 @@ impl Resolver<'_> {
         };
         for item in list {
             match item {
-                SelectItem::UnnamedExpr(expr) => {
-                    let (expr, label, origin) = self.item(expr, None)?;
+                SelectItem::UnnamedExpr(mut expr) => {
+                    let row = if is_value { self.mark_row(&mut expr) } else { None };
+                    let (expr, label, origin) = self.item(expr, row.as_ref().map(fold))?;
                     add(expr, label, origin);
                 }
-                SelectItem::ExprWithAlias { expr, alias } => {
+                SelectItem::ExprWithAlias { mut expr, alias } => {
+                    if is_value {
+                        self.mark_row(&mut expr);
+                    }
                     let (expr, label, origin) = self.item(expr, Some(fold(&alias)))?;
                     add(expr, label, origin);
                 }

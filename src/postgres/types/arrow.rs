@@ -24,7 +24,9 @@ pub fn type_of(field: &Field) -> Option<&'static PostgresType> {
         return Some(ty);
     }
     let oid = match data_type {
-        DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => oid::TEXT,
+        DataType::Null | DataType::Utf8 | DataType::Utf8View => oid::TEXT,
+        DataType::LargeUtf8 => oid::JSONB,
+        DataType::LargeBinary => oid::JSON,
         DataType::Boolean => oid::BOOL,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 => oid::INT2,
         DataType::UInt16 | DataType::Int32 => oid::INT4,
@@ -36,7 +38,7 @@ pub fn type_of(field: &Field) -> Option<&'static PostgresType> {
             oid::NUMERIC
         }
         DataType::FixedSizeBinary(16) => oid::UUID,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => oid::BYTEA,
+        DataType::Binary | DataType::BinaryView | DataType::FixedSizeBinary(_) => oid::BYTEA,
         DataType::Timestamp(_, Some(_)) => oid::TIMESTAMPTZ,
         DataType::Timestamp(_, None) | DataType::Date64 => oid::TIMESTAMP,
         DataType::Date32 => oid::DATE,
@@ -68,11 +70,8 @@ pub(super) fn holds(data_type: &DataType, ty: &PostgresType) -> bool {
         };
     }
     match (storage(ty), data_type) {
-        (Some(DataType::Utf8View), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null) => true,
-        (
-            Some(DataType::BinaryView),
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_),
-        ) => true,
+        (Some(DataType::Utf8View), DataType::Utf8 | DataType::Utf8View | DataType::Null) => true,
+        (Some(DataType::BinaryView), DataType::Binary | DataType::BinaryView | DataType::FixedSizeBinary(_)) => true,
         (Some(DataType::Decimal128(..)), DataType::Decimal128(..) | DataType::Decimal256(..)) => true,
         (Some(DataType::Timestamp(_, zone)), DataType::Timestamp(_, other)) => zone.is_some() == other.is_some(),
         (Some(expected), actual) => expected == *actual,
@@ -108,14 +107,15 @@ fn storage(ty: &PostgresType) -> Option<DataType> {
         | oid::NAME
         | oid::VARCHAR
         | oid::BPCHAR
-        | oid::JSON
-        | oid::JSONB
         | oid::PG_NODE_TREE
         | oid::UNKNOWN
         | oid::ACLITEM
         | oid::REFCURSOR
         | oid::CSTRING
         | oid::VOID => DataType::Utf8View,
+        // Texts of their own, which nothing takes for `text` or `bytea`.
+        oid::JSON => DataType::LargeBinary,
+        oid::JSONB => DataType::LargeUtf8,
         oid::OID
         | oid::XID
         | oid::CID

@@ -57,9 +57,11 @@ enum Values<'a> {
     Float4(Float32Array),
     Float8(Float64Array),
     Text(StringArray),
+    /// `jsonb`
     LargeText(LargeStringArray),
     TextView(StringViewArray),
     Bytes(BinaryArray),
+    /// `json`
     LargeBytes(LargeBinaryArray),
     BytesView(BinaryViewArray),
     FixedBytes(FixedSizeBinaryArray),
@@ -69,9 +71,15 @@ enum Values<'a> {
     Interval(IntervalMonthDayNanoArray),
     Numeric(Decimal128Array, i8),
     WideNumeric(Decimal256Array, i8),
-    List { offsets: Offsets, items: Box<ColumnEncoder<'a>> },
+    List {
+        offsets: Offsets,
+        items: Box<ColumnEncoder<'a>>,
+    },
     Record(Vec<ColumnEncoder<'a>>),
-    Dictionary { keys: Vec<usize>, values: Box<ColumnEncoder<'a>> },
+    Dictionary {
+        keys: Vec<usize>,
+        values: Box<ColumnEncoder<'a>>,
+    },
 }
 
 /// Where the items of each list lie.
@@ -254,7 +262,7 @@ impl<'a> ColumnEncoder<'a> {
             Values::LargeText(array) => out.extend_from_slice(array.value(row).as_bytes()),
             Values::TextView(array) => out.extend_from_slice(array.value(row).as_bytes()),
             Values::Bytes(array) => text::write_bytea(array.value(row), style.bytea_output, out),
-            Values::LargeBytes(array) => text::write_bytea(array.value(row), style.bytea_output, out),
+            Values::LargeBytes(array) => out.extend_from_slice(array.value(row)),
             Values::BytesView(array) => text::write_bytea(array.value(row), style.bytea_output, out),
             Values::FixedBytes(array) => match <&[u8; 16]>::try_from(array.value(row)) {
                 Ok(uuid) if self.ty.oid == oid::UUID => text::write_uuid(uuid, out),

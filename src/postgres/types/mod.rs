@@ -11,6 +11,7 @@ mod binary;
 mod calendar;
 mod encoder;
 mod error;
+pub mod json;
 mod parse;
 mod postgres_type;
 mod style;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
-    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
-    StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray, UInt32Array, new_null_array,
+    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
+    LargeStringArray, ListArray, StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray, UInt32Array,
+    new_null_array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{
@@ -143,6 +144,14 @@ pub fn array_of(ty: &PostgresType, values: &[SqlValue]) -> Result<ArrayRef, Erro
         }
         oid::INTERVAL => Arc::new(column.collect::<IntervalMonthDayNanoArray, _>(|value| match value {
             SqlValue::Interval(value) => Some(month_day_nano(*value)),
+            _ => None,
+        })?),
+        oid::JSON => Arc::new(column.collect::<LargeBinaryArray, _>(|value| match value {
+            SqlValue::Text(value) => Some(Ok(value.as_bytes())),
+            _ => None,
+        })?),
+        oid::JSONB => Arc::new(column.collect::<LargeStringArray, _>(|value| match value {
+            SqlValue::Text(value) => Some(Ok(value.as_str())),
             _ => None,
         })?),
         oid::NUMERIC => column.numerics()?,

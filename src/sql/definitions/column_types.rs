@@ -15,7 +15,9 @@ pub(super) fn postgres_type(field: &Field) -> String {
 fn of_data_type(data_type: &DataType) -> String {
     let name = match data_type {
         DataType::Boolean => "bool",
-        DataType::Binary | DataType::BinaryView | DataType::LargeBinary => "bytea",
+        DataType::Binary | DataType::BinaryView => "bytea",
+        DataType::LargeBinary => "json",
+        DataType::LargeUtf8 => "jsonb",
         DataType::Int8 | DataType::Int16 | DataType::UInt8 => "int2",
         DataType::Int32 | DataType::UInt16 => "int4",
         DataType::Int64 => "int8",
@@ -42,7 +44,7 @@ fn of_data_type(data_type: &DataType) -> String {
         DataType::Dictionary(_, values) => return of_data_type(values),
         DataType::RunEndEncoded(_, values) => return postgres_type(values),
         DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) => "record",
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => "text",
+        DataType::Utf8 | DataType::Utf8View | DataType::Null => "text",
     };
     name.to_owned()
 }

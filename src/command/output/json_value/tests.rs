@@ -44,12 +44,17 @@ fn booleans_bytes_and_uuids() {
     let bytes = vec![Some(b"\x00\xab".as_slice()), Some(b""), None];
     let expected = ["\"AKs=\"", "\"\"", "null"];
     assert_eq!(written(BinaryArray::from(bytes.clone())), expected);
-    assert_eq!(written(LargeBinaryArray::from(bytes.clone())), expected);
     assert_eq!(written(BinaryViewArray::from(bytes)), expected);
     assert_eq!(written(FixedSizeBinaryArray::try_from_iter([[1_u8, 2]].into_iter()).unwrap()), ["\"AQI=\""]);
     let uuid = *b"\xc9\xda\x64\x55\x21\x3d\x42\xc9\x9a\x79\x3e\x91\x49\xa5\x78\x33";
     let uuids = FixedSizeBinaryArray::try_from_iter([uuid].into_iter()).unwrap();
     assert_eq!(written(uuids), ["\"c9da6455-213d-42c9-9a79-3e9149a57833\""]);
+}
+
+#[test]
+fn json_is_a_text() {
+    assert_eq!(written(LargeBinaryArray::from(vec![b"[1, 2]".as_slice()])), ["\"[1, 2]\""]);
+    assert_eq!(written(LargeStringArray::from(vec!["{}"])), ["\"{}\""]);
 }
 
 #[test]

@@ -9,9 +9,6 @@ mod datum;
 mod definitions;
 mod error;
 mod function;
-mod json;
-mod json_access;
-mod json_text;
 mod keywords;
 mod like_escape;
 mod quoting;
@@ -35,9 +32,6 @@ pub use context::{
 pub use datum::read_array_text;
 pub use error::{FunctionError, SqlState};
 pub use function::is_vector;
-pub use json::JSON_OF_ARRAY;
-pub use json_access::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
-pub use json_text::Json;
 pub use keywords::is_reserved;
 pub use registered::REGISTERED_TYPES;
 pub use single_value::single_value;
@@ -68,12 +62,7 @@ const DEFINITIONS: &[&[Definition]] = &[
 /// The scalar functions.
 pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
     let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
-    defined
-        .chain(arrays::polymorphic())
-        .chain(json::functions())
-        .chain(json_access::functions())
-        .chain([sleep::pg_sleep()])
-        .collect()
+    defined.chain(arrays::polymorphic()).chain([sleep::pg_sleep()]).collect()
 }
 
 /// The functions that are tables, by name.

@@ -18,7 +18,8 @@ fn types_of_plain_arrow() {
     let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
     for (data_type, name) in [
         (DataType::Null, "text"),
-        (DataType::LargeUtf8, "text"),
+        (DataType::LargeUtf8, "jsonb"),
+        (DataType::LargeBinary, "json"),
         (DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)), "text"),
         (DataType::UInt64, "int8"),
         (DataType::FixedSizeBinary(16), "uuid"),

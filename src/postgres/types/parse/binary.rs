@@ -4,6 +4,7 @@ use arrow::datatypes::i256;
 
 use crate::types::binary::NUMERIC_NEGATIVE;
 use crate::types::calendar::{MICROS_PER_DAY, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_MICROS};
+use crate::types::json::{Json, normalized};
 use crate::types::postgres_type::oid;
 use crate::types::{Error, Interval, PostgresType, SqlState, SqlValue, type_by_oid};
 
@@ -126,9 +127,13 @@ impl<'a> Reader<'a> {
                 if version != 1 {
                     return Err(Error::unsupported(format!("unsupported jsonb version number {version}")));
                 }
-                SqlValue::Text(super::bytes::parse_json(ty, &self.text()?)?)
+                SqlValue::Text(normalized(&self.text()?)?)
             }
-            oid::JSON => SqlValue::Text(super::bytes::parse_json(ty, &self.text()?)?),
+            oid::JSON => {
+                let text = self.text()?;
+                Json::read(&text)?;
+                SqlValue::Text(text)
+            }
             oid::NAME => SqlValue::Text(super::bytes::truncate_name(&self.text()?)),
             _ => match crate::types::arrow_type(ty) {
                 Some(arrow::datatypes::DataType::Utf8View) => SqlValue::Text(self.text()?),

@@ -1,7 +1,6 @@
 //! Byte strings, uuids, and the texts that have rules.
 
-use super::is_space;
-use crate::types::{Error, PostgresType, SqlState};
+use crate::types::{Error, SqlState};
 
 /// `\x` and hexadecimal pairs, or the escape form: `\\` and `\ooo` among plain characters.
 pub(super) fn parse_bytea(text: &str) -> Result<Vec<u8>, Error> {
@@ -93,16 +92,5 @@ pub(super) fn parse_char(text: &str) -> Result<String, Error> {
         Some(_) => {
             Err(Error::unsupported(format!("value \"{text}\" of type \"char\" is not ASCII, which is not supported")))
         }
-    }
-}
-
-/// A JSON text as it is. That of `jsonb` is not brought into its order of keys.
-pub(super) fn parse_json(ty: &PostgresType, text: &str) -> Result<String, Error> {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Ok(text.trim_matches(is_space).to_owned()),
-        Err(_) => Err(Error::new(
-            SqlState::INVALID_TEXT_REPRESENTATION,
-            format!("invalid input syntax for type {}", ty.sql_name),
-        )),
     }
 }

@@ -14,6 +14,7 @@ mod tokens;
 pub use binary::parse_binary;
 pub use interval::{IntervalFields, parse_interval_of};
 
+use super::json::{Json, normalized};
 use super::postgres_type::oid;
 use super::{Error, PostgresType, SqlValue, TextStyle};
 
@@ -52,7 +53,11 @@ pub fn parse_text(ty: &PostgresType, text: &str, style: &TextStyle) -> Result<Sq
         oid::INTERVAL => SqlValue::Interval(interval::parse_interval(text, style)?),
         oid::NAME => SqlValue::Text(bytes::truncate_name(text)),
         oid::CHAR => SqlValue::Text(bytes::parse_char(text)?),
-        oid::JSON | oid::JSONB => SqlValue::Text(bytes::parse_json(ty, text)?),
+        oid::JSON => {
+            Json::read(text)?;
+            SqlValue::Text(text.to_owned())
+        }
+        oid::JSONB => SqlValue::Text(normalized(text)?),
         _ => match super::arrow_type(ty) {
             Some(arrow::datatypes::DataType::Utf8View) => SqlValue::Text(text.to_owned()),
             Some(arrow::datatypes::DataType::UInt32) => SqlValue::Oid(numbers::parse_oid(ty, text)?),

@@ -126,6 +126,8 @@ fn edm_type(field: &FieldRef) -> Option<EdmType> {
     Some(match field.data_type() {
         DataType::Int16 => EdmType::Int32,
         DataType::Float32 => EdmType::Double,
+        // A `json` is held in bytes.
+        DataType::LargeBinary => EdmType::String,
         data_type => return property_type(data_type),
     })
 }
@@ -135,6 +137,7 @@ fn widened(array: &ArrayRef) -> Result<ArrayRef> {
     let widened = match array.data_type() {
         DataType::Int16 => cast(array, &DataType::Int32),
         DataType::Float32 => cast(array, &DataType::Float64),
+        DataType::LargeBinary => cast(array, &DataType::LargeUtf8),
         _ => return Ok(Arc::clone(array)),
     };
     widened.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))

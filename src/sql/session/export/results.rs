@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
+use arrow::error::ArrowError;
 
 use super::from_rows::EntityRows;
 use super::json_lines::JsonLines;
@@ -101,7 +104,7 @@ pub(crate) async fn write_rows(
             let schema = Arc::new(Schema::new(fields));
             let mut target = Some(target);
             loop {
-                let batch = rows.next(BATCH_ROWS_MAX * 8).await?;
+                let batch = rows.next(BATCH_ROWS_MAX * 8).await?.map(|batch| json_as_texts(&batch)).transpose()?;
                 // Batches say best what they are; without any, the columns do.
                 let schema = batch.as_ref().map_or(Arc::clone(&schema), |batch| batch.schema());
                 if let Some(target) = target.take() {
@@ -118,6 +121,28 @@ pub(crate) async fn write_rows(
         }
     }
     Ok(progress.report(notes))
+}
+
+/// A `json` is held in bytes, which nobody else would take for texts.
+fn json_as_texts(batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    let is_json = |field: &Arc<Field>| *field.data_type() == DataType::LargeBinary;
+    if !schema.fields().iter().any(is_json) {
+        return Ok(batch.clone());
+    }
+    let failed = |error: ArrowError| Error::new(SqlState::INTERNAL_ERROR, error.to_string());
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        if is_json(field) {
+            fields.push(Arc::new(field.as_ref().clone().with_data_type(DataType::LargeUtf8)));
+            columns.push(cast(column, &DataType::LargeUtf8).map_err(failed)?);
+        } else {
+            fields.push(Arc::clone(field));
+            columns.push(Arc::clone(column));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(failed)
 }
 
 /// Refuses the column of properties without columns: its content is an internal form, which no

@@ -1,0 +1,42 @@
+//! The keys by which `jsonb` is compared.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringViewBuilder};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+
+use super::super::kind::Kind;
+use super::super::scalar::{Call, Function};
+use super::documents::{jsonb, tree};
+use crate::types::json::sort_key;
+
+/// Texts in PostgreSQL's order.
+pub(in super::super) static KEY: Function = Function {
+    name: "jsonb_sort_key",
+    arity: 1..=1,
+    volatility: Volatility::Immutable,
+    returns: |arguments| match arguments.kind(0) {
+        Kind::Jsonb | Kind::Null => Ok(DataType::Utf8View),
+        _ => arguments.undefined(),
+    },
+    run,
+};
+
+fn run(call: &Call) -> Result<ArrayRef> {
+    let documents = jsonb(call, 0)?;
+    let mut keys = StringViewBuilder::with_capacity(call.rows);
+    let mut key = String::new();
+    for row in 0..call.rows {
+        match tree(&documents, row)? {
+            Some(tree) => {
+                key.clear();
+                sort_key(&tree, &mut key);
+                keys.append_value(&key);
+            }
+            None => keys.append_null(),
+        }
+    }
+    Ok(Arc::new(keys.finish()))
+}

@@ -1,0 +1,71 @@
+//! Functions of DataFusion's that would take JSON for text.
+
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+
+use super::super::error::{SqlState, fail};
+use super::super::kind::Kind;
+use super::super::scalar::undefined;
+
+/// Functions of texts alone.
+const OF_TEXTS: [&str; 22] = [
+    "ascii",
+    "bit_length",
+    "btrim",
+    "contains",
+    "ends_with",
+    "initcap",
+    "left",
+    "levenshtein",
+    "lower",
+    "ltrim",
+    "md5",
+    "overlay",
+    "reverse",
+    "right",
+    "rtrim",
+    "starts_with",
+    "strpos",
+    "substr",
+    "substr_index",
+    "trim",
+    "upper",
+    "uuid",
+];
+
+/// Functions that compare the elements of an array.
+const OF_ELEMENTS: [&str; 14] = [
+    "array_distinct",
+    "array_except",
+    "array_has",
+    "array_has_all",
+    "array_has_any",
+    "array_intersect",
+    "array_max",
+    "array_min",
+    "array_position",
+    "array_positions",
+    "array_remove",
+    "array_replace",
+    "array_sort",
+    "arrayoverlap",
+];
+
+/// Whether a function is one of those that may be refused.
+pub(in super::super) fn compares_texts(function: &str) -> bool {
+    OF_TEXTS.contains(&function) || OF_ELEMENTS.contains(&function) || ["greatest", "least"].contains(&function)
+}
+
+/// An error for a function that would compare or change the texts of `json` and `jsonb`.
+pub(in super::super) fn refuse(function: &str, types: &[DataType]) -> Result<()> {
+    let is_json = |data_type: &DataType| matches!(Kind::of(data_type), Kind::Json | Kind::Jsonb);
+    if OF_TEXTS.contains(&function) && types.iter().any(is_json) {
+        return undefined(function, types.iter());
+    }
+    let compares = OF_ELEMENTS.contains(&function)
+        && types.iter().any(|data_type| matches!(data_type, DataType::List(item) if is_json(item.data_type())));
+    if compares || (["greatest", "least"].contains(&function) && types.iter().any(is_json)) {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{function} of json and jsonb is not supported"));
+    }
+    Ok(())
+}

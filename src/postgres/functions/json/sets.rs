@@ -1,0 +1,135 @@
+//! Functions that return a row for each part of a document, as arrays of the rows.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringViewBuilder, StructArray};
+use arrow::datatypes::{DataType, Field, Fields};
+use datafusion::common::Result;
+
+use super::super::error::Error;
+use super::super::kind::Kind;
+use super::super::scalar::{Arguments, Call, Function};
+use super::documents::{Built, Documents, Lengths};
+use super::{fits, invalid, list_of, row};
+use crate::types::json::{Json, JsonKind};
+
+pub(super) static FUNCTIONS: [Function; 10] = [
+    row("json_array_elements", 1..=1, |arguments| of(arguments, Kind::Json, list_of), elements),
+    row("jsonb_array_elements", 1..=1, |arguments| of(arguments, Kind::Jsonb, list_of), elements),
+    row("json_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Json, texts), elements),
+    row("jsonb_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), elements),
+    row("json_object_keys", 1..=1, |arguments| of(arguments, Kind::Json, texts), keys),
+    row("jsonb_object_keys", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), keys),
+    row("json_each", 1..=1, |arguments| of(arguments, Kind::Json, pairs), each),
+    row("jsonb_each", 1..=1, |arguments| of(arguments, Kind::Jsonb, pairs), each),
+    row("json_each_text", 1..=1, |arguments| of(arguments, Kind::Json, text_pairs), each),
+    row("jsonb_each_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, text_pairs), each),
+];
+
+fn of(arguments: &Arguments, kind: Kind, rows: fn(DataType) -> DataType) -> Result<DataType> {
+    match kind.arrow() {
+        Some(document) if fits(arguments, 0, kind) => Ok(rows(document)),
+        _ => arguments.undefined(),
+    }
+}
+
+fn texts(_: DataType) -> DataType {
+    list_of(DataType::Utf8View)
+}
+
+fn pairs(document: DataType) -> DataType {
+    list_of(DataType::Struct(pair(document)))
+}
+
+fn text_pairs(_: DataType) -> DataType {
+    pairs(DataType::Utf8View)
+}
+
+fn pair(value: DataType) -> Fields {
+    Fields::from(vec![Field::new("key", DataType::Utf8View, true), Field::new("value", value, true)])
+}
+
+fn item_type(call: &Call) -> DataType {
+    match call.returns {
+        DataType::List(item) => item.data_type().clone(),
+        other => other.clone(),
+    }
+}
+
+fn elements(call: &Call) -> Result<ArrayRef> {
+    let documents = Documents::of(call, 0)?;
+    let (mut built, mut lengths) = (Built::of(&item_type(call)), Lengths::default());
+    let is_json = matches!(documents, Documents::Json(_));
+    for row in 0..call.rows {
+        let Some(json) = documents.get(row, matches!(built, Built::Text(_)))? else {
+            lengths.push(None);
+            continue;
+        };
+        match json.kind {
+            JsonKind::Array => {}
+            JsonKind::Object if is_json => return invalid(format!("cannot call {} on a non-array", call.function)),
+            JsonKind::Object => return invalid("cannot extract elements from an object"),
+            _ if is_json => return invalid(format!("cannot call {} on a scalar", call.function)),
+            _ => return invalid("cannot extract elements from a scalar"),
+        }
+        let parts = json.parts().map_err(Error::from)?;
+        lengths.push(Some(parts.len()));
+        parts.into_iter().try_for_each(|(_, part)| built.append_part(Some(part)))?;
+    }
+    lengths.lists(built.finish())
+}
+
+fn keys(call: &Call) -> Result<ArrayRef> {
+    let documents = Documents::of(call, 0)?;
+    let (mut built, mut lengths) = (StringViewBuilder::new(), Lengths::default());
+    for row in 0..call.rows {
+        let Some(json) = documents.get(row, true)? else {
+            lengths.push(None);
+            continue;
+        };
+        match json.kind {
+            JsonKind::Object => {}
+            JsonKind::Array => return invalid(format!("cannot call {} on an array", call.function)),
+            _ => return invalid(format!("cannot call {} on a scalar", call.function)),
+        }
+        let parts = json.parts().map_err(Error::from)?;
+        lengths.push(Some(parts.len()));
+        parts.iter().for_each(|(key, _)| built.append_value(key));
+    }
+    lengths.lists(Arc::new(built.finish()))
+}
+
+fn each(call: &Call) -> Result<ArrayRef> {
+    let documents = Documents::of(call, 0)?;
+    let value_type = match item_type(call) {
+        DataType::Struct(fields) => fields.find("value").map_or(DataType::Utf8View, |(_, f)| f.data_type().clone()),
+        other => other,
+    };
+    let (mut names, mut values) = (StringViewBuilder::new(), Built::of(&value_type));
+    let mut lengths = Lengths::default();
+    for row in 0..call.rows {
+        let Some(json) = documents.get(row, true)? else {
+            lengths.push(None);
+            continue;
+        };
+        if json.kind != JsonKind::Object {
+            return not_an_object(call, &documents, json);
+        }
+        let parts = json.parts().map_err(Error::from)?;
+        lengths.push(Some(parts.len()));
+        for (key, value) in parts {
+            names.append_value(key);
+            values.append_part(Some(value))?;
+        }
+    }
+    let columns: Vec<ArrayRef> = vec![Arc::new(names.finish()), values.finish()];
+    lengths.lists(Arc::new(StructArray::try_new(pair(value_type), columns, None)?))
+}
+
+fn not_an_object(call: &Call, documents: &Documents, json: Json) -> Result<ArrayRef> {
+    match (documents, json.kind) {
+        (Documents::Jsonb(_), _) => invalid(format!("cannot call {} on a non-object", call.function)),
+        (_, JsonKind::Array) => invalid("cannot deconstruct an array as an object"),
+        _ => invalid("cannot deconstruct a scalar"),
+    }
+}

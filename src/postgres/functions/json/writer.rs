@@ -1,0 +1,187 @@
+//! Values of any type as JSON.
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, LargeBinaryArray, LargeStringArray, ListArray, StructArray,
+};
+use arrow::datatypes::{DataType, Field};
+use bytes::BytesMut;
+use datafusion::common::Result;
+
+use super::super::error::{Error, SqlState, fail};
+use super::super::kind::Kind;
+use crate::types::json::write_quoted;
+use crate::types::{ColumnEncoder, Format, TextStyle};
+
+/// Writes the values of one column.
+pub(super) enum Writer<'a> {
+    Null,
+    Bool(BooleanArray),
+    Json(LargeBinaryArray),
+    Jsonb(LargeStringArray),
+    /// Not in quotes if it is finite.
+    Number(ColumnEncoder<'a>),
+    Text(ColumnEncoder<'a>),
+    /// In ISO 8601; with the hour of the zone, or none.
+    Moment {
+        texts: ColumnEncoder<'a>,
+        zoned: bool,
+    },
+    List {
+        list: ListArray,
+        items: Box<Writer<'a>>,
+    },
+    Row {
+        rows: StructArray,
+        members: Vec<(String, Writer<'a>)>,
+    },
+}
+
+impl<'a> Writer<'a> {
+    /// Times are as in ISO 8601, whatever the session's style: `style` has that of dates.
+    pub(super) fn of(array: &ArrayRef, style: &'a TextStyle) -> Result<Self> {
+        let texts = || {
+            let field = Field::new("", array.data_type().clone(), true);
+            ColumnEncoder::new(&field, array, Format::Text, style).map_err(Error::from)
+        };
+        Ok(match array.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool(array.as_boolean().clone()),
+            DataType::LargeBinary => Self::Json(array.as_binary::<i64>().clone()),
+            DataType::LargeUtf8 => Self::Jsonb(array.as_string::<i64>().clone()),
+            DataType::Timestamp(_, zone) => Self::Moment { texts: texts()?, zoned: zone.is_some() },
+            DataType::List(_) => {
+                let list = array.as_list::<i32>().clone();
+                let items = Box::new(Self::of(list.values(), style)?);
+                Self::List { list, items }
+            }
+            DataType::Struct(fields) => {
+                let rows = array.as_struct().clone();
+                let members = fields.iter().zip(rows.columns()).map(|(field, column)| {
+                    let mut name = String::new();
+                    write_quoted(field.name(), &mut name);
+                    Ok((name, Self::of(column, style)?))
+                });
+                let members = members.collect::<Result<_>>()?;
+                Self::Row { rows, members }
+            }
+            data_type => match Kind::of(data_type) {
+                kind if kind.is_number() => Self::Number(texts()?),
+                _ => Self::Text(texts()?),
+            },
+        })
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Bool(array) => array.is_null(row),
+            Self::Json(array) => array.is_null(row),
+            Self::Jsonb(array) => array.is_null(row),
+            Self::Number(texts) | Self::Text(texts) | Self::Moment { texts, .. } => texts.is_null(row),
+            Self::List { list, .. } => list.is_null(row),
+            Self::Row { rows, .. } => rows.is_null(row),
+        }
+    }
+
+    /// Whether values are arrays or rows, which `json_agg` writes in lines of their own.
+    pub(super) fn is_composite(&self) -> bool {
+        matches!(self, Self::List { .. } | Self::Row { .. })
+    }
+
+    /// The value of a row, NULL as null.
+    pub(super) fn write(&self, row: usize, out: &mut String) -> Result<()> {
+        self.write_lines(row, false, out)
+    }
+
+    /// As [`Self::write`]; parts of an array or a row begin with a line end if they are to be
+    /// pretty.
+    pub(super) fn write_lines(&self, row: usize, pretty: bool, out: &mut String) -> Result<()> {
+        if self.is_null(row) {
+            out.push_str("null");
+            return Ok(());
+        }
+        let separator = if pretty { ",\n " } else { "," };
+        let mut buffer = BytesMut::new();
+        match self {
+            Self::Null => {}
+            Self::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
+            Self::Json(array) => match std::str::from_utf8(array.value(row)) {
+                Ok(text) => out.push_str(text),
+                Err(_) => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json"),
+            },
+            Self::Jsonb(array) => out.push_str(array.value(row)),
+            Self::Number(texts) => {
+                let text = texts.text(row, &mut buffer).map_err(Error::from)?;
+                match text.ends_with(|last: char| last.is_ascii_digit()) {
+                    true => out.push_str(text),
+                    false => write_quoted(text, out),
+                }
+            }
+            Self::Text(texts) => write_quoted(texts.text(row, &mut buffer).map_err(Error::from)?, out),
+            Self::Moment { texts, zoned } => {
+                let text = texts.text(row, &mut buffer).map_err(Error::from)?;
+                write_quoted(&iso_8601(text, *zoned), out);
+            }
+            Self::List { list, items } => {
+                let offsets = list.value_offsets();
+                out.push('[');
+                for (at, item) in (offsets[row] as usize..offsets[row + 1] as usize).enumerate() {
+                    if at > 0 {
+                        out.push_str(separator);
+                    }
+                    items.write(item, out)?;
+                }
+                out.push(']');
+            }
+            Self::Row { members, .. } => {
+                out.push('{');
+                for (at, (name, member)) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(separator);
+                    }
+                    out.push_str(name);
+                    out.push(':');
+                    member.write(row, out)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a row as a key of an object.
+    pub(super) fn write_key(&self, row: usize, out: &mut String) -> Result<()> {
+        let mut buffer = BytesMut::new();
+        match self {
+            Self::Bool(array) => write_quoted(if array.value(row) { "true" } else { "false" }, out),
+            Self::Number(texts) | Self::Text(texts) => {
+                write_quoted(texts.text(row, &mut buffer).map_err(Error::from)?, out);
+            }
+            Self::Moment { .. } => self.write(row, out)?,
+            _ => {
+                let message = "key value must be scalar, not array, composite, or json";
+                return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the value of a row is NULL.
+    pub(super) fn has(&self, row: usize) -> bool {
+        !self.is_null(row)
+    }
+}
+
+/// `2020-01-02 03:04:05+00` as `2020-01-02T03:04:05+00:00`.
+fn iso_8601(text: &str, zoned: bool) -> String {
+    let (moment, era) = match text.strip_suffix(" BC") {
+        Some(moment) => (moment, " BC"),
+        None => (text, ""),
+    };
+    let mut iso = moment.replacen(' ', "T", 1);
+    let whole_hours = |iso: &str| iso.rfind(['+', '-']).is_some_and(|sign| iso.len() - sign == 3);
+    if zoned && whole_hours(&iso) {
+        iso.push_str(":00");
+    }
+    iso + era
+}
