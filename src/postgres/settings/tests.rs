@@ -104,7 +104,7 @@ fn settings_of_postgresql_are_known_by_name_type_and_range() {
     for (name, value, shown) in [
         ("enable_seqscan", "0", "off"),
         ("random_page_cost", "1.1", "1.1"),
-        ("effective_cache_size", "4GB", "4GB"),
+        ("effective_cache_size", "8GB", "8GB"),
         ("effective_cache_size", "3", "24kB"),
         ("plan_cache_mode", "FORCE_CUSTOM_PLAN", "force_custom_plan"),
         ("vacuum_cost_delay", "5ms", "5ms"),
