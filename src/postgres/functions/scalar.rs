@@ -23,6 +23,9 @@ use super::zone::Zone;
 /// What `||` of texts becomes: PostgreSQL's name for it.
 pub(super) const CONCATENATED: &str = "textcat";
 
+/// What `nullif` gives where its arguments differ.
+pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
+
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
 /// functions look at their types and bring them into the one they want, since DataFusion
 /// would bring times to nanoseconds.
@@ -155,7 +158,7 @@ pub(super) struct Scalar {
 
 /// Functions that answer beside a NULL.
 const NOT_STRICT: [&str; 8] =
-    ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps", super::null_if::OPERAND];
+    ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps", NULLIF_OPERAND];
 
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
