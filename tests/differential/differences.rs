@@ -42,11 +42,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     construct("SELECT now() AT TIME ZONE to_hex(100)", &["AT TIME ZONE to_hex("], "zones in PostgreSQL's own notation"),
     construct("SELECT 'a'::text COLLATE \"C\"", &["::text COLLATE"], "a collation behind a cast is not read"),
     construct("SELECT exp(100.00)", &["exp(100.00)"], "numerics have 38 digits, and neither NaN nor infinities"),
-    construct(
-        "SELECT power(12345678901234567890.5, 2)",
-        &["power(12345678901234567890.5"],
-        "numerics have 38 digits, and neither NaN nor infinities",
-    ),
     construct("SELECT 0.1::float8 AS e, cbrt(0.1::float8)", &["cbrt("], "the last digit of cube roots"),
     construct(
         "SELECT timestamptz '1969-12-31 23:59:59.5+00'::timestamptz(0)",
@@ -87,10 +82,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     (
         "SELECT 7 / 2, -7 / 2, 7 % -3, -7 % 3, 7.0 / 2, 1 / 3.0, 2 ^ 10, 2 ^ 0.5, |/ 16.0, ||/ 27.0, @ -5, 5 & 3, 5 | 3, 5 # 3, ~5, 1 << 4, -16 >> 2",
         "other rows",
-    ),
-    (
-        "SELECT 1.10 + 2.2, 1.10 * 2.20, 10.00 / 4, 1e-3, 100::numeric / 3, 2::numeric ^ 100, 0.1 + 0.2 = 0.3, 0.1::float8 + 0.2::float8",
-        "refused, where PostgreSQL answers",
     ),
     (
         "SELECT 1e15::float8, 1e16::float8, 123456789012345678::float8, 1e-5::float8, 0.0001::float8, 1.1::float4, 1e10::float4, '1e400'::numeric > 1",

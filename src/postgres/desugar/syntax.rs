@@ -61,6 +61,28 @@ fn is_without_columns(query: &SetExpr) -> bool {
     }
 }
 
+/// A cast to bigint in VALUES, written twice: one cast DataFusion adds itself beside a literal, and
+/// it is taken off again when literals have their types.
+fn cast_twice(expr: &mut Expr) {
+    match expr {
+        Expr::Nested(inner) => cast_twice(inner),
+        Expr::Cast { kind, data_type, array, .. } if is_bigint(data_type) => {
+            let (kind, data_type, array) = (kind.clone(), data_type.clone(), *array);
+            let once = Box::new(std::mem::replace(expr, null()));
+            *expr = Expr::Cast { kind, expr: once, data_type, array, format: None };
+        }
+        _ => {}
+    }
+}
+
+fn is_bigint(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::BigInt(_) | DataType::Int8(_) => true,
+        DataType::Custom(name, _) => last_word(name) == "int8",
+        _ => false,
+    }
+}
+
 impl VisitorMut for Rewriter {
     type Break = ();
 
@@ -80,6 +102,9 @@ impl VisitorMut for Rewriter {
                     _ => operations.extend([left.as_ref(), right.as_ref()]),
                 }
             }
+        }
+        if let SetExpr::Values(values) = query.body.as_mut() {
+            values.rows.iter_mut().flat_map(|row| row.content.iter_mut()).for_each(cast_twice);
         }
         let plain = query.fetch.as_ref().is_some_and(|fetch| !fetch.with_ties && !fetch.percent);
         if plain && let Some(fetch) = query.fetch.take() {

@@ -265,7 +265,7 @@ mod tests {
             )
         );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 24, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 27, "a pattern does not compile");
     }
 
     #[test]

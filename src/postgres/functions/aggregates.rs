@@ -49,7 +49,7 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),
         // DataFusion compares bits, in which a NaN may be the least.
         "min" | "max" if kind.is_float() => {
-            let first = keys::group_key(first.clone(), resolver.schema);
+            let first = keys::with_one_nan(first.clone());
             return Ok(std::iter::once(first).chain(rest.iter().cloned()).collect());
         }
         "avg" if kind.is_integer() || kind == Kind::Numeric => averaged(&data_type),
@@ -86,6 +86,9 @@ pub(super) fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
     if offset.any_column_refs() || offset.contains_outer() {
         let message = format!("{name} with an argument that is no constant is not supported");
         return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+    }
+    if count.is_none() && matches!(offset, Expr::Literal(value, _) if value.is_null()) {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{name} with an offset of NULL is not supported"));
     }
     match (constant(offset), count) {
         (Some(..=0), Some(sqlstate)) => fail(sqlstate, format!("argument of {name} must be greater than zero")),

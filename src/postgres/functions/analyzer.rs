@@ -463,7 +463,7 @@ fn without_coercion(mut values: Values) -> Result<Values> {
                 match (&column, cast.expr.get_type(&none).map(|from| Kind::of(&from))) {
                     (DataType::Timestamp(TimeUnit::Nanosecond, _), _) => true,
                     (DataType::Decimal128(..) | DataType::Decimal256(..), Ok(from)) => from.is_float(),
-                    (DataType::Int64, Ok(from)) => from.is_integer() && recursion::is_widening(cast),
+                    (DataType::Int64, Ok(from)) => is_narrower(from),
                     _ => false,
                 }
             }
@@ -475,13 +475,23 @@ fn without_coercion(mut values: Values) -> Result<Values> {
         for expr in values.values.iter_mut().filter_map(|row| row.get_mut(place)) {
             let taken = std::mem::replace(expr, null());
             *expr = match taken {
-                Expr::Cast(cast) if column == DataType::Int64 && !recursion::is_widening(&cast) => Expr::Cast(cast),
+                // A statement's own cast to bigint is of a bigint: it stands there twice.
+                Expr::Cast(cast)
+                    if column == DataType::Int64
+                        && !cast.expr.get_type(&none).is_ok_and(|from| is_narrower(Kind::of(&from))) =>
+                {
+                    Expr::Cast(cast)
+                }
                 Expr::Cast(cast) if *cast.field.data_type() == column && cast.field.metadata().is_empty() => *cast.expr,
                 other => other,
             };
         }
     }
     Ok(values)
+}
+
+fn is_narrower(kind: Kind) -> bool {
+    matches!(kind, Kind::Int2 | Kind::Int4)
 }
 
 fn values(values: Values, resolver: &Resolver) -> Result<LogicalPlan> {

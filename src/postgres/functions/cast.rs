@@ -257,9 +257,16 @@ fn target(wanted: &DataType) -> Result<(u8, i8)> {
     }
 }
 
+/// Of a precision that a statement names, or of the digits that there are.
+fn overflow<T>(precision: u8) -> Result<T> {
+    match precision {
+        NUMERIC_DIGITS_MAX => Err(too_large()),
+        _ => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"),
+    }
+}
+
 fn fitted(number: Decimal, precision: u8, scale: i8) -> Result<i128> {
-    let fitted = number.unscaled(precision, scale);
-    let fitted = fitted.or_else(|_| fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"))?;
+    let fitted = number.unscaled(precision, scale).or_else(|_| overflow(precision))?;
     // A scale that a statement names rounds to zero, the one of ours does not.
     if fitted == 0 && number.value() != 0 && (precision, scale) == (NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT) {
         return Err(too_small());
@@ -420,7 +427,7 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
         let rounded = rescaled(array, precision, scale);
         return match rounded {
             Ok(rounded) => Ok(Arc::new(rounded)),
-            Err(_) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow"),
+            Err(_) => overflow(precision),
         };
     }
     if from == Kind::Numeric {

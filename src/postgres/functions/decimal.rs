@@ -5,7 +5,7 @@ use arrow::datatypes::{DataType, Decimal128Type, i256};
 use datafusion::common::{Result, ScalarValue};
 
 use super::cast;
-use super::error::{division_by_zero, out_of_range};
+use super::error::{Error, SqlState, division_by_zero, out_of_range};
 use super::kind::{NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::Call;
 
@@ -291,7 +291,8 @@ pub(super) fn within_digits(value: i256) -> Result<i128> {
 
 /// For a number that is not zero.
 pub(super) fn too_small() -> datafusion::common::DataFusionError {
-    out_of_range("numeric value with more digits behind the point than its column has:")
+    let message = "numeric value would become zero, with as many digits as its column has";
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message).into()
 }
 
 pub(super) fn too_large() -> datafusion::common::DataFusionError {

@@ -37,6 +37,38 @@ static KEY: Function = Function {
     run,
 };
 
+static ONE_NAN: Function = Function {
+    name: "one_nan",
+    arity: 1..=1,
+    volatility: Volatility::Immutable,
+    returns: |arguments| match arguments.types.first() {
+        Some(data_type) if data_type.is_floating() => Ok((*data_type).clone()),
+        _ => arguments.undefined(),
+    },
+    run: |call| {
+        let values = call.arg(0)?;
+        Ok(match values.data_type() {
+            DataType::Float32 => Arc::new(
+                values
+                    .as_primitive::<Float32Type>()
+                    .unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value }),
+            ),
+            DataType::Float64 => Arc::new(
+                values
+                    .as_primitive::<Float64Type>()
+                    .unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value }),
+            ),
+            _ => Arc::clone(values),
+        })
+    },
+};
+
+/// Doubles whose NaN is the greatest of all by its bits, too.
+pub(super) fn with_one_nan(expr: Expr) -> Expr {
+    let is_done = matches!(&expr, Expr::ScalarFunction(function) if function.func.name() == ONE_NAN.name);
+    if is_done { expr } else { call(&ONE_NAN, vec![expr]) }
+}
+
 static LENGTH: Function = Function {
     name: "interval_length",
     arity: 1..=1,
@@ -95,7 +127,7 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
 
 /// The expression as a key by which rows are grouped, whose value is shown, if it is one of
 /// doubles.
-pub(super) fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
+fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
         Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
         _ => expr,

@@ -6,13 +6,10 @@ use datafusion::logical_expr::Volatility;
 
 use super::kind::Kind;
 use super::resolution::common_type;
-use super::scalar::{Arguments, Function};
-
-/// The name of the function.
-pub(super) const OPERAND: &str = "nullif_operand";
+use super::scalar::{Arguments, Function, NULLIF_OPERAND};
 
 pub(super) static FUNCTIONS: [Function; 1] = [Function {
-    name: OPERAND,
+    name: NULLIF_OPERAND,
     arity: 2..=2,
     volatility: Volatility::Immutable,
     returns,

@@ -281,9 +281,16 @@ impl Resolver<'_> {
         if stripped.len() == text.len() {
             return None;
         }
-        let (_, field) = value.to_field(self.schema).ok()?;
-        let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
-        is_char.then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
+        self.is_char(value).then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
+    }
+
+    /// Whether an expression is a `char(n)`.
+    fn is_char(&self, expr: &Expr) -> bool {
+        if !type_of(expr, self.schema).is_ok_and(|data_type| Kind::of(&data_type) == Kind::Text) {
+            return false;
+        }
+        let field = expr.to_field(self.schema).map(|(_, field)| field);
+        field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
     }
 
     /// The types of Arrow in which values of both are compared as `kind`.
@@ -521,7 +528,7 @@ impl Resolver<'_> {
         }
         let plain = named.is_none() && !field.metadata().contains_key(TYPE_LENGTH);
         if plain && from == *field.data_type() {
-            return Ok(expr);
+            return Ok(if self.is_char(&expr) { as_plain_text(expr, field) } else { expr });
         }
         self.cast_to_field(expr, &from, Arc::clone(field))
     }
@@ -533,7 +540,7 @@ impl Resolver<'_> {
             Some(argument) if args.is_empty() => {
                 let from = type_of(&argument, self.schema)?;
                 if from == *target.data_type() && target.metadata().is_empty() {
-                    return Ok(argument);
+                    return Ok(if self.is_char(&argument) { as_plain_text(argument, &target) } else { argument });
                 }
                 self.cast_to_field(argument, &from, target)
             }
@@ -587,6 +594,11 @@ impl Resolver<'_> {
         }
         Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
     }
+}
+
+/// A `char(n)` that is a text from here on: DataFusion's cast would leave it what it is.
+fn as_plain_text(expr: Expr, field: &FieldRef) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(Arc::clone(field)), vec![expr]))
 }
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {

@@ -24,6 +24,9 @@ use super::zone::Zone;
 /// What `||` of texts becomes: PostgreSQL's name for it.
 pub(super) const CONCATENATED: &str = "textcat";
 
+/// What `nullif` gives where its arguments differ.
+pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
+
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
 /// functions look at their types and bring them into the one they want, since DataFusion
 /// would bring times to nanoseconds.
@@ -165,7 +168,7 @@ const NOT_STRICT: [&str; 17] = [
     "num_nulls",
     "num_nonnulls",
     "overlaps",
-    super::null_if::OPERAND,
+    NULLIF_OPERAND,
     "json_build_object",
     "jsonb_build_object",
     "json_build_array",

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
-use super::null_if::OPERAND;
+use super::scalar::NULLIF_OPERAND;
 use super::values_items;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
@@ -421,7 +421,7 @@ fn null_if(function: Function) -> Expr {
                 end_token: AttachedToken::empty(),
                 operand: None,
                 conditions: vec![CaseWhen { condition, result: Expr::value(Value::Null) }],
-                else_result: Some(Box::new(call(OPERAND, vec![value.clone(), other.clone()]))),
+                else_result: Some(Box::new(call(NULLIF_OPERAND, vec![value.clone(), other.clone()]))),
             }
         }
         _ => Expr::Function(function),

@@ -47,7 +47,7 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
         SqlType::Bool | SqlType::Boolean => plain(Kind::Bool),
         SqlType::SmallInt(_) | SqlType::Int2(_) => plain(Kind::Int2),
         SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) => plain(Kind::Int4),
-        SqlType::BigInt(_) | SqlType::Int8(_) => Ok(Some(bigint())),
+        SqlType::BigInt(_) | SqlType::Int8(_) => plain(Kind::Int8),
         SqlType::Real | SqlType::Float4 => plain(Kind::Float4),
         SqlType::Double(_) | SqlType::DoublePrecision | SqlType::Float8 | SqlType::Float64 => plain(Kind::Float8),
         SqlType::Float(ExactNumberInfo::Precision(bits)) if *bits <= 24 => plain(Kind::Float4),
@@ -114,7 +114,7 @@ fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
         "bool" => Kind::Bool,
         "int2" => Kind::Int2,
         "int4" => Kind::Int4,
-        "int8" => return Ok(Some(bigint())),
+        "int8" => Kind::Int8,
         "float4" => Kind::Float4,
         "float8" => Kind::Float8,
         "text" => Kind::Text,
@@ -139,11 +139,6 @@ fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
         _ => return fail(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")),
     };
     with_length(kind, None, length)
-}
-
-/// One that a statement names, told by a name from those that DataFusion casts to.
-fn bigint() -> FieldRef {
-    Arc::new(Field::new("bigint", DataType::Int64, true))
 }
 
 fn list(name: &str, element: Field) -> Field {

@@ -283,9 +283,6 @@ impl Moments for PairMoments {
             return internal_err!("{:?} of two doubles", results.statistic);
         };
         let Self { count, sum_x, squares_x, sum_y, squares_y, products } = *self;
-        if pair == Pair::Count {
-            return Ok(Number::Count(count as i64));
-        }
         if count < 1.0 {
             return Ok(Number::Float(None));
         }
@@ -305,7 +302,56 @@ impl Moments for PairMoments {
             Pair::SquaresX => Some(squares_x),
             Pair::SquaresY => Some(squares_y),
             Pair::Products => Some(products),
-            Pair::Count => None,
+            Pair::Count => return internal_err!("a count is no moment"),
         }))
+    }
+}
+
+/// How many pairs there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PairCount(i64);
+
+impl Moments for PairCount {
+    const BYTES: usize = 8;
+    const RETRACTS: bool = true;
+    type Row = ();
+
+    fn none() -> Self {
+        Self(0)
+    }
+
+    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<()>>> {
+        let [dependent, independent] = arguments else { return internal_err!("a statistic of two") };
+        let is_pair = |row| dependent.is_valid(row) && independent.is_valid(row);
+        Ok((0..dependent.len()).map(|row| is_pair(row).then_some(())).collect())
+    }
+
+    fn add(&mut self, (): ()) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn retract(&mut self, (): ()) -> Result<()> {
+        self.0 -= 1;
+        Ok(())
+    }
+
+    fn combine(&mut self, other: &Self) -> Result<()> {
+        self.0 += other.0;
+        Ok(())
+    }
+
+    fn write(&self, state: &mut [u8]) {
+        state.copy_from_slice(&self.0.to_le_bytes());
+    }
+
+    fn read(state: &[u8]) -> Self {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(state);
+        Self(i64::from_le_bytes(eight))
+    }
+
+    fn result(&self, _: &Results) -> Result<Number> {
+        Ok(Number::Count(self.0))
     }
 }

@@ -23,7 +23,7 @@ use datafusion::logical_expr::{
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use exact::{ExactMoments, ExactSum};
-use float::{DoubleSum, FloatMoments, PairMoments, RealSum};
+use float::{DoubleSum, FloatMoments, PairCount, PairMoments, RealSum};
 use grouped::{Grouped, Single};
 use moments::{Moments, Results};
 
@@ -108,14 +108,19 @@ enum Computed {
     DoubleSum,
     ExactSum,
     Float,
-    Exact { scale: i8 },
+    Exact {
+        scale: i8,
+    },
     Pair,
+    /// How many there are, whatever they are.
+    Pairs,
 }
 
 impl Statistics {
     /// None: by DataFusion's function.
     fn computed(&self, argument: &DataType) -> Option<Computed> {
         match (self.statistic, argument) {
+            (Statistic::Pair(Pair::Count), _) => Some(Computed::Pairs),
             (Statistic::Pair(_), _) => Some(Computed::Pair),
             (Statistic::Sum, DataType::Float32) => Some(Computed::RealSum),
             (Statistic::Sum, DataType::Float64) => Some(Computed::DoubleSum),
@@ -141,6 +146,7 @@ impl Statistics {
             Computed::Float => with.of::<FloatMoments>(Results::new(self.statistic, returns, 0)),
             Computed::Exact { scale } => with.of::<ExactMoments>(Results::new(self.statistic, returns, scale)),
             Computed::Pair => with.of::<PairMoments>(Results::new(self.statistic, returns, 0)),
+            Computed::Pairs => with.of::<PairCount>(Results::new(self.statistic, returns, 0)),
         })
     }
 }
@@ -222,7 +228,7 @@ impl AggregateUDFImpl for Statistics {
                 let scale = scale.saturating_mul(2).clamp(DEVIATION_SCALE, DEVIATION_SCALE_MAX);
                 DataType::Decimal128(NUMERIC_DIGITS_MAX, scale)
             }
-            Some(Computed::Pair) if self.statistic == Statistic::Pair(Pair::Count) => DataType::Int64,
+            Some(Computed::Pairs) => DataType::Int64,
             Some(Computed::DoubleSum | Computed::Float | Computed::Pair) => DataType::Float64,
         })
     }
@@ -245,6 +251,7 @@ impl AggregateUDFImpl for Statistics {
             Some(Computed::Float) => FloatMoments::BYTES,
             Some(Computed::Exact { .. }) => ExactMoments::BYTES,
             Some(Computed::Pair) => PairMoments::BYTES,
+            Some(Computed::Pairs) => PairCount::BYTES,
         };
         let name = format_state_name(args.name, "moments");
         Ok(vec![Arc::new(Field::new(name, DataType::FixedSizeBinary(bytes as i32), true))])
