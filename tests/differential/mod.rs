@@ -7,6 +7,7 @@
 
 mod data;
 mod differences;
+mod evaluation;
 mod expression;
 mod modes;
 mod page;
@@ -117,6 +118,14 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
                 let scope = Scope { tables, risky: false };
                 compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
             }
+        }
+    }
+    let mut dice = Dice(seed);
+    for case in 0..cases {
+        compared.zone(dice.pick(ZONES))?;
+        for (ordered, template) in evaluation::ONE_TABLE {
+            let scope = Scope { tables: &[""], risky: false };
+            compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
         }
     }
     let gone = compared.gone(seed)?;
