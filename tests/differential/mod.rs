@@ -7,6 +7,7 @@
 
 mod data;
 mod differences;
+mod evaluation;
 mod expression;
 mod forms;
 mod frames;
@@ -127,13 +128,27 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for (ordered, question) in frames::questions(&mut dice) {
             compared.question(&question, ordered)?;
         }
+    }
+    let mut dice = Dice(seed);
+    for _ in 0..cases {
         for (statement, parameters) in forms::questions(&mut dice) {
             compared.ask(&statement, &parameters, Form::Texts, true)?;
             compared.ask(&statement, &parameters, Form::Binary, true)?;
         }
+    }
+    let mut dice = Dice(seed);
+    for _ in 0..cases {
         compared.zone(dice.pick(ZONES))?;
         for (ordered, statement) in json::statements(&mut dice) {
             compared.question(&statement, ordered)?;
+        }
+    }
+    let mut dice = Dice(seed);
+    for case in 0..cases {
+        compared.zone(dice.pick(ZONES))?;
+        for (ordered, template) in evaluation::ONE_TABLE {
+            let scope = Scope { tables: &[""], risky: false };
+            compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
         }
     }
     let gone = compared.gone(seed)?;

@@ -8,7 +8,6 @@ use datafusion::common::{DataFusionError, Result, internal_datafusion_err, not_i
 use datafusion::logical_expr::LogicalPlan;
 
 use super::node::{Cte, With};
-use super::planner::{Seen, name_of_inlined};
 use super::table::{Computed, CteTable, Definition, Source, cte_read};
 
 /// Most nodes of all copies of a WITH query.
@@ -24,11 +23,22 @@ const WANTED_COPIES_NODES_MAX: usize = 2_000;
 /// is named twice; what DataFusion finds wrong with the plan.
 pub fn gathered(plan: LogicalPlan) -> Result<LogicalPlan> {
     let (mut defined, mut withs) = (false, 0_usize);
+    let mut dependents: HashMap<String, usize> = HashMap::new();
     plan.apply_with_subqueries(|node| {
         defined |= matches!(cte_read(node), Some(CteTable { source: Source::Defined(_), .. }));
-        withs += usize::from(With::of(node).is_some());
+        if let Some(with) = With::of(node) {
+            withs += 1;
+            if let Some(name) = with.name_of_dependent() {
+                *dependents.entry(name).or_default() += 1;
+            }
+        }
         Ok(TreeNodeRecursion::Continue)
     })?;
+    if let Some((name, _)) = dependents.iter().find(|(_, times)| **times > 1) {
+        return not_impl_err!(
+            "a volatile WITH query that refers to a query around it and is named twice is not supported: {name}"
+        );
+    }
     if !defined && withs == usize::from(With::of(&plan).is_some()) {
         return Ok(plan);
     }
@@ -109,7 +119,6 @@ impl Queries {
         while let Some(definition) = found.definitions.get(reads.len()).cloned() {
             reads.push(found.reads(&definition.plan)?);
         }
-        found.refuse_repeated_dependents()?;
         let order = in_order(&main, &reads);
         let once = once(&found.definitions, &main, &reads, &order);
         let definitions: Vec<_> = order.iter().filter_map(|&at| found.definitions.get(at).cloned()).collect();
@@ -168,8 +177,6 @@ impl Queries {
 struct Found {
     definitions: Vec<Arc<Definition>>,
     places: HashMap<String, usize>,
-    /// How often each that stays where it is named was met, by its name.
-    dependents: HashMap<String, usize>,
 }
 
 impl Found {
@@ -185,24 +192,9 @@ impl Found {
                 }
                 reads.read.push(place);
             }
-            if let Some(name) = name_of_inlined(node) {
-                let seen = Seen::of(node)?;
-                if seen.volatile && seen.depends {
-                    *self.dependents.entry(name.to_string()).or_default() += 1;
-                }
-            }
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(reads)
-    }
-
-    fn refuse_repeated_dependents(&self) -> Result<()> {
-        match self.dependents.iter().find(|(_, times)| **times > 1) {
-            Some((name, _)) => not_impl_err!(
-                "a volatile WITH query that refers to a query around it and is named twice is not supported: {name}"
-            ),
-            None => Ok(()),
-        }
     }
 }
 

@@ -33,6 +33,20 @@ impl With {
         }
     }
 
+    /// A volatile query that depends on a row of a query around it: it stays where it is named, and
+    /// may be there once.
+    pub(super) fn dependent(main: LogicalPlan) -> LogicalPlan {
+        Self { queries: Vec::new(), main }.into_plan()
+    }
+
+    /// Its name, if this is one.
+    pub(super) fn name_of_dependent(&self) -> Option<String> {
+        match &self.main {
+            LogicalPlan::SubqueryAlias(alias) if self.queries.is_empty() => Some(alias.alias.to_string()),
+            _ => None,
+        }
+    }
+
     pub(super) fn into_plan(self) -> LogicalPlan {
         LogicalPlan::Extension(Extension { node: Arc::new(self) })
     }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{Distinct, LogicalPlan, SubqueryAlias};
 use datafusion::sql::sqlparser::ast::{Ident, TableFactor};
 
+use super::node::With;
 use super::table::{Computed, CteTable, Definition, Source};
 use crate::desugar::refers_outside;
 
@@ -42,12 +43,13 @@ impl RelationPlanner for CtePlanner {
         let plan = context.plan(relation)?;
         let plan = match &plan {
             LogicalPlan::SubqueryAlias(SubqueryAlias { alias: name, .. }) => match computed(&plan, said.as_deref())? {
+                None if Seen::of(&plan)?.volatile => With::dependent(plan),
+                None => plan,
                 Some(computed) => {
                     let (name, schema) = (name.clone(), Arc::clone(plan.schema().inner()));
                     let source = Source::Defined(Arc::new(Definition { key: name.to_string(), plan, computed }));
                     CteTable { name, schema, source }.scan()?
                 }
-                None => plan,
             },
             _ => plan,
         };
@@ -71,16 +73,16 @@ fn computed(plan: &LogicalPlan, said: Option<&str>) -> Result<Option<Computed>> 
 
 /// What a plan has in it, other WITH queries left out.
 #[derive(Debug)]
-pub(super) struct Seen {
-    pub volatile: bool,
+struct Seen {
+    volatile: bool,
     /// Refers to a row of a query around it, or to the rows of a recursion that it is part of.
-    pub depends: bool,
+    depends: bool,
     /// Has the same rows each time, and bounds of keys may reach what it reads.
     repeatable: bool,
 }
 
 impl Seen {
-    pub(super) fn of(plan: &LogicalPlan) -> Result<Self> {
+    fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut seen = Self { volatile: false, depends: refers_outside(plan)?, repeatable: true };
         let (mut recursions, mut work_tables): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         plan.apply_with_subqueries(|node| {
@@ -104,16 +106,5 @@ impl Seen {
         })?;
         seen.depends |= work_tables.iter().any(|table| !recursions.contains(table));
         Ok(seen)
-    }
-}
-
-/// The name that a node gives a WITH query that stays where it is named.
-pub(super) fn name_of_inlined(plan: &LogicalPlan) -> Option<&TableReference> {
-    match plan {
-        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
-            LogicalPlan::SubqueryAlias(inner) if inner.alias == alias.alias => None,
-            _ => Some(&alias.alias),
-        },
-        _ => None,
     }
 }

@@ -147,7 +147,8 @@ impl Producer {
 /// Rows that were computed, in their order.
 #[derive(Default)]
 struct Kept {
-    runs: Vec<Run>,
+    /// With the places of their first batches.
+    runs: Vec<(usize, Run)>,
     batches: usize,
     end: Option<std::result::Result<(), Arc<DataFusionError>>>,
     store: Option<Store>,
@@ -156,16 +157,7 @@ struct Kept {
 /// Neighbouring batches.
 enum Run {
     InMemory(RecordBatch),
-    OnDisk { file: Arc<dyn SpillFile>, batches: usize },
-}
-
-impl Run {
-    fn batches(&self) -> usize {
-        match self {
-            Self::InMemory(_) => 1,
-            Self::OnDisk { batches, .. } => *batches,
-        }
-    }
+    OnDisk(Arc<dyn SpillFile>),
 }
 
 /// Memory and disk.
@@ -222,7 +214,7 @@ impl Kept {
         {
             self.spill(batch)?;
         } else {
-            self.runs.push(Run::InMemory(batch));
+            self.runs.push((self.batches, Run::InMemory(batch)));
         }
         self.batches += 1;
         Ok(())
@@ -231,19 +223,20 @@ impl Kept {
     /// Writes what is in memory since the last time, and one more batch.
     fn spill(&mut self, batch: RecordBatch) -> Result<()> {
         let Some(store) = &self.store else { return internal_err!("rows are kept before a query has begun") };
-        let written = self.runs.iter().rposition(|run| matches!(run, Run::OnDisk { .. })).map_or(0, |last| last + 1);
+        let written = self.runs.iter().rposition(|(_, run)| matches!(run, Run::OnDisk(_))).map_or(0, |last| last + 1);
+        let first = self.runs.get(written).map_or(self.batches, |(first, _)| *first);
         let mut batches: Vec<RecordBatch> = Vec::new();
-        for run in self.runs.drain(written..) {
+        for (_, run) in self.runs.drain(written..) {
             match run {
                 Run::InMemory(batch) => batches.push(batch),
-                Run::OnDisk { .. } => return internal_err!("rows are written twice"),
+                Run::OnDisk(_) => return internal_err!("rows are written twice"),
             }
         }
         batches.push(batch);
         let Some(file) = store.spills.spill_record_batch_and_finish(&batches, "CTE")? else {
             return internal_err!("no rows were written");
         };
-        self.runs.push(Run::OnDisk { file, batches: batches.len() });
+        self.runs.push((first, Run::OnDisk(file)));
         store.reservation.free();
         Ok(())
     }
@@ -251,22 +244,15 @@ impl Kept {
     /// The batch of a place, or the file that it is in.
     fn at(&self, place: usize) -> Result<Found> {
         if place < self.batches {
-            let mut first = 0;
-            for run in &self.runs {
-                let behind = first + run.batches();
-                if place < behind {
-                    return match (run, &self.store) {
-                        (Run::InMemory(batch), _) => Ok(Found::Batch(batch.clone())),
-                        (Run::OnDisk { file, .. }, Some(store)) => {
-                            let rows = store.spills.read_spill_as_stream_unbuffered(Arc::clone(file), None)?;
-                            Ok(Found::File(rows, place - first))
-                        }
-                        (Run::OnDisk { .. }, None) => internal_err!("rows are kept before a query has begun"),
-                    };
+            let behind = self.runs.partition_point(|(first, _)| *first <= place);
+            return match (behind.checked_sub(1).and_then(|at| self.runs.get(at)), &self.store) {
+                (Some((_, Run::InMemory(batch))), _) => Ok(Found::Batch(batch.clone())),
+                (Some((first, Run::OnDisk(file))), Some(store)) => {
+                    let rows = store.spills.read_spill_as_stream_unbuffered(Arc::clone(file), None)?;
+                    Ok(Found::File(rows, place - first))
                 }
-                first = behind;
-            }
-            return internal_err!("rows of a WITH query were lost");
+                _ => internal_err!("rows of a WITH query were lost"),
+            };
         }
         Ok(match &self.end {
             None => Found::NotYet,
@@ -289,7 +275,9 @@ impl Waiting {
     }
 
     fn wake_all(&self) {
-        std::mem::take(&mut *lock(&self.0)).into_iter().for_each(Waker::wake);
+        // Whoever is woken may want the lock.
+        let wakers = std::mem::take(&mut *lock(&self.0));
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -370,5 +358,87 @@ impl Stream for CteReader {
 impl RecordBatchStream for CteReader {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{AsArray, Int64Array};
+    use arrow::datatypes::{DataType, Field, Int64Type, Schema};
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::execution::memory_pool::FairSpillPool;
+    use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+    use datafusion::prelude::{SessionConfig, SessionContext};
+    use futures::{StreamExt, TryStreamExt};
+
+    use super::*;
+
+    const BATCHES: i64 = 40;
+    const ROWS: i64 = 1_000;
+
+    /// A spool of numbers in order, with so much memory.
+    fn spool(memory_bytes: usize) -> Result<(Arc<CteSpool>, SchemaRef)> {
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("n", DataType::Int64, false),
+            Field::new("m", DataType::Int64, false),
+        ]));
+        let batch = |at: i64| {
+            let numbers: Int64Array = (at * ROWS..(at + 1) * ROWS).collect();
+            RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(numbers.clone()), Arc::new(numbers)])
+        };
+        let batches = (0..BATCHES).map(batch).collect::<std::result::Result<Vec<_>, _>>()?;
+        let plan = MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&schema), None)?;
+        let pool = Arc::new(FairSpillPool::new(memory_bytes));
+        let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
+        let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime).task_ctx();
+        let spool = CteSpool::new("u".to_owned());
+        spool.fill_from(&(plan as Arc<dyn ExecutionPlan>), &context);
+        Ok((spool, schema))
+    }
+
+    fn numbers(batches: &[RecordBatch]) -> Vec<i64> {
+        batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect()
+    }
+
+    #[tokio::test]
+    async fn readers_read_the_same_rows_from_memory_and_from_disk() {
+        for memory_bytes in [64 << 20, 100_000, 1] {
+            let (spool, schema) = spool(memory_bytes).expect("a spool");
+            // One that is never polled keeps nobody waiting.
+            let _never = spool.reader(Arc::clone(&schema), None, None);
+            let mut slow = spool.reader(Arc::clone(&schema), None, None);
+            let first = slow.next().await.expect("a batch").expect("rows");
+            let all: Vec<_> = spool.reader(Arc::clone(&schema), None, None).try_collect().await.expect("rows");
+            let expected: Vec<i64> = (0..BATCHES * ROWS).collect();
+            assert_eq!(numbers(&all), expected, "{memory_bytes}");
+            // What it has begun to read in memory may be on disk by now.
+            let mut rest = vec![first];
+            rest.extend(slow.try_collect::<Vec<_>>().await.expect("rows"));
+            assert_eq!(numbers(&rest), expected, "{memory_bytes}");
+            let is_on_disk = lock(&spool.kept).runs.iter().any(|(_, run)| matches!(run, Run::OnDisk(_)));
+            assert_eq!(is_on_disk, memory_bytes < 1 << 20);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_computes_no_more_than_it_wants() {
+        let (spool, schema) = spool(64 << 20).expect("a spool");
+        let one = Arc::new(schema.project(&[1]).expect("a column"));
+        let few: Vec<_> = spool.reader(one, Some(vec![1]), Some(1_500)).try_collect().await.expect("rows");
+        assert_eq!(numbers(&few), (0..1_500).collect::<Vec<_>>());
+        assert_eq!(lock(&spool.kept).batches, 2);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn many_readers_at_once() {
+        let (spool, schema) = spool(100_000).expect("a spool");
+        let readers = (0..8).map(|_| {
+            let reader = spool.reader(Arc::clone(&schema), None, None);
+            tokio::spawn(async move { reader.try_collect::<Vec<_>>().await })
+        });
+        for reader in readers.collect::<Vec<_>>() {
+            let rows = reader.await.expect("no panic").expect("rows");
+            assert_eq!(numbers(&rows), (0..BATCHES * ROWS).collect::<Vec<_>>());
+        }
     }
 }

@@ -7,9 +7,12 @@ use arrow::datatypes::{Field, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::common::Result;
 
 use super::calendar::{MICROS_PER_HOUR, MICROS_PER_MINUTE};
-use super::interval_math::NANOS_PER_MICRO;
 use super::type_names::INTERVAL_FIELDS;
 use crate::types::IntervalFields;
+
+/// Arrow's intervals have nanoseconds.
+const NANOS_PER_HOUR: i64 = 1_000 * MICROS_PER_HOUR;
+const NANOS_PER_MINUTE: i64 = 1_000 * MICROS_PER_MINUTE;
 
 /// The fields that the type of a cast's target names.
 pub(super) fn interval_fields(target: &Field) -> Option<IntervalFields> {
@@ -25,18 +28,15 @@ pub(super) fn in_fields(array: &ArrayRef, fields: IntervalFields) -> Result<Arra
 
 fn cut(span: IntervalMonthDayNano, fields: IntervalFields) -> IntervalMonthDayNano {
     let IntervalMonthDayNano { months, days, nanoseconds } = span;
-    let down_to = |micros: i64| {
-        let unit = micros * NANOS_PER_MICRO;
-        nanoseconds / unit * unit
-    };
+    let down_to = |unit: i64| nanoseconds / unit * unit;
     use IntervalFields as Of;
     match fields {
         Of::Year => IntervalMonthDayNano::new(months / 12 * 12, 0, 0),
         Of::Month | Of::YearToMonth => IntervalMonthDayNano::new(months, 0, 0),
         Of::Day => IntervalMonthDayNano::new(months, days, 0),
-        Of::Hour | Of::DayToHour => IntervalMonthDayNano::new(months, days, down_to(MICROS_PER_HOUR)),
+        Of::Hour | Of::DayToHour => IntervalMonthDayNano::new(months, days, down_to(NANOS_PER_HOUR)),
         Of::Minute | Of::DayToMinute | Of::HourToMinute => {
-            IntervalMonthDayNano::new(months, days, down_to(MICROS_PER_MINUTE))
+            IntervalMonthDayNano::new(months, days, down_to(NANOS_PER_MINUTE))
         }
         Of::Second | Of::DayToSecond | Of::HourToSecond | Of::MinuteToSecond => span,
     }

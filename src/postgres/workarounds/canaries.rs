@@ -62,7 +62,7 @@ const CANARIES: [Canary; 7] = [
         rows: 3,
     },
     Canary {
-        workaround: "constants below grouping sets",
+        workaround: "properties below operators",
         statement: "select * from (select x from t where x = 3 group by rollup(x) order by x nulls first limit 1) v \
                     where x is null",
         wrong: Outcome::Rows(0),

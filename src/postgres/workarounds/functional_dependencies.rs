@@ -22,7 +22,6 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
-use super::grouping_sets::PlanForgetting;
 use super::recomputed;
 use crate::rules::Rules;
 
@@ -141,15 +140,14 @@ impl UserDefinedLogicalNodeCore for WithoutFunctionalDependencies {
     }
 }
 
-/// DataFusion's planner, which plans the input of the node, and the nodes of other workarounds.
+/// DataFusion's planner, which plans the input of the node.
 #[derive(Debug)]
 struct Planner;
 
 #[async_trait]
 impl QueryPlanner for Planner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner =
-            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(LeaveOut), Arc::new(PlanForgetting)]);
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(LeaveOut)]);
         planner.create_physical_plan(plan, session).await
     }
 }

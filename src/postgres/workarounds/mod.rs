@@ -2,8 +2,8 @@
 
 mod computed_keys;
 mod filter_pushdown;
+mod forgotten_properties;
 mod functional_dependencies;
-mod grouping_sets;
 mod null_equal_joins;
 mod schemas_above_joins;
 mod unambiguous_filters;
@@ -53,7 +53,7 @@ const WORKAROUNDS: [Workaround; 8] = [
         install: functional_dependencies::install,
     },
     Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
-    Workaround { name: "constants below grouping sets", upstream: None, install: grouping_sets::install },
+    Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
 

@@ -76,7 +76,11 @@ fn is_settled_by_one_pass(plan: &LogicalPlan) -> bool {
             LogicalPlan::Projection(projection) if !filtered && projection.expr.iter().all(is_column) => {
                 &projection.input
             }
-            LogicalPlan::Sort(sort) if !filtered && sort.fetch.is_none() => &sort.input,
+            LogicalPlan::Sort(sort)
+                if !filtered && sort.fetch.is_none() && sort.expr.iter().all(|by| is_column(&by.expr)) =>
+            {
+                &sort.input
+            }
             LogicalPlan::SubqueryAlias(alias) => &alias.input,
             LogicalPlan::Filter(filter) if !filtered && is_simple(&filter.predicate) => {
                 filtered = true;
