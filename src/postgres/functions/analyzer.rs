@@ -17,13 +17,14 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
+use super::array_items;
 use super::cast::PostgresCast;
 use super::flat_unions;
 use super::fused::{FusedExpression, is_condition};
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, common_type};
-use super::scalar::type_of;
+use super::scalar::{Scalar, type_of};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -244,9 +245,25 @@ fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
-            None => counted(resolver.resolve(Expr::ScalarFunction(function))?, resolver),
+            None => {
+                let call = Expr::ScalarFunction(with_unknown_items(function, resolver));
+                counted(resolver.resolve(call)?, resolver)
+            }
         },
         expr => resolver.resolve(expr),
+    }
+}
+
+/// `x = ANY (array)` of columns as PostgreSQL answers it beside items that are NULL.
+fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
+    let of_columns = function.args.first().is_some_and(|array| !array.column_refs().is_empty());
+    if function.func.name() != array_items::HAS.name || !of_columns {
+        return function;
+    }
+    let own = ScalarFunction::new_udf(Scalar::udf(&array_items::HAS), function.args.clone());
+    match type_of(&Expr::ScalarFunction(own.clone()), resolver.schema) {
+        Ok(_) => own,
+        Err(_) => function,
     }
 }
 

@@ -156,7 +156,21 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 7] = ["concat", "concat_ws", "greatest", "least", "num_nulls", "num_nonnulls", "overlaps"];
+const NOT_STRICT: [&str; 13] = [
+    "array_append",
+    "array_cat",
+    "array_positions",
+    "array_prepend",
+    "array_remove",
+    "array_replace",
+    "concat",
+    "concat_ws",
+    "greatest",
+    "least",
+    "num_nonnulls",
+    "num_nulls",
+    "overlaps",
+];
 
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
