@@ -86,10 +86,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
         "SELECT substring('abcdef' FROM 2 FOR 3), substring('abcdef' FROM -1 FOR 3), substr('abc', 0), left('abc', -1), right('abc', -2), substring('foobar' FROM 'o(.)b')",
         "another type",
     ),
-    (
-        "SELECT regexp_replace('abcabc', 'b', 'X'), regexp_replace('abcabc', 'B', 'X', 'gi'), regexp_match('abc', '(b)(c)'), regexp_count('aaa', 'a')",
-        "another type",
-    ),
     (r#"SELECT 'abc' LIKE 'a\'"#, "answered, where PostgreSQL refuses"),
     ("SELECT 'infinity'::timestamptz > now(), '-infinity'::date", "refused, where PostgreSQL answers"),
     (r#"SELECT "abc"#, "other words or another place"),

@@ -5,6 +5,7 @@
 //! (questions of each template) vary what is asked. Known differences are in `differences`; one
 //! that has gone fails the test as a new one does.
 
+mod arrays;
 mod data;
 mod differences;
 mod evaluation;
@@ -16,6 +17,7 @@ mod modes;
 mod page;
 mod probes;
 mod query;
+mod regular_expressions;
 mod rowkey;
 mod subqueries;
 mod wire;
@@ -149,6 +151,15 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for (ordered, template) in evaluation::ONE_TABLE {
             let scope = Scope { tables: &[""], risky: false };
             compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
+        }
+    }
+    let mut dice = Dice(seed);
+    for question in arrays::QUESTIONS {
+        compared.question(question, true)?;
+    }
+    for _ in 0..cases * 2 {
+        for question in regular_expressions::questions(&mut dice).iter().chain(&arrays::questions(&mut dice)) {
+            compared.question(question, true)?;
         }
     }
     let gone = compared.gone(seed)?;

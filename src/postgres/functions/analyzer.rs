@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::aggregates;
+use super::array_items;
 use super::cast::PostgresCast;
 use super::deferred;
 use super::flat_unions;
@@ -27,7 +28,7 @@ use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::recursion;
 use super::resolution::{Resolver, common_type, unmatched};
-use super::scalar::type_of;
+use super::scalar::{Scalar, type_of};
 use super::series::NAME as GENERATE_SERIES;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
@@ -273,7 +274,10 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
-            None => counted(narrow_series(resolver.resolve(Expr::ScalarFunction(function))?, resolver)?, resolver),
+            None => {
+                let call = Expr::ScalarFunction(with_unknown_items(function, resolver));
+                counted(narrow_series(resolver.resolve(call)?, resolver)?, resolver)
+            }
         },
         expr => resolver.resolve(expr),
     }
@@ -292,6 +296,19 @@ fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
         return resolver.to(expr, &from, &narrow);
     }
     Ok(expr)
+}
+
+/// `x = ANY (array)` of columns as PostgreSQL answers it beside items that are NULL.
+fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
+    let of_columns = function.args.first().is_some_and(|array| !array.column_refs().is_empty());
+    if function.func.name() != array_items::HAS.name || !of_columns {
+        return function;
+    }
+    let own = ScalarFunction::new_udf(Scalar::udf(&array_items::HAS), function.args.clone());
+    match type_of(&Expr::ScalarFunction(own.clone()), resolver.schema) {
+        Ok(_) => own,
+        Err(_) => function,
+    }
 }
 
 /// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.

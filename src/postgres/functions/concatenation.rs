@@ -5,10 +5,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
+use super::built_texts::Texts;
 use super::cast::to_text;
 use super::kind::Kind;
 use super::scalar::{Call, Function};
-use super::strings::Texts;
 
 pub(super) static FUNCTIONS: [Function; 2] = [
     Function {

@@ -2,16 +2,17 @@
 
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::error::{SqlState, fail};
 use super::json;
-use super::kind::Kind;
+use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison, literal};
 use super::scalar::Scalar;
-use super::{datetime_fields, text};
+use super::system::is_vector;
+use super::{array_items, datetime_fields, text};
 
 /// The types of literals are not settled while a statement is planned, nor is the zone asked for:
 /// what is planned here is resolved again by [`super::PostgresTypes`]. It makes sure that operands
@@ -22,6 +23,18 @@ pub(super) struct PostgresOperators;
 impl ExprPlanner for PostgresOperators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
+        let resolver = Resolver { schema, zone: None };
+        let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
+        let contains = match op {
+            BinaryOperator::AtArrow => "arraycontains",
+            BinaryOperator::ArrowAt => "arraycontained",
+            _ => "",
+        };
+        if let Some(function) = array_items::FUNCTIONS.iter().find(|function| function.name == contains)
+            && (array(&left) && (array(&right) || is_untyped(&right)) || array(&right) && is_untyped(&left))
+        {
+            return Ok(PlannerResult::Planned(call(function, vec![left, right])));
+        }
         let operator = match op {
             BinaryOperator::Eq => Operator::Eq,
             BinaryOperator::NotEq => Operator::NotEq,
@@ -73,10 +86,17 @@ impl ExprPlanner for PostgresOperators {
         if has_parameter(&left) || has_parameter(&right) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
-        // Arrays are joined by functions of DataFusion, which it puts there itself.
-        let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         if operator == Operator::StringConcat && (array(&left) || array(&right)) {
-            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+            // What has no type beside an array is one.
+            let name = match (array(&left) || is_untyped(&left), array(&right) || is_untyped(&right)) {
+                (true, true) => "array_cat",
+                (true, false) => "array_append",
+                (false, _) => "array_prepend",
+            };
+            return Ok(match array_items::FUNCTIONS.iter().find(|function| function.name == name) {
+                Some(function) => PlannerResult::Planned(call(function, vec![left, right])),
+                None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
+            });
         }
         // Numbers are compared by their final types, which an average does not have yet.
         let number = |expr: &Expr| resolver.kind(expr).is_some_and(Kind::is_number);
@@ -85,6 +105,27 @@ impl ExprPlanner for PostgresOperators {
         }
         let binary = BinaryExpr::new(Box::new(typed(left)), operator, Box::new(typed(right)));
         Ok(PlannerResult::Planned(resolver.resolve(Expr::BinaryExpr(binary))?))
+    }
+
+    /// Subscripts of arrays count from 1, and those below it are of no item.
+    fn plan_field_access(
+        &self,
+        access: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        let is_array = access
+            .expr
+            .to_field(schema)
+            .is_ok_and(|(_, field)| Kind::of(field.data_type()) == Kind::Array && !is_vector(&field));
+        let function = array_items::FUNCTIONS.iter().find(|function| function.name == array_items::SUBSCRIPT);
+        Ok(match (access, function) {
+            (RawFieldAccessExpr { expr, field_access: GetFieldAccess::ListIndex { key } }, Some(function))
+                if is_array =>
+            {
+                PlannerResult::Planned(call(function, vec![expr, *key]))
+            }
+            (access, _) => PlannerResult::Original(access),
+        })
     }
 
     fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
@@ -110,6 +151,11 @@ fn typed(expr: Expr) -> Expr {
         Expr::Literal(value, metadata) => Expr::Literal(literal(value), metadata),
         other => other,
     }
+}
+
+/// A literal in quotes, or NULL.
+fn is_untyped(expr: &Expr) -> bool {
+    unknown_text(expr).is_some() || matches!(expr, Expr::Literal(value, _) if value.is_null())
 }
 
 fn has_parameter(expr: &Expr) -> bool {

@@ -19,9 +19,9 @@ use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
-    angles, arithmetic, concatenation, datetime_fields, datetime_make, datetime_trunc, deferred, encodings, fused,
-    greatest_least, hashes, integers, json, justify, letter_case, math, now, null_if, overlaps, regular_expressions,
-    series, statistics, strings, text,
+    angles, arithmetic, array_items, concatenation, datetime_fields, datetime_make, datetime_trunc, deferred,
+    encodings, fused, greatest_least, hashes, integers, json, justify, letter_case, like_items, math, now, null_if,
+    overlaps, regular_expressions, series, statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -106,6 +106,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let tables = [
         angles::FUNCTIONS.as_slice(),
         arithmetic::FUNCTIONS.as_slice(),
+        array_items::FUNCTIONS.as_slice(),
         greatest_least::FUNCTIONS.as_slice(),
         concatenation::FUNCTIONS.as_slice(),
         deferred::FUNCTIONS.as_slice(),
@@ -117,6 +118,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         integers::FUNCTIONS.as_slice(),
         justify::FUNCTIONS.as_slice(),
         letter_case::FUNCTIONS.as_slice(),
+        like_items::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         null_if::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),

@@ -98,6 +98,12 @@ impl Resolver<'_> {
                     call => call,
                 })
             }
+            Expr::ScalarFunction(function)
+                if function.func.name() == "make_array"
+                    && function.args.iter().any(|item| self.kind(item) == Some(Kind::Array)) =>
+            {
+                fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported")
+            }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;
                 if self.zone.is_some() && function.func.name() == "coalesce" {

@@ -159,7 +159,13 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 17] = [
+const NOT_STRICT: [&str; 23] = [
+    "array_append",
+    "array_cat",
+    "array_positions",
+    "array_prepend",
+    "array_remove",
+    "array_replace",
     "coalesce",
     "concat",
     "concat_ws",

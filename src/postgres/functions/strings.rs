@@ -4,21 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
-use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Volatility};
 
+use super::built_texts::{SHARED_BYTES_MIN, Texts};
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, CONCATENATED, Call, Function};
-use super::value_budget::Reserved;
 
-/// Texts from this size on are taken over as they are.
-const SHARED_BYTES_MIN: usize = 64 << 10;
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
@@ -82,10 +79,6 @@ fn returns_hex(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
-fn too_long<T>() -> Result<T> {
-    fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
-}
-
 /// Calls that hold whole expressions, and what such an expression has of constant texts at most.
 pub(super) const FUSED: &str = "fused";
 pub(super) const FUSED_CONSTANT_BYTES_MAX: usize = 1 << 10;
@@ -116,44 +109,6 @@ fn constant_count(expr: &Expr) -> usize {
         Expr::Literal(ScalarValue::Int16(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
         Expr::Cast(cast) => constant_count(&cast.expr),
         _ => 0,
-    }
-}
-
-/// Texts of a batch, as many as the budget allows.
-pub(super) struct Texts {
-    pub built: StringViewBuilder,
-    reserved: Reserved,
-}
-
-impl Texts {
-    pub(super) fn of(call: &Call) -> Self {
-        Self { built: StringViewBuilder::with_capacity(call.rows), reserved: call.reserve() }
-    }
-
-    /// To be asked before a text is made.
-    pub(super) fn reserve(&mut self, bytes: usize) -> Result<()> {
-        self.reserved.value(bytes)
-    }
-
-    /// Whether there is room for so many bytes more.
-    pub(super) fn has(&self, bytes: usize) -> bool {
-        self.reserved.has(bytes)
-    }
-
-    pub(super) fn append(&mut self, text: String) -> Result<()> {
-        if text.len() < SHARED_BYTES_MIN {
-            self.built.append_value(text);
-            return Ok(());
-        }
-        // Long ones are not copied, nor is room kept that they do not need.
-        let text = text.into_boxed_str();
-        let length = u32::try_from(text.len()).or_else(|_| too_long())?;
-        let block = self.built.append_block(Buffer::from(text.into_string().into_bytes()));
-        Ok(self.built.try_append_view(block, 0, length)?)
-    }
-
-    pub(super) fn finish(mut self) -> ArrayRef {
-        Arc::new(self.built.finish())
     }
 }
 

@@ -4,15 +4,18 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement,
-    UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName,
+    Statement, Subscript, UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
+use super::array_items::SLICE;
 use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
+use super::like_items;
 use super::scalar::NULLIF_OPERAND;
+use super::system::read_array_text;
 use super::values_items;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
@@ -86,6 +89,21 @@ fn rewritten(expr: Expr) -> Expr {
             }
         }
         Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
+        Expr::AnyOp { left, compare_op, right, .. } if literal_items(&left, &right).is_some() => {
+            of_literal_items(*left, compare_op, &right, BinaryOperator::Or)
+        }
+        Expr::AllOp { left, compare_op, right } if literal_items(&left, &right).is_some() => {
+            of_literal_items(*left, compare_op, &right, BinaryOperator::And)
+        }
+        // It holds of any item if the contrary does not hold of all.
+        Expr::AnyOp { left, compare_op, right, .. }
+            if contrary(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
+        {
+            let compare_op = contrary(&compare_op).unwrap_or(compare_op);
+            let all = Expr::Nested(Box::new(Expr::AllOp { left, compare_op, right }));
+            Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(all) }
+        }
+        Expr::CompoundFieldAccess { root, access_chain } => sliced(root, access_chain),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some } => match *right {
             Expr::Array(Array { elem, .. })
                 if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
@@ -106,6 +124,18 @@ fn rewritten(expr: Expr) -> Expr {
             let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
             let escape = escape_char.map(Expr::Value);
             nested(*expr, op, call("similar_to_escape", [*pattern].into_iter().chain(escape).collect()))
+        }
+        Expr::Like { negated, any, expr, pattern, escape_char } => {
+            match like_items::of_pattern(any, negated, false, &pattern) {
+                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, array]),
+                _ => Expr::Like { negated, any, expr, pattern, escape_char },
+            }
+        }
+        Expr::ILike { negated, any, expr, pattern, escape_char } => {
+            match like_items::of_pattern(any, negated, true, &pattern) {
+                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, array]),
+                _ => Expr::ILike { negated, any, expr, pattern, escape_char },
+            }
         }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
             *expr,
@@ -150,11 +180,71 @@ fn json_operator(op: &BinaryOperator) -> Option<&'static str> {
     })
 }
 
+/// What a comparison other than `=` is the contrary of.
+fn contrary(op: &BinaryOperator) -> Option<BinaryOperator> {
+    Some(match op {
+        BinaryOperator::NotEq => BinaryOperator::Eq,
+        BinaryOperator::Lt => BinaryOperator::GtEq,
+        BinaryOperator::LtEq => BinaryOperator::Gt,
+        BinaryOperator::Gt => BinaryOperator::LtEq,
+        BinaryOperator::GtEq => BinaryOperator::Lt,
+        _ => return None,
+    })
+}
+
 /// A parameter where an array of texts is expected is one.
 fn texts(expr: Expr) -> Expr {
     match &expr {
         Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => cast_expr(expr, text_array()),
         _ => expr,
+    }
+}
+
+/// Items of arrays in quotes are compared one by one up to so many.
+const LITERAL_ITEMS_MAX: usize = 1_000;
+
+/// The items of an array in quotes that has no type but that of what it is compared with; that is
+/// repeated, and has to be a column, a parameter or a constant.
+fn literal_items(left: &Expr, right: &Expr) -> Option<Vec<Option<String>>> {
+    let right = if let Expr::Nested(inner) = right { inner } else { right };
+    let repeatable = match left {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => inner,
+        other => other,
+    };
+    let is_leaf = matches!(repeatable, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_));
+    let items = read_array_text(literal_text(right)?).ok()?;
+    (is_leaf && (1..=LITERAL_ITEMS_MAX).contains(&items.len())).then_some(items)
+}
+
+fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryOperator) -> Expr {
+    let items = literal_items(&left, right).unwrap_or_default();
+    let item = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
+    let list: Vec<Expr> = items.into_iter().map(item).collect();
+    match (&op, &joins) {
+        (BinaryOperator::Eq, BinaryOperator::Or) | (BinaryOperator::NotEq, BinaryOperator::And) => {
+            let negated = op == BinaryOperator::NotEq;
+            Expr::Nested(Box::new(Expr::InList { expr: Box::new(left), list, negated }))
+        }
+        _ => joined(list.into_iter().map(|item| nested(left.clone(), op.clone(), item)).collect(), joins),
+    }
+}
+
+/// `array[i:j]` as a call: a bound that is not written is the widest.
+fn sliced(root: Box<Expr>, mut chain: Vec<AccessExpr>) -> Expr {
+    let bound = |bound: Option<Expr>, widest: i32| match bound {
+        Some(bound) => bound,
+        None => cast_text(widest.to_string(), DataType::Integer(None)),
+    };
+    match chain.pop() {
+        Some(AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }))
+            if chain.is_empty() =>
+        {
+            call(SLICE, vec![*root, bound(lower_bound, i32::MIN), bound(upper_bound, i32::MAX)])
+        }
+        last => {
+            chain.extend(last);
+            Expr::CompoundFieldAccess { root, access_chain: chain }
+        }
     }
 }
 

@@ -252,7 +252,8 @@ impl Automaton {
         Ok(end)
     }
 
-    /// A byte at or behind `from` at which the first of all matches has ended; `None`: there is none.
+    /// A byte at or behind `from` at which the first of all matches has ended; `None`: there is
+    /// none.
     pub(super) fn first_end(&self, part: Part, text: &str, from: usize, stop: &Stop) -> Result<Option<usize>> {
         let mut run = Run::new(self, &self.forward, part.first, part.last, text);
         let mut at = from;

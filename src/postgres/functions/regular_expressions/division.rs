@@ -118,7 +118,8 @@ impl Division {
                     }
                 }
                 Kind::Repetition { inner, .. } if from == to => {
-                    // Of nothing there is one repetition if the atom may be nothing and prefers more.
+                    // Of nothing there is one repetition, if the atom may be nothing and prefers
+                    // more.
                     if inner.prefers_shortest || !self.automaton.ends(inner.part, text, from, to, stop)?.has(to) {
                         return Ok(());
                     }

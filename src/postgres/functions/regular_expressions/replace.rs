@@ -13,10 +13,10 @@ use super::functions::{byte_of, of_texts};
 use super::options::Flags;
 use super::pattern::{Matches, Pattern};
 use crate::carried::Stop;
+use crate::functions::built_texts::Texts;
 use crate::functions::error::{SqlState, fail};
 use crate::functions::kind::Kind;
 use crate::functions::scalar::{Arguments, Call, Function};
-use crate::functions::strings::Texts;
 
 pub(in crate::functions) static FUNCTIONS: [Function; 1] =
     [Function { name: "regexp_replace", arity: 3..=6, volatility: Volatility::Immutable, returns, run: replaced }];

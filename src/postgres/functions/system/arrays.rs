@@ -29,6 +29,10 @@ pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("array_ndims", (1, 1), Returns::Int4, |call| {
         Ok(if list(call, 0)?.is_empty() { Datum::Null } else { Datum::Int(1) })
     }),
+    Definition::immutable("array_dims", (1, 1), Returns::Text, |call| {
+        let (items, first) = (list(call, 0)?.len(), usize::from(!call.is_vector(0)));
+        Ok(if items == 0 { Datum::Null } else { format!("[{first}:{}]", first + items - 1).into() })
+    }),
     Definition::immutable("cardinality", (1, 1), Returns::Int4, |call| {
         Ok(Datum::Int(i64::try_from(list(call, 0)?.len()).unwrap_or(i64::MAX)))
     }),
@@ -40,6 +44,10 @@ pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("array_position", (2, 3), Returns::Int4, |call| {
         if call.get(0).is_null() {
             return Ok(Datum::Null);
+        }
+        if call.len() > 2 && call.get(2).is_null() {
+            let message = "initial position must not be null";
+            return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
         }
         let first = i64::from(!call.is_vector(0));
         let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };

@@ -1,0 +1,110 @@
+//! `x LIKE ANY (array)` and its like: a text beside each item of an array.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array};
+use arrow::compute::kernels::comparison::{ilike, like, nilike, nlike};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use super::cast::cast_array;
+use super::kind::Kind;
+use super::scalar::{Arguments, Call, Function};
+
+const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
+    Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
+}
+
+pub(super) static FUNCTIONS: [Function; 8] = [
+    function("like_any", |call| compared(call, like_texts, true)),
+    function("like_all", |call| compared(call, like_texts, false)),
+    function("nlike_any", |call| compared(call, nlike_texts, true)),
+    function("nlike_all", |call| compared(call, nlike_texts, false)),
+    function("ilike_any", |call| compared(call, ilike_texts, true)),
+    function("ilike_all", |call| compared(call, ilike_texts, false)),
+    function("nilike_any", |call| compared(call, nilike_texts, true)),
+    function("nilike_all", |call| compared(call, nilike_texts, false)),
+];
+
+type Compare = fn(&ArrayRef, &ArrayRef) -> Result<BooleanArray>;
+
+fn like_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(like(texts, patterns)?)
+}
+
+fn nlike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(nlike(texts, patterns)?)
+}
+
+fn ilike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(ilike(texts, patterns)?)
+}
+
+fn nilike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(nilike(texts, patterns)?)
+}
+
+fn returns(arguments: &Arguments) -> Result<DataType> {
+    let is_text = |kind| matches!(kind, Kind::Text | Kind::Null);
+    let of_texts = match arguments.types.get(1) {
+        Some(DataType::List(item)) => is_text(Kind::of(item.data_type())),
+        Some(DataType::Null | DataType::Utf8) => true,
+        _ => false,
+    };
+    if is_text(arguments.kind(0)) && of_texts { Ok(DataType::Boolean) } else { arguments.undefined() }
+}
+
+/// Whether it holds of any item, or of all of them; NULL where only an item that is NULL decides.
+fn compared(call: &Call, compare: Compare, any: bool) -> Result<ArrayRef> {
+    let texts: ArrayRef = Arc::new(call.text(0)?);
+    let wanted = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
+    let lists = cast_array(call.arg(1)?, &wanted, &call.zone)?;
+    let lists = lists.as_list::<i32>();
+    let place = |at: usize| usize::try_from(lists.value_offsets()[at]).unwrap_or(0);
+    let (first, last) = (place(0), place(call.rows));
+    let rows = (0..call.rows).flat_map(|row| std::iter::repeat_n(row as u64, place(row + 1) - place(row)));
+    let beside = take(&texts, &UInt64Array::from_iter_values(rows), None)?;
+    let holds = compare(&beside, &lists.values().slice(first, last - first))?;
+    let of_row = |row: usize| {
+        if lists.is_null(row) {
+            return None;
+        }
+        let mut all = Some(!any);
+        for place in place(row) - first..place(row + 1) - first {
+            match holds.is_valid(place).then(|| holds.value(place)) {
+                Some(decides) if decides == any => return Some(any),
+                Some(_) => {}
+                None => all = None,
+            }
+        }
+        all
+    };
+    Ok(Arc::new((0..call.rows).map(of_row).collect::<BooleanArray>()))
+}
+
+/// The function for a pattern that is `ANY (array)`, when `any` was read before it, or `ALL
+/// (array)`, and that array.
+pub(super) fn of_pattern(any: bool, negated: bool, ignore_case: bool, pattern: &Expr) -> Option<(String, Expr)> {
+    let (word, array) = match (any, pattern) {
+        (true, Expr::Nested(array)) => ("any", array.as_ref().clone()),
+        (true, array) => ("any", array.clone()),
+        (false, Expr::Function(function)) => {
+            let word = function.name.to_string().to_lowercase();
+            let FunctionArguments::List(list) = &function.args else { return None };
+            match (word.as_str(), list.args.as_slice()) {
+                ("all", [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))]) => ("all", array.clone()),
+                ("some", [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))]) => ("any", array.clone()),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    if matches!(array, Expr::Subquery(_) | Expr::Tuple(_)) {
+        return None;
+    }
+    let like = if ignore_case { "ilike" } else { "like" };
+    Some((format!("{}{like}_{word}", if negated { "n" } else { "" }), array))
+}

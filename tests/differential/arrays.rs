@@ -1,0 +1,136 @@
+//! Generated arrays, with NULLs and without items, under every function and operator of arrays.
+
+use rowkey_base::testing::Dice;
+
+/// Types of items, each with texts of items as they stand in an array literal.
+const ITEMS: &[(&str, &[&str])] = &[
+    ("int", &["1", "2", "3", "1", "2", "-7", "NULL", "NULL"]),
+    ("bigint", &["1", "2", "9007199254740993", "NULL"]),
+    ("text", &["a", "b", "a", "\"\"", "\"a,b\"", "é", "\"NULL\"", "NULL", "\"a\nb\""]),
+    ("float8", &["0", "-0", "1.5", "NaN", "NULL"]),
+    ("bool", &["t", "f", "NULL"]),
+    ("date", &["2020-01-01", "2021-02-03", "NULL"]),
+];
+
+/// An array as a constant.
+fn array(sql_type: &str, items: &[&str], dice: &mut Dice) -> String {
+    match dice.below(10) {
+        0 => format!("NULL::{sql_type}[]"),
+        1 => format!("'{{}}'::{sql_type}[]"),
+        _ => {
+            let items: Vec<&str> = (0..1 + dice.below(5)).map(|_| dice.pick(items)).collect();
+            format!("'{{{}}}'::{sql_type}[]", items.join(","))
+        }
+    }
+}
+
+/// An item as a constant.
+fn item(sql_type: &str, items: &[&str], dice: &mut Dice) -> String {
+    match dice.pick(items) {
+        "NULL" => format!("NULL::{sql_type}"),
+        text => format!("'{}'::{sql_type}", text.trim_matches('"')),
+    }
+}
+
+/// Uses of the columns `a` and `b`, arrays, and `x` and `y`, items of theirs.
+const USES: &[&str] = &[
+    "array_append(a, x)",
+    "array_prepend(x, a)",
+    "array_cat(a, b)",
+    "a || b",
+    "a || x",
+    "x || a",
+    "a || NULL",
+    "array_remove(a, x)",
+    "array_remove(a, NULL)",
+    "array_replace(a, x, y)",
+    "array_replace(a, NULL, y)",
+    "array_replace(a, x, NULL)",
+    "array_position(a, x)",
+    "array_position(a, NULL)",
+    "array_position(a, x, 2)",
+    "array_positions(a, x)",
+    "array_positions(a, NULL)",
+    "array_length(a, 1)",
+    "array_length(a, 2)",
+    "array_lower(a, 1)",
+    "array_upper(a, 1)",
+    "array_ndims(a)",
+    "array_dims(a)",
+    "cardinality(a)",
+    "trim_array(a, 0)::text",
+    "trim_array(array_append(array_append(a, x), y), 2)::text",
+    "array_to_string(a, '/')",
+    "array_to_string(a, '/', '*')",
+    "a[1]",
+    "a[0]",
+    "a[9]",
+    "(a[1:2])::text",
+    "(a[2:])::text",
+    "(a[:2])::text",
+    "(a[3:1])::text",
+    "a @> b",
+    "a <@ b",
+    "a && b",
+    "a = b",
+    "a <> b",
+    "a IS DISTINCT FROM b",
+    "x = ANY (a)",
+    "x <> ANY (a)",
+    "x = ALL (a)",
+    "x <> ALL (a)",
+    "x < ANY (a)",
+    "x >= ALL (a)",
+    "NOT x = ANY (a)",
+    "(SELECT count(*) FROM unnest(a) AS u(i))",
+    "(SELECT count(i) FROM unnest(a) AS u(i))",
+    "(SELECT array_agg(i) FROM unnest(a) AS u(i) WHERE i IS NOT NULL)",
+    "(SELECT string_agg(coalesce(i::text, '*') || coalesce(j::text, '*'), ';') FROM unnest(a, b) AS u(i, j))",
+    "(SELECT max(n) FROM unnest(a) WITH ORDINALITY AS u(i, n))",
+    "a::text",
+    "coalesce(a, b)",
+    "CASE WHEN x = y THEN a ELSE b END",
+];
+
+/// A question for every use, over some arrays, in order.
+pub(crate) fn questions(dice: &mut Dice) -> Vec<String> {
+    let filled = |used: &&str| {
+        let (sql_type, items) = dice.pick(ITEMS);
+        let rows: Vec<String> = (0..12)
+            .map(|row| {
+                let arrays = [array(sql_type, items, dice), array(sql_type, items, dice)];
+                let alone = [item(sql_type, items, dice), item(sql_type, items, dice)];
+                format!("({row}, {}, {})", arrays.join(", "), alone.join(", "))
+            })
+            .collect();
+        format!("SELECT {used} AS e FROM (VALUES {}) AS v(k, a, b, x, y) ORDER BY k", rows.join(", "))
+    };
+    USES.iter().map(filled).collect()
+}
+
+/// What is asked as it stands: literals without a type.
+pub(crate) const QUESTIONS: &[&str] = &[
+    "SELECT array_append(ARRAY[1, 2], 3), array_append(NULL::int[], 3), array_append('{}'::int[], NULL)",
+    "SELECT array_prepend('a', ARRAY['b']), array_prepend(NULL, ARRAY[1])",
+    "SELECT array_cat(NULL::int[], NULL::int[]), array_cat(ARRAY[1], NULL), ARRAY[1] || '{2,3}', 0 || ARRAY[1, 2]",
+    "SELECT array_remove(ARRAY[1, 2, 1, NULL], 1), array_replace(ARRAY[1, 2, 1, NULL], 1, 9)",
+    "SELECT array_remove(ARRAY['a', NULL, 'b', NULL], NULL), array_replace(ARRAY['a', NULL], NULL, 'z')",
+    "SELECT array_position(ARRAY['sun', 'mon'], 'mon'), array_positions(ARRAY['A', 'A', 'B'], 'A')",
+    "SELECT trim_array(ARRAY[1, 2, 3], 2), trim_array(ARRAY[1], 1)",
+    "SELECT trim_array(ARRAY[1, 2, 3], 4)",
+    "SELECT trim_array(ARRAY[1, 2, 3], -1)",
+    "SELECT array_position(ARRAY[1], 1, NULL)",
+    "SELECT 1 = ANY ('{1,2}'), 3 = ANY ('{1,NULL}'), 3 <> ALL ('{1,2}'), 'a' = ANY ('{a,b}')",
+    "SELECT 1 = ANY (ARRAY[]::int[]), 1 = ALL ('{}'::int[]), NULL = ANY (ARRAY[1]), 1 = ANY (NULL::int[])",
+    "SELECT 'abc' LIKE ANY (ARRAY['x%', 'a%']), 'abc' LIKE ALL (ARRAY['a%', '%b']), 'abc' NOT LIKE ALL (ARRAY['x%', NULL])",
+    "SELECT 'abc' ILIKE ANY (ARRAY['X%', 'A%']), 'abc' ILIKE ALL (ARRAY['A%', NULL]), 'abc' LIKE ANY (NULL::text[])",
+    "SELECT 'abc' LIKE ANY ('{x%,a%}'), 'abc' ILIKE ALL ('{A%,%C}'::text[])",
+    "SELECT ARRAY[1, 2] @> ARRAY[1], ARRAY[1, NULL] @> ARRAY[NULL]::int[], ARRAY[1] <@ ARRAY[1, 2], ARRAY[1, NULL] && ARRAY[NULL]::int[]",
+    "SELECT ARRAY[1, 2] @> '{}', '{1}' <@ ARRAY[1, 2], ARRAY[1, 2] && '{2}'",
+    "SELECT ARRAY[1, NULL] = ARRAY[1, NULL], ARRAY[1, 2] < ARRAY[1, 3], ARRAY[1] < ARRAY[1, 0], ARRAY[]::int[] < ARRAY[1]",
+    "SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', NULL], ARRAY[]::text[]",
+    "SELECT (ARRAY[1, 2, 3])[2], (ARRAY[1, 2, 3])[2:3], ('{1,2}'::int[])[NULL], (ARRAY[1, 2])[-1]",
+    "SELECT * FROM unnest(ARRAY[1, 2], ARRAY['a', 'b', NULL]) AS u(n, t)",
+    "SELECT * FROM unnest(ARRAY[1, NULL], NULL::text[], '{}'::int[]) AS u(a, b, c)",
+    "SELECT array_dims(ARRAY[1, 2]), array_dims('{}'::int[]), cardinality(NULL::int[]), array_ndims('{}'::text[])",
+];
