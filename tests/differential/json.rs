@@ -175,7 +175,7 @@ const STATEMENTS: &[(bool, &str)] = &[
     (false, "SELECT (jsonb_each({d})).key"),
     (
         true,
-        "WITH RECURSIVE r(n, x) AS (SELECT 1, {d} UNION ALL SELECT n + 1, jsonb_build_array(x) FROM r WHERE n < 4) SELECT * FROM r ORDER BY n",
+        "WITH RECURSIVE r(n, x) AS (SELECT 1::int8, {d} UNION ALL SELECT n + 1, jsonb_build_array(x) FROM r WHERE n < 4) SELECT * FROM r ORDER BY n",
     ),
     (
         true,
