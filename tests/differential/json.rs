@@ -130,7 +130,7 @@ const STATEMENTS: &[(bool, &str)] = &[
     (true, "SELECT count(DISTINCT j), count(j), count(DISTINCT j -> {i}) FROM {v}"),
     (false, "SELECT j FROM {v} UNION SELECT {d}"),
     (false, "SELECT j FROM {v} UNION ALL SELECT {d}"),
-    (false, "SELECT j FROM {v} INTERSECT SELECT {d}"),
+    (true, "SELECT count(*) FROM (SELECT j FROM {v} INTERSECT SELECT {d}) i"),
     (false, "SELECT j FROM {v} EXCEPT SELECT {d}"),
     (false, "SELECT a.id, b.id FROM {v} a JOIN {v} b ON a.j = b.j"),
     (false, "SELECT a.id, b.id FROM {v} a LEFT JOIN {v} b ON a.j @> b.j"),
@@ -145,7 +145,8 @@ const STATEMENTS: &[(bool, &str)] = &[
     ),
     (true, "SELECT json_agg({x} ORDER BY id), jsonb_agg({x} ORDER BY id) FILTER (WHERE id > 1) FROM {v}"),
     (true, "SELECT json_object_agg(id, j ORDER BY id), jsonb_object_agg(id % 2, o ORDER BY id) FROM {v}"),
-    (true, "SELECT json_object_agg({x}, id), jsonb_object_agg({x}, id) FROM {v} WHERE id = 1"),
+    (true, "SELECT json_object_agg({x}, id) FROM {v} WHERE id = 1"),
+    (true, "SELECT jsonb_object_agg({x}, id) FROM {v} WHERE id = 1"),
     (true, "SELECT id % 2, jsonb_agg(j ORDER BY id DESC) FROM {v} GROUP BY 1 ORDER BY 1"),
     (true, "SELECT array_agg(j ORDER BY id), array_agg(o ORDER BY id) FROM {v}"),
     (true, "SELECT jsonb_agg(j ORDER BY j, id) FROM {v}"),
@@ -175,7 +176,7 @@ const STATEMENTS: &[(bool, &str)] = &[
     (false, "SELECT (jsonb_each({d})).key"),
     (
         true,
-        "WITH RECURSIVE r(n, x) AS (SELECT 1, {d} UNION ALL SELECT n + 1, jsonb_build_array(x) FROM r WHERE n < 4) SELECT * FROM r ORDER BY n",
+        "WITH RECURSIVE r(n, x) AS (SELECT 1::int8, {d} UNION ALL SELECT n + 1, jsonb_build_array(x) FROM r WHERE n < 4) SELECT * FROM r ORDER BY n",
     ),
     (
         true,
