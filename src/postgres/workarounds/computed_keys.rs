@@ -1,8 +1,8 @@
-//! Computed keys of windows and of ordered aggregates.
+//! Computed keys of sorts, windows and ordered aggregates.
 //!
 //! A comparison of what a function gives has bounds of another type than the function says, which
-//! is an error inside the check whether rows are sorted as a window wants: it then says that they
-//! are not, and refuses the plan. So such keys are computed below, and are columns.
+//! is an error inside the check whether rows are sorted as a window or a merge wants: it then says
+//! that they are not, and refuses the plan. So such keys are computed below, and are columns.
 
 use std::sync::Arc;
 
@@ -66,6 +66,15 @@ impl OptimizerRule for ComputeKeysBelow {
                 let input = keys.below(aggregate.input)?;
                 let aggregate = Aggregate::try_new(Arc::new(input), aggregate.group_expr, exprs)?;
                 Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+            }
+            LogicalPlan::Sort(mut sort) => {
+                if !keys.sorts(&mut sort.expr) {
+                    return Ok(Transformed::no(LogicalPlan::Sort(sort)));
+                }
+                let columns = sort.input.schema().columns().into_iter().map(Expr::Column).collect();
+                sort.input = Arc::new(keys.below(sort.input)?);
+                let sorted = Arc::new(LogicalPlan::Sort(sort));
+                Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(columns, sorted)?)))
             }
             plan => Ok(Transformed::no(plan)),
         }

@@ -36,6 +36,7 @@ const WORKAROUNDS: [Workaround; 8] = [
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
         install: unambiguous_filters::install,
     },
+    Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",
@@ -52,7 +53,6 @@ const WORKAROUNDS: [Workaround; 8] = [
         upstream: Some("https://github.com/apache/datafusion/issues/23626"),
         install: functional_dependencies::install,
     },
-    Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
     Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
