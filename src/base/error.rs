@@ -19,7 +19,7 @@ pub struct Error {
     detail: Option<Box<str>>,
     hint: Option<Box<str>>,
     context: Option<Box<str>>,
-    position: Option<usize>,
+    position: Option<u32>,
     operation: Option<u32>,
     violated: Option<Box<Violated>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
@@ -76,13 +76,13 @@ impl Error {
 
     /// Says where in the statement the culprit is: a character, counted from 1.
     pub fn at(mut self, position: usize) -> Self {
-        self.position = Some(position);
+        self.position = u32::try_from(position).ok();
         self
     }
 
     /// The same error in a longer text, with so many characters before.
     pub fn moved(mut self, characters: usize) -> Self {
-        self.position = self.position.map(|position| position + characters);
+        self.position = self.position.and_then(|position| u32::try_from(characters).ok()?.checked_add(position));
         self
     }
 
@@ -125,7 +125,7 @@ impl Error {
 
     /// The character of the statement that it is about, counted from 1.
     pub fn position(&self) -> Option<usize> {
-        self.position
+        self.position.map(|position| position as usize)
     }
 
     /// The table whose rule is broken, and the column or the constraint.

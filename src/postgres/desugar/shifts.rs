@@ -8,36 +8,38 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::ast::last_word;
 
-/// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`.
-pub(super) fn with_default(mut function: Function) -> Result<Expr, Function> {
+/// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`; None
+/// for another call.
+pub(super) fn with_default(function: &Function) -> Option<Expr> {
     if function.over.is_none() || !["lag", "lead"].contains(&last_word(&function.name).as_str()) {
-        return Err(function);
+        return None;
     }
-    let FunctionArguments::List(list) = &mut function.args else { return Err(function) };
-    let [_, offset, default] = list.args.as_slice() else { return Err(function) };
-    let (FunctionArg::Unnamed(FunctionArgExpr::Expr(offset)), FunctionArg::Unnamed(FunctionArgExpr::Expr(default))) =
-        (offset, default)
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(offset)), FunctionArg::Unnamed(FunctionArgExpr::Expr(default))] =
+        list.args.as_slice()
     else {
-        return Err(function);
+        return None;
     };
     // Of no offset there is no value, and no default either.
     if is_null(offset) || is_null(default) {
-        return Err(function);
+        return None;
     }
-    let default = default.clone();
-    list.args.truncate(2);
-    let mut exists = function.clone();
+    let mut value = function.clone();
+    if let FunctionArguments::List(list) = &mut value.args {
+        list.args.truncate(2);
+    }
+    let mut exists = value.clone();
     if let FunctionArguments::List(list) = &mut exists.args
-        && let Some(value) = list.args.first_mut()
+        && let Some(argument) = list.args.first_mut()
     {
-        *value = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(Value::Boolean(true))));
+        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(Value::Boolean(true))));
     }
-    Ok(Expr::Case {
+    Some(Expr::Case {
         case_token: AttachedToken::empty(),
         end_token: AttachedToken::empty(),
         operand: None,
-        conditions: vec![CaseWhen { condition: Expr::Function(exists), result: Expr::Function(function) }],
-        else_result: Some(Box::new(default)),
+        conditions: vec![CaseWhen { condition: Expr::Function(exists), result: Expr::Function(value) }],
+        else_result: Some(Box::new(default.clone())),
     })
 }
 

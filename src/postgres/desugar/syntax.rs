@@ -245,9 +245,9 @@ fn rewrite_function(mut function: Function, place: &mut Expr) {
         *place = call(collected, vec![Expr::Function(function)]);
         return;
     }
-    *place = match with_default(function) {
-        Ok(case) => case,
-        Err(function) => rows_of(function),
+    *place = match with_default(&function) {
+        Some(case) => case,
+        None => rows_of(function),
     };
 }
 

@@ -23,7 +23,7 @@ pub(super) struct PostgresOperators;
 impl ExprPlanner for PostgresOperators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
-        let resolver = Resolver { schema, zone: None };
+        let resolver = Resolver { schema, zone: None, stored: false };
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         let contains = match op {
             BinaryOperator::AtArrow => "arraycontains",
@@ -50,7 +50,6 @@ impl ExprPlanner for PostgresOperators {
             BinaryOperator::StringConcat => Operator::StringConcat,
             // The elements of arrays are contained in another way.
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt => {
-                let resolver = Resolver { schema, zone: None, stored: false };
                 let (whole, part) = if op == BinaryOperator::AtArrow { (&left, &right) } else { (&right, &left) };
                 let has = |expr: &Expr| resolver.kind(expr) == Some(Kind::Json);
                 if has(whole) || has(part) {
@@ -72,7 +71,6 @@ impl ExprPlanner for PostgresOperators {
             }
             _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
         };
-        let resolver = Resolver { schema, zone: None, stored: false };
         if operator == Operator::StringConcat
             && let Some(concatenated) = resolver.of_jsonb(json::CONCAT, &left, &right)?
         {

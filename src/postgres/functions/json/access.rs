@@ -147,7 +147,7 @@ fn lengths(call: &Call) -> Result<ArrayRef> {
     let length = |row| match documents.get(row, false)? {
         None => Ok(None),
         Some(json) => match json.kind {
-            JsonKind::Array => Ok(i32::try_from(json.len().map_err(Error::from)?).ok()),
+            JsonKind::Array => Ok(i32::try_from(json.count().map_err(Error::from)?).ok()),
             JsonKind::Object => invalid("cannot get array length of a non-array"),
             _ => invalid("cannot get array length of a scalar"),
         },

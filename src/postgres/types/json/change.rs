@@ -152,7 +152,7 @@ fn changed<'a>(
                     (Ok(found), false) => at = &mut members[found].1,
                     (Err(_), false) => return Ok(tree),
                     (found, true) => {
-                        at_key(members, found, step, value.take(), placement)?;
+                        at_key(members, found, step.clone(), value.take(), placement)?;
                         return Ok(tree);
                     }
                 }
@@ -178,7 +178,7 @@ fn changed<'a>(
 fn at_key<'a>(
     members: &mut Vec<Member<'a>>,
     found: std::result::Result<usize, usize>,
-    key: &Cow<'a, str>,
+    key: Cow<'a, str>,
     value: Option<Tree<'a>>,
     placement: Placement,
 ) -> Result<()> {
@@ -188,7 +188,7 @@ fn at_key<'a>(
             members.remove(found);
         }
         (Ok(found), Placement::Set { .. }, Some(value)) => members[found].1 = value,
-        (Err(place), placement, Some(value)) if placement.makes() => members.insert(place, (key.clone(), value)),
+        (Err(place), placement, Some(value)) if placement.makes() => members.insert(place, (key, value)),
         _ => {}
     }
     Ok(())

@@ -112,7 +112,7 @@ impl<'a> Json<'a> {
     ///
     /// # Errors
     /// None, of what was read.
-    pub fn len(self) -> Result<usize> {
+    pub fn count(self) -> Result<usize> {
         let mut len = 0;
         self.each(&mut |_, _| len += 1)?;
         Ok(len)
@@ -145,7 +145,7 @@ impl<'a> Json<'a> {
         }
         let place = match place {
             0.. => Some(place),
-            _ => place.checked_add(i64::try_from(self.len()?).unwrap_or(i64::MAX)),
+            _ => place.checked_add(i64::try_from(self.count()?).unwrap_or(i64::MAX)),
         };
         let Some(place) = place.and_then(|place| usize::try_from(place).ok()) else { return Ok(None) };
         let (mut found, mut at) = (None, 0);
