@@ -15,9 +15,9 @@ use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
+use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::resolution::common_type;
 use super::scalar::{Arguments, Call, Function};
 use crate::carried::Stop;
 

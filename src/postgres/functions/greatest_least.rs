@@ -9,9 +9,9 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
+use super::common_type::common_type;
 use super::keys;
 use super::kind::Kind;
-use super::resolution::common_type;
 use super::scalar::{Arguments, Call, Function};
 
 pub(super) static FUNCTIONS: [Function; 5] = [

@@ -4,8 +4,8 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
+use super::common_type::common_type;
 use super::kind::Kind;
-use super::resolution::common_type;
 use super::scalar::{Arguments, Function, NULLIF_OPERAND};
 
 pub(super) static FUNCTIONS: [Function; 1] = [Function {

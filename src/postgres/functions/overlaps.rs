@@ -9,10 +9,10 @@ use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
+use super::common_type::common_type;
 use super::interval_math::{date_range, intervals, moved};
 use super::keys;
 use super::kind::Kind;
-use super::resolution::common_type;
 use super::scalar::{Arguments, Call, Function};
 
 pub(super) static FUNCTIONS: [Function; 2] = [

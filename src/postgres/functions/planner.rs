@@ -6,10 +6,11 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
+use super::common_type::literal;
 use super::error::{SqlState, fail};
 use super::json;
 use super::kind::{Kind, unknown_text};
-use super::resolution::{Resolver, call, is_comparison, literal};
+use super::resolution::{Resolver, call, is_comparison};
 use super::scalar::Scalar;
 use super::system::is_vector;
 use super::{array_items, datetime_fields, text};

@@ -10,6 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 
 use super::arithmetic;
 use super::cast::{self, PostgresCast};
+use super::common_type::{ALIKE, common_type, literal, unmatched};
 use super::decimal::Decimal;
 use super::deferred;
 use super::enlarging::ENLARGING;
@@ -24,9 +25,6 @@ use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
-
-/// Functions whose arguments all have one type, which is the result's.
-const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
 
 /// Longer constant texts are not made while a statement is planned.
 const CONSTANT_BYTES_MAX: usize = 1 << 20;
@@ -611,18 +609,6 @@ pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) 
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
 }
 
-/// Values of two types that no column can hold. Those of PostgreSQL's user-defined category go
-/// together until one has to be converted.
-pub(super) fn unmatched<T>(place: &str, left: Kind, right: Kind) -> Result<T> {
-    let is_user_defined = |kind: Kind| matches!(kind, Kind::Json | Kind::Jsonb | Kind::Uuid | Kind::Bytea);
-    if is_user_defined(left) && is_user_defined(right) {
-        let message = format!("{place} could not convert type {} to {}", right.name(), left.name());
-        return fail(SqlState::CANNOT_COERCE, message);
-    }
-    let message = format!("{place} types {} and {} cannot be matched", left.name(), right.name());
-    fail(SqlState::DATATYPE_MISMATCH, message)
-}
-
 /// Whether DataFusion would compare values of a type otherwise.
 fn has_key(kind: Kind) -> bool {
     kind.is_float() || matches!(kind, Kind::Interval | Kind::Jsonb)
@@ -653,94 +639,6 @@ fn is_float_literal(expr: &Expr) -> bool {
 pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
-}
-
-/// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already,
-/// or DataFusion's rules hold.
-pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>, (Kind, Kind)> {
-    let mut common = Kind::Null;
-    for (data_type, unknown) in types.iter().zip(unknown) {
-        let kind = Kind::of(data_type);
-        if *unknown {
-            continue;
-        }
-        common = match common.common(kind) {
-            // An oid beside integers is one, unless the first of them is as wide as both.
-            Some(Kind::Int8) if kind == Kind::Oid && common != Kind::Int8 => Kind::Oid,
-            Some(Kind::Int8) if common == Kind::Oid => Kind::Oid,
-            Some(kind) => kind,
-            None if common == Kind::Other || kind == Kind::Other => return Ok(None),
-            None => return Err((common, kind)),
-        };
-    }
-    let all_same = types.windows(2).all(|pair| pair[0] == pair[1]);
-    if all_same || matches!(common, Kind::Null | Kind::Other | Kind::Array) {
-        return Ok(None);
-    }
-    if common == Kind::Text && types.iter().all(|data_type| matches!(Kind::of(data_type), Kind::Text | Kind::Null)) {
-        return Ok(None);
-    }
-    if common != Kind::Numeric {
-        return Ok(common.arrow());
-    }
-    let (mut whole, mut scale) = (1_i16, 0_i8);
-    for (precision, one) in types.iter().filter_map(decimal_of) {
-        scale = scale.max(one);
-        whole = whole.max(i16::from(precision) - i16::from(one));
-    }
-    let precision = (whole + i16::from(scale)).clamp(1, i16::from(NUMERIC_DIGITS_MAX)) as u8;
-    Ok(Some(DataType::Decimal128(precision, scale)))
-}
-
-/// Whether all arguments of a function have one type.
-pub(crate) fn is_of_one_type(function: &str) -> bool {
-    ALIKE.contains(&function)
-}
-
-/// The type that expressions of one type have, those apart that have none yet: parameters, NULL
-/// and texts in quotes.
-pub(crate) fn common_field(exprs: &[&Expr], schema: &DFSchema) -> Option<FieldRef> {
-    let mut fields: Vec<FieldRef> = Vec::with_capacity(exprs.len());
-    for expr in exprs {
-        match expr {
-            Expr::Placeholder(_) => {}
-            Expr::Literal(value, _) if value.is_null() => {}
-            expr if unknown_text(expr).is_some() => {}
-            Expr::Literal(value, _) => {
-                let data_type = literal(value.clone()).data_type();
-                fields.push(Arc::new(arrow::datatypes::Field::new("", data_type, true)));
-            }
-            expr => fields.push(expr.to_field(schema).ok()?.1),
-        }
-    }
-    let types: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
-    match common_type(&types, &vec![false; types.len()]) {
-        Ok(Some(common)) => Some(Arc::new(arrow::datatypes::Field::new("", common, true))),
-        Ok(None) => fields.into_iter().find(|field| !field.data_type().is_null()),
-        Err(_) => None,
-    }
-}
-
-/// The literal as PostgreSQL types it: integers as narrow as they fit, other numbers as numeric.
-pub(super) fn literal(value: ScalarValue) -> ScalarValue {
-    match value {
-        ScalarValue::Int64(Some(number)) => match i32::try_from(number) {
-            Ok(number) => ScalarValue::Int32(Some(number)),
-            Err(_) => ScalarValue::Int64(Some(number)),
-        },
-        ScalarValue::UInt64(Some(number)) => ScalarValue::Decimal128(Some(i128::from(number)), 20, 0),
-        ScalarValue::Decimal128(Some(number), _, scale) if scale < 0 => {
-            let text = format!("{number}e{}", -i32::from(scale));
-            match Decimal::parse(&text) {
-                Some(decimal) => ScalarValue::Decimal128(Some(decimal.value()), decimal.precision(), decimal.scale()),
-                None => ScalarValue::Float64(text.parse().ok()),
-            }
-        }
-        ScalarValue::Decimal256(Some(number), _, scale) if scale < 0 => {
-            ScalarValue::Float64(format!("{number}e{}", -i32::from(scale)).parse().ok())
-        }
-        other => other,
-    }
 }
 
 /// The numeric that `::numeric` makes of a value.
