@@ -46,6 +46,8 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::INVALID_NAME, "42602", Kind::Name),
     (SqlState::INVALID_REGULAR_EXPRESSION, "2201B", Kind::Value),
     (SqlState::INVALID_ESCAPE_CHARACTER, "22019", Kind::Value),
+    (SqlState::INVALID_ARGUMENT_FOR_NTILE, "22014", Kind::Value),
+    (SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE, "22016", Kind::Value),
     (SqlState::INVALID_ESCAPE_SEQUENCE, "22025", Kind::Value),
     (SqlState::INVALID_USE_OF_ESCAPE_CHARACTER, "2200C", Kind::Value),
     (SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "2201E", Kind::Value),

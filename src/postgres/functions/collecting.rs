@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, OffsetSizeTrait};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -113,8 +114,12 @@ impl AggregateUDFImpl for Collecting {
         self.inner.signature()
     }
 
+    /// DataFusion's `string_agg` gives what holds a `jsonb` here.
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
+        match self.collected {
+            Collected::List => self.inner.return_type(types),
+            Collected::Text { .. } => Ok(DataType::Utf8View),
+        }
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
@@ -140,9 +145,13 @@ impl AggregateUDFImpl for Collecting {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        let counts = self.collected == Collected::List && counts_views_only(&args);
+        let counts = counts_views_only(&args);
         let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(if counts { Box::new(CountedGroups { inner, shown_bytes: 0 }) } else { inner })
+        Ok(match self.collected {
+            Collected::List if counts => Box::new(CountedGroups { inner, shown_bytes: 0 }),
+            Collected::List => inner,
+            Collected::Text { .. } => Box::new(TextGroups { inner }),
+        })
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -206,7 +215,7 @@ impl Accumulator for Limited {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.inner.evaluate()
+        self.inner.evaluate()?.cast_to(&DataType::Utf8View)
     }
 
     fn size(&self) -> usize {
@@ -300,6 +309,43 @@ impl GroupsAccumulator for CountedGroups {
 
     fn size(&self) -> usize {
         self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
+    }
+}
+
+/// Texts of groups, in the type of texts.
+struct TextGroups {
+    inner: Box<dyn GroupsAccumulator>,
+}
+
+impl GroupsAccumulator for TextGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.inner.update_batch(values, group_indices, filter, total_num_groups)
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+        self.inner.merge_batch(values, group_indices, total_num_groups)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        Ok(cast(&self.inner.evaluate(emit_to)?, &DataType::Utf8View)?)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.inner.state(emit_to)
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        self.inner.convert_to_state(values, filter)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
     }
 }
 

@@ -55,7 +55,7 @@ fn words_and_settings() {
     let asked = Asked::new();
     assert_eq!(asked.at("sel"), ["select"]);
     assert_eq!(asked.at("SEL"), ["SELECT"]);
-    assert_eq!(asked.at("SET timez"), ["TimeZone"]);
+    assert_eq!(asked.at("SET timez"), ["TimeZone", "timezone_abbreviations"]);
     assert_eq!(asked.at("\\tim"), ["\\timing"]);
     assert_eq!(asked.at("\\x a"), ["auto"]);
     assert!(asked.at("SELECT 1 -- sel").is_empty());
