@@ -37,6 +37,8 @@ struct Seen {
     /// Polls that have begun, and those of them that have ended.
     polls: u64,
     ended: u64,
+    /// Polls before the last [`PollWatch::begin`].
+    earlier: u64,
     longest: Duration,
     long: Vec<LongPoll>,
 }
@@ -49,18 +51,18 @@ impl PollWatch {
     }
 
     /// Tells what the polls from here on are for, and forgets how many there were and the longest.
-    /// No poll may be under way.
+    /// A poll that is under way counts as one before, and its length as one from here on.
     pub fn begin(&self, what: &str) {
         let mut seen = self.seen();
         what.clone_into(&mut seen.during);
-        (seen.polls, seen.ended, seen.longest) = (0, 0, Duration::ZERO);
+        (seen.earlier, seen.longest) = (seen.polls, Duration::ZERO);
     }
 
     /// How many polls there were since [`Self::begin`], and how long the longest of them took; none
     /// while one is under way. What it has sent may be read before it ends.
     pub fn polls(&self) -> Option<(u64, Duration)> {
         let seen = self.seen();
-        (seen.polls == seen.ended).then_some((seen.polls, seen.longest))
+        (seen.polls == seen.ended).then(|| (seen.polls - seen.earlier, seen.longest))
     }
 
     /// All polls above the limit so far.
