@@ -1,4 +1,4 @@
-//! Common table expressions whose rows are computed once, whoever reads them how often.
+//! Common table expressions that are materialized: computed once, however many scans read them.
 //!
 //! DataFusion puts the plan of a WITH query wherever it is named: a volatile one would have other
 //! rows at each place, and one that names another twice doubles it. Here the planner gets a leaf

@@ -27,7 +27,7 @@ pub struct CteSpool {
     producer: Mutex<Producer>,
     kept: Mutex<Kept>,
     waiting: Arc<Waiting>,
-    /// Somebody wanted to poll the query while another did.
+    /// A reader found the producer locked by another one that polled it.
     contended: AtomicBool,
 }
 
@@ -81,14 +81,14 @@ impl CteSpool {
             }
         };
         drop(producer);
-        // Who came meanwhile was turned away, and may be the only one that is polled again.
+        // A reader that found it locked meanwhile may be the only one that is polled again.
         if self.contended.swap(false, Ordering::SeqCst) || polled.is_ready() {
             self.waiting.wake_all();
         }
         polled
     }
 
-    /// The query, unless somebody else polls it, who will then wake all that wait.
+    /// The producer, unless another reader holds its lock, which then wakes all that wait.
     fn producer(&self) -> Option<MutexGuard<'_, Producer>> {
         let try_lock = || match self.producer.try_lock() {
             Ok(producer) => Some(producer),
@@ -275,7 +275,7 @@ impl Waiting {
     }
 
     fn wake_all(&self) {
-        // Whoever is woken may want the lock.
+        // Without the lock, which a woken reader takes.
         let wakers = std::mem::take(&mut *lock(&self.0));
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -404,7 +404,7 @@ mod tests {
     async fn readers_read_the_same_rows_from_memory_and_from_disk() {
         for memory_bytes in [64 << 20, 100_000, 1] {
             let (spool, schema) = spool(memory_bytes).expect("a spool");
-            // One that is never polled keeps nobody waiting.
+            // A reader that is never polled blocks no other.
             let _never = spool.reader(Arc::clone(&schema), None, None);
             let mut slow = spool.reader(Arc::clone(&schema), None, None);
             let first = slow.next().await.expect("a batch").expect("rows");

@@ -1,12 +1,11 @@
 //! Nodes of the syntax tree, as rewrites make and read them.
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, TableAlias, TableAliasColumnDef,
-    TableFactor, TableWithJoins, Value,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, Ident, ObjectName, ObjectNamePart,
+    Query, Select, SelectItem, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 
-use crate::syntax::plain_select;
+use crate::syntax::{call_of, plain_call, plain_select};
 
 /// The last part of a name, in lower case unless it is quoted.
 pub(super) fn last_word(name: &ObjectName) -> String {
@@ -36,21 +35,12 @@ pub(super) fn name_of(name: &str) -> ObjectName {
 
 /// A call of a function by its bare name.
 pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    call_with(name, arguments, Vec::new())
+    plain_call(name_of(name), arguments)
 }
 
 pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionArgumentClause>) -> Expr {
     let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
-    Expr::Function(Function {
-        name: name_of(name),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    call_of(name_of(name), args, clauses)
 }
 
 pub(super) fn number(digits: &str) -> Expr {

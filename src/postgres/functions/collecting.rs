@@ -145,13 +145,10 @@ impl AggregateUDFImpl for Collecting {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        let counts = counts_views_only(&args);
+        let counts = self.collected == Collected::List && counts_views_only(&args);
+        let as_text = self.collected != Collected::List;
         let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(match self.collected {
-            Collected::List if counts => Box::new(CountedGroups { inner, shown_bytes: 0 }),
-            Collected::List => inner,
-            Collected::Text { .. } => Box::new(TextGroups { inner }),
-        })
+        Ok(Box::new(CollectingGroups { inner, counts, as_text, shown_bytes: 0 }))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -262,12 +259,22 @@ impl Accumulator for Counted {
     }
 }
 
-struct CountedGroups {
+struct CollectingGroups {
     inner: Box<dyn GroupsAccumulator>,
+    /// Whether the inner one does not know the size of what it collects.
+    counts: bool,
+    /// Whether the result is a text, in the type of texts.
+    as_text: bool,
     shown_bytes: usize,
 }
 
-impl CountedGroups {
+impl CollectingGroups {
+    fn count(&mut self, values: &[ArrayRef]) {
+        if self.counts {
+            self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        }
+    }
+
     /// What is emitted is released: of some groups their share.
     fn release<T>(&mut self, emit: impl FnOnce(&mut dyn GroupsAccumulator) -> Result<T>) -> Result<T> {
         let before = self.inner.size();
@@ -278,7 +285,7 @@ impl CountedGroups {
     }
 }
 
-impl GroupsAccumulator for CountedGroups {
+impl GroupsAccumulator for CollectingGroups {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -286,17 +293,18 @@ impl GroupsAccumulator for CountedGroups {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        self.count(values);
         self.inner.update_batch(values, group_indices, filter, total_num_groups)
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
+        self.count(values);
         self.inner.merge_batch(values, group_indices, total_num_groups)
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        self.release(|inner| inner.evaluate(emit_to))
+        let evaluated = self.release(|inner| inner.evaluate(emit_to))?;
+        if self.as_text { Ok(cast(&evaluated, &DataType::Utf8View)?) } else { Ok(evaluated) }
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
@@ -309,43 +317,6 @@ impl GroupsAccumulator for CountedGroups {
 
     fn size(&self) -> usize {
         self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
-    }
-}
-
-/// Texts of groups, in the type of texts.
-struct TextGroups {
-    inner: Box<dyn GroupsAccumulator>,
-}
-
-impl GroupsAccumulator for TextGroups {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        filter: Option<&BooleanArray>,
-        total_num_groups: usize,
-    ) -> Result<()> {
-        self.inner.update_batch(values, group_indices, filter, total_num_groups)
-    }
-
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.inner.merge_batch(values, group_indices, total_num_groups)
-    }
-
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        Ok(cast(&self.inner.evaluate(emit_to)?, &DataType::Utf8View)?)
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.inner.state(emit_to)
-    }
-
-    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        self.inner.convert_to_state(values, filter)
-    }
-
-    fn size(&self) -> usize {
-        self.inner.size()
     }
 }
 

@@ -83,8 +83,6 @@ pub(super) fn register_fusing(
     for function in functions(clock) {
         register_in_place(&mut state, function)?;
     }
-    let inner = state.udf("coalesce")?;
-    register_in_place(&mut state, Arc::new(json::coalesce(inner)))?;
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName,
-    Statement, Subscript, UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
+    FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, Subscript,
+    UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
 };
 
 use super::array_items::SLICE;
@@ -17,7 +17,7 @@ use super::like_items;
 use super::scalar::NULLIF_OPERAND;
 use super::system::read_array_text;
 use super::values_items;
-use crate::syntax::{visit_expressions, visit_expressions_mut};
+use crate::syntax::{plain_call, visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
@@ -519,17 +519,7 @@ fn null_if(function: Function) -> Expr {
 }
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    plain_call(ObjectName::from(vec![Ident::new(name)]), args)
 }
 
 /// `INTERVAL '3' DAY` is `'3'::interval day`. What is no text stays for the engine.

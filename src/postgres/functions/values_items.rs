@@ -7,12 +7,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query,
-    SetExpr, Statement, UnaryOperator, Value, Values, VisitorMut,
+    Expr, Ident, ObjectName, Query, SetExpr, Statement, UnaryOperator, Value, Values, VisitorMut,
 };
 
 use super::deferred::VALUES_ITEM;
-use crate::syntax::visit_mut;
+use crate::syntax::{plain_call, visit_mut};
 
 /// Wraps the items of all VALUES of a statement that are more than literals of one kind.
 pub(super) fn wrap_items(statement: &mut Statement) {
@@ -65,18 +64,5 @@ fn has_type(item: &Expr) -> bool {
 }
 
 fn wrapped(item: Expr) -> Expr {
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::with_quote('"', VALUES_ITEM)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(item))],
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    plain_call(ObjectName::from(vec![Ident::with_quote('"', VALUES_ITEM)]), vec![item])
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, CteAsMaterialized, DataType, Expr, Function, FunctionArg, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
+    CastKind, CteAsMaterialized, DataType, Expr, FunctionArg, Ident, ObjectName, Select, SelectItem, SetExpr,
+    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -19,7 +19,7 @@ use super::with::renamed;
 use super::{Lookup, Relation};
 use crate::ctes::{MATERIALIZED, NOT_MATERIALIZED};
 use crate::functions::system::is_reserved;
-use crate::syntax::{plain_query, plain_select, visit_expressions};
+use crate::syntax::{call_of, plain_query, plain_select, visit_expressions};
 
 /// What WITH says of a query, for the planner.
 fn word_of(materialized: &CteAsMaterialized) -> &'static str {
@@ -250,7 +250,7 @@ impl Resolver<'_> {
         };
         let function = flatten(name, self.relations.database())?;
         if !self.relations.returns_rows(&function) {
-            let value = scalar_call(name.clone(), std::mem::take(args));
+            let value = call_of(name.clone(), std::mem::take(args), Vec::new());
             let mut alias = alias.take();
             let (value, frame) = self.value_in_from(value, &function, &mut alias, ordinality, before, taken)?;
             let subquery = Box::new(plain_query(SetExpr::Select(Box::new(value))));
@@ -389,19 +389,6 @@ impl Resolver<'_> {
         taken.extend(frame.sources.iter().cloned());
         Ok(frame)
     }
-}
-
-fn scalar_call(name: ObjectName, args: Vec<FunctionArg>) -> Expr {
-    Expr::Function(Function {
-        name,
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 fn names_columns(args: &Vec<FunctionArg>) -> bool {

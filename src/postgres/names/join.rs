@@ -4,8 +4,7 @@
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, TableWithJoins, Value,
+    BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -14,7 +13,7 @@ use super::error::{NameError, Result, SqlState};
 use super::order::Item;
 use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
-use crate::syntax::{plain_query, plain_select};
+use crate::syntax::{plain_call, plain_query, plain_select};
 
 /// Which side of a join keeps all its rows, which says where a merged column comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -169,21 +168,7 @@ fn take(columns: &mut Vec<Rc<Column>>, name: &Ident, side: &str) -> Result<Rc<Co
 }
 
 fn coalesce(left: Expr, right: Expr) -> Expr {
-    let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new("coalesce")]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: vec![argument(left), argument(right)],
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    plain_call(ObjectName::from(vec![Ident::new("coalesce")]), vec![left, right])
 }
 
 /// A resolved join as a query of all its columns.

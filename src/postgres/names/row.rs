@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-    Query, Select, SelectItem, SetExpr, Spanned, TableFactor, TableWithJoins, Value,
+    CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
+    SetExpr, Spanned, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -14,7 +14,7 @@ use super::error::{NameError, Result};
 use super::function::keyword_call;
 use super::label::{Label, label};
 use super::scope::{Resolver, Source, named, parts, unwrapped};
-use crate::syntax::{plain_query, plain_select};
+use crate::syntax::{plain_call, plain_query, plain_select};
 
 /// Functions that take a whole row.
 const OF_ROWS: [&str; 13] = [
@@ -169,15 +169,5 @@ fn marked(name: ObjectName) -> Expr {
 }
 
 fn call(name: &str, arguments: Vec<Expr>, span: Span) -> Expr {
-    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident { value: name.to_owned(), quote_style: None, span }]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    plain_call(ObjectName::from(vec![Ident { value: name.to_owned(), quote_style: None, span }]), arguments)
 }

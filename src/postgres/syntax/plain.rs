@@ -1,7 +1,8 @@
-//! Queries and relations with a body and nothing else, for rewrites to fill.
+//! Queries, relations and calls with a body and nothing else, for rewrites to fill.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
     GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor,
     TableFunctionArgs, TableWithJoins,
 };
@@ -67,4 +68,24 @@ pub fn plain_table(name: ObjectName, args: Option<TableFunctionArgs>, alias: Opt
         index_hints: Vec::new(),
     };
     TableWithJoins { relation, joins: Vec::new() }
+}
+
+/// A call with arguments by their places.
+pub(crate) fn plain_call(name: ObjectName, arguments: Vec<Expr>) -> Expr {
+    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    call_of(name, args, Vec::new())
+}
+
+/// A call with any arguments, and clauses behind them.
+pub(crate) fn call_of(name: ObjectName, args: Vec<FunctionArg>, clauses: Vec<FunctionArgumentClause>) -> Expr {
+    Expr::Function(Function {
+        name,
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
 }

@@ -111,8 +111,8 @@ impl ScrolledRows {
     /// Reads on until there is a row of this number.
     async fn read_up_to(&mut self, last: u64) -> Result<()> {
         while self.read < last && !self.is_read {
-            let most = usize::try_from(last - self.read).unwrap_or(usize::MAX).min(ROWS_AT_ONCE);
-            match self.rows.next(most).await? {
+            // A batch as it was computed: each part of one counts as all of it.
+            match self.rows.next(ROWS_AT_ONCE).await? {
                 Some(batch) => {
                     self.memory.try_grow(batch.get_array_memory_size()).map_err(from_datafusion)?;
                     let first = self.read + 1;

@@ -7,7 +7,6 @@
 mod access;
 mod building;
 mod changes;
-mod coalesce;
 mod documents;
 mod groups;
 mod jsonpath;
@@ -17,7 +16,6 @@ mod refusals;
 mod sets;
 mod writer;
 
-pub(super) use coalesce::coalesce;
 pub(super) use groups::{by_keys, comparable};
 pub(super) use keys::KEY;
 pub(super) use refusals::{compares_texts, refuse};

@@ -1,6 +1,8 @@
 //! An automaton over characters of which each part is one by itself: it tells where a part of a
 //! pattern may end, or begin, within a match of the whole.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use regex_syntax::hir::ClassUnicode;
 
@@ -20,7 +22,7 @@ pub(super) type State = usize;
 enum Step {
     /// Nothing.
     Free,
-    Character(ClassUnicode),
+    Character(Arc<ClassUnicode>),
     Constraint(Constraint),
 }
 
@@ -149,7 +151,7 @@ impl Automaton {
 
     pub(super) fn atom(&mut self, atom: &Atom) -> Result<Part> {
         match atom {
-            Atom::Characters(class) => self.step(Step::Character(class.clone())),
+            Atom::Characters(class) => self.step(Step::Character(Arc::clone(class))),
             Atom::Group { inner, .. } => self.alternatives(inner),
         }
     }

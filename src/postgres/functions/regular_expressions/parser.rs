@@ -1,5 +1,7 @@
 //! PostgreSQL's advanced regular expressions, read into a tree.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 
 use super::bracket::{bracket, class_of_escape};
@@ -133,15 +135,15 @@ impl Parser<'_> {
             '^' => Start::Constraint(Constraint::TextStart),
             '$' if options.anchors_at_lines => Start::Constraint(Constraint::LineEnd),
             '$' => Start::Constraint(Constraint::TextEnd),
-            '.' => Start::Atom(Atom::Characters(any(options.stops_at_lines))),
+            '.' => Start::Atom(Atom::Characters(Arc::new(any(options.stops_at_lines)))),
             '[' if self.reader.take("[:<:]]") => Start::Constraint(Constraint::WordStart),
             '[' if self.reader.take("[:>:]]") => Start::Constraint(Constraint::WordEnd),
-            '[' => Start::Atom(Atom::Characters(bracket(&mut self.reader, options, self.groups)?)),
+            '[' => Start::Atom(Atom::Characters(Arc::new(bracket(&mut self.reader, options, self.groups)?))),
             '(' => self.group(depth)?,
             '\\' => match self.reader.escape(self.groups)? {
                 Escape::Character(character) => Start::Atom(self.characters(character)),
                 Escape::Class { name, negated } => {
-                    Start::Atom(Atom::Characters(class_of_escape(name, negated, options)?))
+                    Start::Atom(Atom::Characters(Arc::new(class_of_escape(name, negated, options)?)))
                 }
                 Escape::TextStart => Start::Constraint(Constraint::TextStart),
                 Escape::TextEnd => Start::Constraint(Constraint::TextEnd),
@@ -277,7 +279,7 @@ impl Parser<'_> {
     }
 
     fn characters(&self, character: char) -> Atom {
-        Atom::Characters(one(character, self.options.ignore_case))
+        Atom::Characters(Arc::new(one(character, self.options.ignore_case)))
     }
 
     fn plain(&self, character: char) -> Item {

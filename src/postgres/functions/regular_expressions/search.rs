@@ -75,7 +75,7 @@ fn item(item: &Item) -> Hir {
         Item::Quantified { atom, quantifier } => (atom, quantifier),
     };
     let sub = match atom {
-        Atom::Characters(class) => Hir::class(Class::Unicode(class.clone())),
+        Atom::Characters(class) => Hir::class(Class::Unicode(class.as_ref().clone())),
         Atom::Group { inner, .. } => alternatives(inner),
     };
     if quantifier.is_once() {

@@ -1,5 +1,7 @@
 //! A regular expression that was read.
 
+use std::sync::Arc;
+
 use regex_syntax::hir::ClassUnicode;
 
 use super::characters::contains;
@@ -17,7 +19,8 @@ pub(super) enum Item {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Atom {
-    Characters(ClassUnicode),
+    /// Shared: a quantifier repeats it, and a class may have hundreds of ranges.
+    Characters(Arc<ClassUnicode>),
     Group {
         /// Its number, if what it matches is captured.
         number: Option<usize>,

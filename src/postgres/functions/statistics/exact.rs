@@ -5,12 +5,12 @@ use arrow::datatypes::{DataType, Decimal128Type, i256};
 use datafusion::common::{Result, internal_err};
 
 use super::Statistic;
-use super::moments::{Moments, Number, Results};
+use super::moments::{Moments, Number, Results, each_value};
 use crate::functions::decimal::{divide_rounded, pow10, square_root, too_large, within_digits};
 
-fn decimals(arguments: &[ArrayRef]) -> Result<Vec<Option<i128>>> {
+fn each_decimal(arguments: &[ArrayRef], taken: impl FnMut(usize, i128) -> Result<()>) -> Result<()> {
     match arguments.first().and_then(|array| array.as_primitive_opt::<Decimal128Type>()) {
-        Some(decimals) => Ok(decimals.iter().collect()),
+        Some(decimals) => each_value(decimals, taken),
         None => internal_err!("an exact statistic of inexact numbers"),
     }
 }
@@ -52,8 +52,8 @@ impl Moments for ExactSum {
         Self { count: 0, sum: i256::ZERO }
     }
 
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<i128>>> {
-        decimals(arguments)
+    fn each_row(arguments: &[ArrayRef], taken: impl FnMut(usize, i128) -> Result<()>) -> Result<()> {
+        each_decimal(arguments, taken)
     }
 
     fn add(&mut self, row: i128) -> Result<()> {
@@ -105,8 +105,8 @@ impl Moments for ExactMoments {
         Self { count: 0, sum: i256::ZERO, squares: i256::ZERO }
     }
 
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<i128>>> {
-        decimals(arguments)
+    fn each_row(arguments: &[ArrayRef], taken: impl FnMut(usize, i128) -> Result<()>) -> Result<()> {
+        each_decimal(arguments, taken)
     }
 
     fn add(&mut self, row: i128) -> Result<()> {

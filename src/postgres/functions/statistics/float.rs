@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::{DataFusionError, Result, internal_err};
 
-use super::moments::{Moments, Number, Results, read_floats, write_floats};
+use super::moments::{Moments, Number, Results, each_value, read_floats, write_floats};
 use super::{Pair, Statistic};
 use crate::functions::error::{Error, SqlState};
 
@@ -18,18 +18,13 @@ fn finite(result: f64, left: f64, right: f64) -> Result<f64> {
     if result.is_infinite() && left.is_finite() && right.is_finite() { Err(overflow()) } else { Ok(result) }
 }
 
-fn doubles(array: &ArrayRef) -> Result<Vec<Option<f64>>> {
-    Ok(match array.data_type() {
-        DataType::Float64 => array.as_primitive::<Float64Type>().iter().collect(),
-        DataType::Float32 => array.as_primitive::<Float32Type>().iter().map(|value| value.map(f64::from)).collect(),
-        other => return internal_err!("doubles of {other}"),
-    })
-}
-
-fn first(arguments: &[ArrayRef]) -> Result<Vec<Option<f64>>> {
-    match arguments.first() {
-        Some(array) => doubles(array),
-        None => internal_err!("a statistic of nothing"),
+/// Hands over the doubles or reals of the one argument.
+fn each_double(arguments: &[ArrayRef], mut taken: impl FnMut(usize, f64) -> Result<()>) -> Result<()> {
+    let Some(array) = arguments.first() else { return internal_err!("a statistic of nothing") };
+    match array.data_type() {
+        DataType::Float64 => each_value(array.as_primitive::<Float64Type>(), taken),
+        DataType::Float32 => each_value(array.as_primitive::<Float32Type>(), |at, real| taken(at, f64::from(real))),
+        other => internal_err!("doubles of {other}"),
     }
 }
 
@@ -52,8 +47,8 @@ macro_rules! sum {
                 Self(None)
             }
 
-            fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<f64>>> {
-                first(arguments)
+            fn each_row(arguments: &[ArrayRef], taken: impl FnMut(usize, f64) -> Result<()>) -> Result<()> {
+                each_double(arguments, taken)
             }
 
             fn add(&mut self, row: f64) -> Result<()> {
@@ -108,8 +103,8 @@ impl Moments for FloatMoments {
         Self { count: 0.0, sum: 0.0, squares: 0.0 }
     }
 
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<f64>>> {
-        first(arguments)
+    fn each_row(arguments: &[ArrayRef], taken: impl FnMut(usize, f64) -> Result<()>) -> Result<()> {
+        each_double(arguments, taken)
     }
 
     fn add(&mut self, row: f64) -> Result<()> {
@@ -199,10 +194,16 @@ impl Moments for PairMoments {
         Self { count: 0.0, sum_x: 0.0, squares_x: 0.0, sum_y: 0.0, squares_y: 0.0, products: 0.0 }
     }
 
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<(f64, f64)>>> {
+    fn each_row(arguments: &[ArrayRef], mut taken: impl FnMut(usize, (f64, f64)) -> Result<()>) -> Result<()> {
         let [dependent, independent] = arguments else { return internal_err!("a statistic of two") };
-        let (dependent, independent) = (doubles(dependent)?, doubles(independent)?);
-        Ok(dependent.into_iter().zip(independent).map(|(y, x)| y.zip(x)).collect())
+        let doubles = |array: &ArrayRef| array.as_primitive_opt::<Float64Type>().cloned();
+        let (Some(dependent), Some(independent)) = (doubles(dependent), doubles(independent)) else {
+            return internal_err!("a statistic of {} and {}", dependent.data_type(), independent.data_type());
+        };
+        each_value(&dependent, |at, y| match independent.is_valid(at) {
+            true => taken(at, (y, independent.value(at))),
+            false => Ok(()),
+        })
     }
 
     fn add(&mut self, (y, x): (f64, f64)) -> Result<()> {
@@ -320,10 +321,10 @@ impl Moments for PairCount {
         Self(0)
     }
 
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<()>>> {
+    fn each_row(arguments: &[ArrayRef], mut taken: impl FnMut(usize, ()) -> Result<()>) -> Result<()> {
         let [dependent, independent] = arguments else { return internal_err!("a statistic of two") };
-        let is_pair = |row| dependent.is_valid(row) && independent.is_valid(row);
-        Ok((0..dependent.len()).map(|row| is_pair(row).then_some(())).collect())
+        let is_pair = |row: &usize| dependent.is_valid(*row) && independent.is_valid(*row);
+        (0..dependent.len()).filter(is_pair).try_for_each(|row| taken(row, ()))
     }
 
     fn add(&mut self, (): ()) -> Result<()> {

@@ -39,11 +39,11 @@ impl<M: Moments> Single<M> {
 
 impl<M: Moments> Accumulator for Single<M> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        M::rows(values)?.into_iter().flatten().try_for_each(|row| self.moments.add(row))
+        M::each_row(values, |_, row| self.moments.add(row))
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        M::rows(values)?.into_iter().flatten().try_for_each(|row| self.moments.retract(row))
+        M::each_row(values, |_, row| self.moments.retract(row))
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -99,15 +99,10 @@ impl<M: Moments> GroupsAccumulator for Grouped<M> {
         total_num_groups: usize,
     ) -> Result<()> {
         self.at_least(total_num_groups);
-        for (at, (row, group)) in M::rows(values)?.into_iter().zip(group_indices).enumerate() {
-            if let Some(row) = row
-                && is_taken(filter, at)
-                && let Some(moments) = self.moments.get_mut(*group)
-            {
-                moments.add(row)?;
-            }
-        }
-        Ok(())
+        M::each_row(values, |at, row| match group_indices.get(at).and_then(|group| self.moments.get_mut(*group)) {
+            Some(moments) if is_taken(filter, at) => moments.add(row),
+            _ => Ok(()),
+        })
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
@@ -133,15 +128,12 @@ impl<M: Moments> GroupsAccumulator for Grouped<M> {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let rows = M::rows(values)?.into_iter().enumerate();
-        let moments = rows.map(|(at, row)| {
-            let mut moments = M::none();
-            if let Some(row) = row.filter(|_| is_taken(filter, at)) {
-                moments.add(row)?;
-            }
-            Ok(moments)
-        });
-        Ok(vec![states_of(&moments.collect::<Result<Vec<M>>>()?)?])
+        let mut moments = vec![M::none(); values.first().map_or(0, |values| values.len())];
+        M::each_row(values, |at, row| match moments.get_mut(at) {
+            Some(moments) if is_taken(filter, at) => moments.add(row),
+            _ => Ok(()),
+        })?;
+        Ok(vec![states_of(&moments)?])
     }
 
     fn size(&self) -> usize {

@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 
-use arrow::array::{ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, Decimal128Array, Float32Array, Float64Array, Int64Array, PrimitiveArray,
+};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, internal_err};
 
@@ -16,8 +18,8 @@ pub(super) trait Moments: Debug + Copy + Send + Sync + 'static {
     type Row: Copy;
 
     fn none() -> Self;
-    /// The rows of arguments; None where one is NULL.
-    fn rows(arguments: &[ArrayRef]) -> Result<Vec<Option<Self::Row>>>;
+    /// Hands over the rows of arguments in their order, with their places; not those with a NULL.
+    fn each_row(arguments: &[ArrayRef], taken: impl FnMut(usize, Self::Row) -> Result<()>) -> Result<()>;
     fn add(&mut self, row: Self::Row) -> Result<()>;
     fn retract(&mut self, row: Self::Row) -> Result<()>;
     fn combine(&mut self, other: &Self) -> Result<()>;
@@ -83,6 +85,17 @@ impl Results {
             }
             other => return internal_err!("a statistic of type {other}"),
         })
+    }
+}
+
+/// Hands over the values of an array that are not NULL, with their places.
+pub(super) fn each_value<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    mut taken: impl FnMut(usize, T::Native) -> Result<()>,
+) -> Result<()> {
+    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => array.values().iter().enumerate().try_for_each(|(at, value)| taken(at, *value)),
+        Some(nulls) => nulls.valid_indices().try_for_each(|at| taken(at, array.value(at))),
     }
 }
 

@@ -29,6 +29,10 @@ pub(super) fn plain<'a>(number: &'a str, spare: &mut usize) -> Result<Cow<'a, st
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let is_zero = mantissa.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    // Most numbers: within all limits as they are written.
+    if exponent == 0 && !(negative && is_zero) && length(fraction) <= SCALE_MAX && length(whole) <= WHOLE_DIGITS_MAX {
+        return Ok(Cow::Borrowed(number));
+    }
     let scale = length(fraction).saturating_sub(exponent).max(0);
     // Where the point is, counted from the first digit that is not zero.
     let all: String;

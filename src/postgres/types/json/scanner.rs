@@ -42,23 +42,18 @@ impl<'a> Scanner<'a> {
         if self.at < self.text.len() { Err(invalid()) } else { Ok(()) }
     }
 
-    /// The members of an object or the elements of an array, behind its first bracket.
-    pub(super) fn list(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    /// Whether a member of an object or an element of an array comes next; `is_first`: behind the
+    /// first bracket. Passes over what stands before it, or over the last bracket.
+    pub(super) fn has_item(&mut self, end: u8, is_first: bool) -> Result<bool> {
         self.blanks();
         if self.take(end) {
-            return Ok(());
+            return Ok(false);
         }
-        loop {
-            self.blanks();
-            item(self)?;
-            self.blanks();
-            if self.take(end) {
-                return Ok(());
-            }
-            if !self.take(b',') {
-                return Err(invalid());
-            }
+        if !is_first && !self.take(b',') {
+            return Err(invalid());
         }
+        self.blanks();
+        Ok(true)
     }
 
     /// A key with its quotes, and the colon behind it.

@@ -196,24 +196,22 @@ fn value<'a>(
     let kind = match scanner.peek() {
         Some(b'{') => {
             scanner.at += 1;
-            scanner.list(b'}', |scanner| {
+            let mut is_first = true;
+            while scanner.has_item(b'}', std::mem::take(&mut is_first))? {
                 let key = scanner.key()?;
                 if decode {
                     decoded(key)?;
                 }
-                let value = value(scanner, depth + 1, decode, &mut |_, _| {})?;
-                part(key, value);
-                Ok(())
-            })?;
+                part(key, value(scanner, depth + 1, decode, &mut |_, _| {})?);
+            }
             JsonKind::Object
         }
         Some(b'[') => {
             scanner.at += 1;
-            scanner.list(b']', |scanner| {
-                let value = value(scanner, depth + 1, decode, &mut |_, _| {})?;
-                part("", value);
-                Ok(())
-            })?;
+            let mut is_first = true;
+            while scanner.has_item(b']', std::mem::take(&mut is_first))? {
+                part("", value(scanner, depth + 1, decode, &mut |_, _| {})?);
+            }
             JsonKind::Array
         }
         Some(b'"') => {

@@ -197,20 +197,20 @@ impl<'a> Reader<'a> {
         self.nodes = self.nodes.checked_sub(1).ok_or_else(|| too_large("a value of JSON has too many parts"))?;
         Ok(match self.scanner.peek() {
             Some(b'{') => {
+                self.scanner.at += 1;
                 let mut members = Vec::new();
-                self.list(b'}', |reader| {
-                    let key = decoded(reader.scanner.key()?)?;
-                    members.push((key, reader.value(depth + 1)?));
-                    Ok(())
-                })?;
+                while self.scanner.has_item(b'}', members.is_empty())? {
+                    let key = decoded(self.scanner.key()?)?;
+                    members.push((key, self.value(depth + 1)?));
+                }
                 Tree::object(members)
             }
             Some(b'[') => {
+                self.scanner.at += 1;
                 let mut elements = Vec::new();
-                self.list(b']', |reader| {
-                    elements.push(reader.value(depth + 1)?);
-                    Ok(())
-                })?;
+                while self.scanner.has_item(b']', elements.is_empty())? {
+                    elements.push(self.value(depth + 1)?);
+                }
                 Tree::Array(elements)
             }
             Some(b'"') => Tree::String(decoded(self.scanner.string()?)?),
@@ -221,24 +221,5 @@ impl<'a> Reader<'a> {
             },
             None => return Err(invalid()),
         })
-    }
-
-    fn list(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.scanner.at += 1;
-        self.scanner.blanks();
-        if self.scanner.take(end) {
-            return Ok(());
-        }
-        loop {
-            self.scanner.blanks();
-            item(self)?;
-            self.scanner.blanks();
-            if self.scanner.take(end) {
-                return Ok(());
-            }
-            if !self.scanner.take(b',') {
-                return Err(invalid());
-            }
-        }
     }
 }

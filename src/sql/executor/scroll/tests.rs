@@ -68,3 +68,12 @@ fn what_is_kept_has_its_memory() {
     let error = values(&mut cursor, Direction::Forward(None)).expect_err("does not fit");
     assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
 }
+
+#[test]
+fn a_batch_that_is_fetched_row_by_row_is_kept_once() {
+    let rows: Vec<i32> = (0..1_000).collect();
+    let mut cursor = scrolled(&[&rows], 10_000);
+    for row in &rows {
+        assert_eq!(values(&mut cursor, Direction::Forward(Some(1))).expect("fits"), [*row]);
+    }
+}

@@ -123,7 +123,7 @@ pub(crate) async fn write_rows(
     Ok(progress.report(notes))
 }
 
-/// A `json` is held in bytes, which nobody else would take for texts.
+/// A `json` is held in bytes, which other readers of a file would not take for text.
 fn json_as_texts(batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = batch.schema();
     let is_json = |field: &Arc<Field>| *field.data_type() == DataType::LargeBinary;
