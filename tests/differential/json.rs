@@ -416,5 +416,7 @@ pub(crate) fn statements(dice: &mut Dice) -> Vec<(bool, String)> {
         out.push_str(rest);
         all.push((*ordered, out));
     }
+    // Arrays of arrays are refused.
+    all.retain(|(_, question)| !question.contains("ARRAY[ARRAY["));
     all
 }

@@ -147,11 +147,12 @@ impl<'a> Rows<'a> {
 }
 
 impl Row<'_> {
-    /// Where the n-th match from a character on lies, or a group of it; NULL is none.
+    /// Where the n-th match from a character on lies, or a group of it; NULL is none. All of the
+    /// match is the one group of a pattern without groups.
     fn nth(&self, start: i64, nth: i64, group: i64) -> Result<Option<Span>> {
         let Some(from) = byte_of(self.text, start) else { return Ok(None) };
         let group = usize::try_from(group).unwrap_or(usize::MAX);
-        if group > self.pattern.group_count() {
+        if group > self.pattern.group_count().max(1) {
             return Ok(None);
         }
         let mut matches = Matches::of(&self.pattern, self.text, from, self.stop);
@@ -163,7 +164,7 @@ impl Row<'_> {
         let Some(found) = matches.next()? else { return Ok(None) };
         match group.checked_sub(1) {
             None => Ok(Some(found)),
-            Some(group) => Ok(self.pattern.groups(self.text, found, self.stop)?.get(group).copied().flatten()),
+            Some(group) => Ok(self.captured(found)?.get(group).copied().flatten()),
         }
     }
 
@@ -221,12 +222,16 @@ fn run_instr(call: &Call) -> Result<ArrayRef> {
 fn run_substr(call: &Call) -> Result<ArrayRef> {
     let numbers = [START, NTH, number(5, "subexpr", 0, 0)];
     let mut parts = StringViewBuilder::with_capacity(call.rows);
-    Rows::of(call, 4, &numbers)?
-        .each(|row| {
-            Ok(row.nth(row.numbers[0], row.numbers[1], row.numbers[2])?.map(|found| row.part(found).to_owned()))
-        })?
-        .into_iter()
-        .for_each(|part| parts.append_option(part));
+    let mut rows = Rows::of(call, 4, &numbers)?;
+    for row in 0..call.rows {
+        match rows.row(row)? {
+            Some(row) => {
+                let found = row.nth(row.numbers[0], row.numbers[1], row.numbers[2])?;
+                parts.append_option(found.map(|found| row.part(found)));
+            }
+            None => parts.append_null(),
+        }
+    }
     Ok(Arc::new(parts.finish()))
 }
 
