@@ -33,6 +33,11 @@ impl Arguments {
     pub fn from_process() -> Self {
         Self::parse()
     }
+
+    /// Whether the process is to serve until it is stopped.
+    pub fn is_server(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
 }
 
 #[derive(Debug, Subcommand)]

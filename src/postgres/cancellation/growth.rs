@@ -17,6 +17,8 @@ const CONSTANTS_BYTES_MAX: usize = 16 << 20;
 const CONSTANT_BYTES_MIN: usize = 1 << 10;
 /// Rows at a time, where values may be of any size and the batch cannot be tried again.
 const ROWS_OF_ANY_SIZE: usize = 64;
+/// Most bytes of constants in a batch that operators gather from smaller ones.
+const GATHERED_BYTES_MAX: usize = 4 << 20;
 
 /// What the expressions of an operator make of its rows.
 #[derive(Debug, Default)]
@@ -57,6 +59,12 @@ impl Growth {
             0 => usize::MAX,
             bytes => (CONSTANTS_BYTES_MAX / bytes).max(1),
         }
+    }
+
+    /// Rows that the operators above gather at most.
+    pub(super) fn rows_gathered(&self) -> usize {
+        let of_constants = GATHERED_BYTES_MAX.checked_div(self.constants_bytes).map_or(usize::MAX, |rows| rows.max(1));
+        of_constants.min(if self.enlarging { ROWS_OF_ANY_SIZE } else { usize::MAX })
     }
 
     /// Rows at a time for an operator that cannot try fewer.

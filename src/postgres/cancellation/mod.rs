@@ -16,6 +16,7 @@ mod planning;
 mod projection;
 mod row_bytes;
 mod signals;
+mod small_batches;
 mod token;
 
 pub use crate::carried::Stop;

@@ -20,11 +20,19 @@ use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::operator::CancellableExec;
 use super::projection::LargeProjectionExec;
+use super::small_batches::SmallBatchesExec;
 use super::token::CancellationToken;
 
-/// The same plan with checks for cancellation: to be executed, not to be displayed.
-pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|plan| {
+/// The same plan with checks for cancellation: to be executed, not to be displayed. `rows_max`:
+/// how many rows its scans make a batch at most, if fewer than the session has.
+pub fn cancellable(
+    plan: Arc<dyn ExecutionPlan>,
+    rows_max: Option<usize>,
+    token: &Arc<CancellationToken>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut gathered_max = rows_max.unwrap_or(usize::MAX);
+    let plan = plan.transform_up(|plan| {
+        gathered_max = gathered_max.min(Growth::of(plan.as_ref())?.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
             None => match LargeProjectionExec::of(&plan, token)? {
@@ -37,8 +45,9 @@ pub fn cancellable(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>)
             (false, true) => Transformed::yes(CancellableExec::wrap(plan, token)),
             (false, false) => Transformed::no(plan),
         })
-    })
-    .data()
+    });
+    let plan = plan.data()?;
+    Ok(if gathered_max == usize::MAX { plan } else { SmallBatchesExec::wrap(plan, gathered_max) })
 }
 
 /// An operator over slices of its inputs' batches, if it makes large values of their rows.

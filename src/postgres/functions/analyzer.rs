@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::abbreviated::into_full;
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
@@ -139,6 +140,26 @@ struct Depth {
     visible: bool,
 }
 
+impl Resolving<'_> {
+    fn resolved(&self, expr: Expr, depth: &mut Depth) -> Result<Expr> {
+        depth.levels += 1;
+        let expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
+        if depth.levels <= self.rule.depth_max || depth.visible || is_condition(&expr) {
+            return Ok(expr);
+        }
+        Ok(match FusedExpression::of(expr, self.resolver.schema, self.stored) {
+            Ok(fused) => {
+                depth.levels = 1;
+                fused
+            }
+            Err(other) => {
+                depth.visible = true;
+                other
+            }
+        })
+    }
+}
+
 impl TreeNodeRewriter for Resolving<'_> {
     type Node = Expr;
 
@@ -149,14 +170,10 @@ impl TreeNodeRewriter for Resolving<'_> {
 
     fn f_up(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
         let mut depth = self.open.pop().unwrap_or_default();
-        depth.levels += 1;
-        let mut expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
-        if depth.levels > self.rule.depth_max && !depth.visible && !is_condition(&expr) {
-            match FusedExpression::of(expr, self.resolver.schema, self.stored) {
-                Ok(fused) => (expr, depth.levels) = (fused, 1),
-                Err(other) => (expr, depth.visible) = (other, true),
-            }
-        }
+        let expr = match into_full(expr) {
+            Ok(full) => full,
+            Err(expr) => self.resolved(expr, &mut depth)?,
+        };
         if let Some(above) = self.open.last_mut() {
             above.levels = above.levels.max(depth.levels);
             above.visible |= depth.visible;

@@ -9,6 +9,7 @@ use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, Operator, Volatility};
 
+use super::abbreviated::in_full;
 use super::decimal::{self, Decimal};
 use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
@@ -55,7 +56,7 @@ pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
 /// Whether an expression is a call of one of the operators with two operands. Its type is that of
 /// a number or a time, or it has none.
 pub(super) fn is_operator(expr: &Expr) -> bool {
-    let Expr::ScalarFunction(call) = expr else { return false };
+    let Expr::ScalarFunction(call) = in_full(expr) else { return false };
     call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%")
 }
 

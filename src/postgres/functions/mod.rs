@@ -9,6 +9,7 @@
 //! (`balanced`), of other operators (`fused`), of UNION ALL (`flat_unions`) and lists of rows
 //! (`row_in`).
 
+mod abbreviated;
 mod aggregates;
 mod analyzer;
 mod angles;

@@ -6,6 +6,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
+use super::abbreviated::abbreviated;
 use super::common_type::literal;
 use super::error::{SqlState, fail};
 use super::json;
@@ -24,6 +25,9 @@ pub(super) struct PostgresOperators;
 impl ExprPlanner for PostgresOperators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
+        // Conditions stay as they are: their chains are balanced, and keys are found in them.
+        let is_condition = matches!(op, BinaryOperator::And | BinaryOperator::Or);
+        let left = if is_condition { left } else { abbreviated(left, schema) };
         let resolver = Resolver { schema, zone: None, stored: false };
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         let contains = match op {

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use super::abbreviated::{in_full, known_type};
 use super::cast;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
@@ -311,7 +312,10 @@ fn write_name(name: &mut String, function: &str, args: &[Expr]) -> std::fmt::Res
 /// every level of a deep expression, and so costs as much as the expression is large; a chain of
 /// `||` costs what its last operand does.
 pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
-    if let Expr::ScalarFunction(call) = expr
+    if let Some(known) = known_type(expr) {
+        return Ok(known.clone());
+    }
+    if let Expr::ScalarFunction(call) = in_full(expr)
         && let Some(scalar) = call.func.inner().downcast_ref::<Scalar>()
     {
         // Its operands were texts when it was made.

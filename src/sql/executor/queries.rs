@@ -9,8 +9,8 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::sqlparser::ast;
 use futures::{StreamExt, stream};
 
@@ -20,11 +20,10 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::compute::spawn_rows;
 use crate::explain;
-use crate::planner::physical_plan;
+use crate::planner::{cancellable_rows, physical_plan};
 use crate::provider::EntityTable;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, cancellable};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::{Request, located};
@@ -99,9 +98,8 @@ impl Executor {
             let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
             let logical = Logical::of(&context, &planned, query);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
-            let token = CancellationToken::new(Arc::clone(&context.signals));
-            let rows = execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, task);
-            let rows = begun(Box::pin(CancellableRows::new(rows.map_err(from_datafusion)?, token))).await;
+            let rows = cancellable_rows(plan, task, &context.signals).map_err(from_datafusion)?;
+            let rows = begun(Box::pin(rows)).await;
             Ok(match (planned.row_locks(), locked) {
                 (Some(locks), Some(table)) => {
                     locked_rows(rows, table, locks.is_exclusive, write_set, Arc::clone(&context.signals))?

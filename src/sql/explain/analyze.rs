@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::StreamExt;
 
+use crate::planner::cancellable_rows;
 use rowkey_base::Result;
-use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
+use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::error::from_datafusion;
 
 /// What running the whole plan gave.
@@ -22,11 +23,8 @@ pub(super) async fn run(
     context: Arc<TaskContext>,
     signals: &Arc<Signals>,
 ) -> Result<Ran> {
-    let token = CancellationToken::new(Arc::clone(signals));
     // Its counters are those of the leaves, which both plans share.
-    let rows = execute_stream(cancellable(Arc::clone(plan), &token).map_err(from_datafusion)?, context)
-        .map_err(from_datafusion)?;
-    let mut batches = CancellableRows::new(rows, token);
+    let mut batches = cancellable_rows(Arc::clone(plan), context, signals).map_err(from_datafusion)?;
     let mut rows = 0;
     while let Some(batch) = batches.next().await {
         rows += batch.map_err(rowkey_postgres::error::from_datafusion)?.num_rows() as u64;

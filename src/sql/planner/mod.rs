@@ -16,7 +16,7 @@ pub use column::Column;
 pub(crate) use own_functions::{
     ACCESS_PATHS, ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, ENTITY_TYPES, ENTITY_TYPES_COLUMNS,
 };
-pub(crate) use physical::physical_plan;
+pub(crate) use physical::{cancellable_rows, physical_plan};
 pub(crate) use planning_settings::PlanningSettings;
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
 pub(crate) use statement_planner::{MakeFunctions, PlannedQuery, PlanningContext, StatementPlanner};

@@ -7,13 +7,15 @@ use chrono::{DateTime, Utc};
 use datafusion::common::alias::AliasGenerator;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DataFusionError, Result};
-use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
+use datafusion::execution::{FunctionRegistry, TaskContext};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Volatility};
 use datafusion::optimizer::OptimizerConfig;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
+use crate::provider::batch_rows_min;
+use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
 use rowkey_postgres::ctes::{PlannedCtes, With, gathered};
 use rowkey_postgres::functions::conditional;
 use rowkey_postgres::plan_size::refuse_large;
@@ -35,6 +37,17 @@ pub(crate) async fn physical_plan(state: &SessionState, plan: LogicalPlan) -> Re
     }
     let (_, main) = planned(state, ctes.read_by(with.main.clone())?).await?;
     Ok(ctes.into_exec(main))
+}
+
+/// The rows of a plan, which can be cancelled.
+pub(crate) fn cancellable_rows(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    signals: &Arc<Signals>,
+) -> Result<CancellableRows> {
+    let token = CancellationToken::new(Arc::clone(signals));
+    let rows_max = batch_rows_min(&plan)?;
+    Ok(CancellableRows::new(execute_stream(cancellable(plan, rows_max, &token)?, task)?, token))
 }
 
 /// The optimized plan of one query, and its physical plan.

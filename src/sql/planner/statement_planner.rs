@@ -18,7 +18,7 @@ use rowkey_storage::{Catalog, Snapshot};
 
 use super::column::Column;
 use super::own_functions;
-use super::physical::physical_plan;
+use super::physical::{cancellable_rows, physical_plan};
 use super::plan_size::refuse_large;
 use super::relations::SnapshotRelations;
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
@@ -26,7 +26,7 @@ use super::statement_state::{LentState, StatementSettings};
 use crate::answer::Answer;
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, PlanningSignals, Signals, cancellable};
+use rowkey_postgres::cancellation::{CancellableRows, PlanningSignals, Signals};
 use rowkey_postgres::ctes;
 use rowkey_postgres::desugar;
 use rowkey_postgres::error::at_function;
@@ -199,12 +199,7 @@ impl StatementPlanner {
     /// Runs a plan.
     pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<CancellableRows> {
         let plan = physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?;
-        let token = CancellationToken::new(Arc::clone(signals));
-        Ok(CancellableRows::new(
-            execute_stream(cancellable(plan, &token).map_err(from_datafusion)?, self.settings.task_context())
-                .map_err(from_datafusion)?,
-            token,
-        ))
+        cancellable_rows(plan, self.settings.task_context(), signals).map_err(from_datafusion)
     }
 
     /// What a view is to be made of, planned as where it will be read.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
@@ -408,4 +408,18 @@ impl ExecutionPlan for EntityScanExec {
         let parquet: Arc<dyn ExecutionPlan> = Arc::clone(&self.parquet) as _;
         self.rewrap(parquet.reset_state()?)
     }
+}
+
+/// How many rows the scans of a plan make a batch, if some make fewer than the session has.
+pub(crate) fn batch_rows_min(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
+    let mut fewest: Option<usize> = None;
+    plan.apply(|plan| {
+        if let Some(scan) = plan.downcast_ref::<EntityScanExec>()
+            && let Some(rows) = scan.config()?.batch_size
+        {
+            fewest = Some(fewest.map_or(rows, |fewest| fewest.min(rows)));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(fewest)
 }

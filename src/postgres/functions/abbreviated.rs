@@ -1,0 +1,148 @@
+//! Deep operands under short names, while a statement is planned.
+//!
+//! DataFusion makes the name of an expression at each of its levels whenever it wants the field of
+//! the whole: for a chain of operators, as much text as the square of its length. So each operand
+//! that has become deep is put into a call that hands it on and has a short name. The rule that
+//! gives plans their types takes the calls away again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::scalar::type_of;
+
+/// Operands of so many levels get a short name.
+const LEVELS_MAX: usize = 16;
+
+/// The operand, in a call if it is deep: if its first operand has a first operand, and so on.
+pub(super) fn abbreviated(operand: Expr, schema: &DFSchema) -> Expr {
+    let mut below = &operand;
+    for _ in 0..LEVELS_MAX {
+        below = match below {
+            Expr::BinaryExpr(binary) => &binary.left,
+            Expr::ScalarFunction(call) if of(call).is_none() => match call.args.first() {
+                Some(first) => first,
+                None => return operand,
+            },
+            _ => return operand,
+        };
+    }
+    let mut hasher = DefaultHasher::new();
+    operand.hash(&mut hasher);
+    let function = Abbreviated {
+        signature: Signature::any(1, Volatility::Immutable),
+        name: format!("abbreviated_{:016x}", hasher.finish()),
+        data_type: if has_parameter(&operand) { None } else { type_of(&operand, schema).ok() },
+    };
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(function)), vec![operand]))
+}
+
+/// Parameters get their types later, and with them what they are operands of.
+fn has_parameter(operand: &Expr) -> bool {
+    let mut found = false;
+    let visited = operand.apply(|expr| {
+        found |= matches!(expr, Expr::Placeholder(_));
+        Ok(match known_type(expr) {
+            Some(_) => TreeNodeRecursion::Jump,
+            None if found => TreeNodeRecursion::Stop,
+            None => TreeNodeRecursion::Continue,
+        })
+    });
+    found || visited.is_err()
+}
+
+fn of(call: &ScalarFunction) -> Option<&Abbreviated> {
+    call.func.inner().downcast_ref()
+}
+
+/// The type of what a call hands on, if that was known when the call was made.
+pub(super) fn known_type(expr: &Expr) -> Option<&DataType> {
+    match expr {
+        Expr::ScalarFunction(call) => of(call)?.data_type.as_ref(),
+        _ => None,
+    }
+}
+
+/// What a call hands on, or the expression itself.
+pub(super) fn in_full(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::ScalarFunction(call) if of(call).is_some() => call.args.first().unwrap_or(expr),
+        _ => expr,
+    }
+}
+
+/// What a call hands on, taken out of it. `Err`: it is no such call, and as it was.
+pub(super) fn into_full(expr: Expr) -> std::result::Result<Expr, Expr> {
+    match expr {
+        Expr::ScalarFunction(mut call) if of(&call).is_some() && call.args.len() == 1 => Ok(call.args.swap_remove(0)),
+        expr => Err(expr),
+    }
+}
+
+/// Hands on its argument. Calls are equal if their arguments are.
+#[derive(Debug)]
+struct Abbreviated {
+    signature: Signature,
+    /// Another one for another argument.
+    name: String,
+    data_type: Option<DataType>,
+}
+
+impl PartialEq for Abbreviated {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Abbreviated {}
+
+impl Hash for Abbreviated {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl ScalarUDFImpl for Abbreviated {
+    fn name(&self) -> &'static str {
+        "abbreviated"
+    }
+
+    /// Errors show it as it was written.
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(args.iter().map(Expr::to_string).collect())
+    }
+
+    fn schema_name(&self, _: &[Expr]) -> Result<String> {
+        Ok(self.name.clone())
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [of_argument] => Ok(of_argument.clone()),
+            _ => internal_err!("an abbreviated expression is one argument"),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        match args.arg_fields {
+            [of_argument] => Ok(Arc::clone(of_argument)),
+            _ => internal_err!("an abbreviated expression is one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match <[ColumnarValue; 1]>::try_from(args.args) {
+            Ok([argument]) => Ok(argument),
+            Err(_) => internal_err!("an abbreviated expression is one argument"),
+        }
+    }
+}
