@@ -10,8 +10,8 @@ const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_process();
-    if arguments.is_server()
-        && let Err(error) = allocator::give_back_early()
+    if arguments.is_server_with_little_memory()
+        && let Err(error) = allocator::give_back_at_once()
     {
         eprintln!("warning: the process could not be started again, it will hold more memory: {error}");
     }

@@ -12,11 +12,14 @@ use rowkey_formats::{Compression, ExportFormat, Format, KeyTemplate};
 use rowkey_model::{AccountName, DateTime, Rejected, TableName};
 use rowkey_sql::engine::Durability;
 use rowkey_sql::engine::{OnReject, Options};
+use rowkey_sql::session::memory_bytes_available;
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";
 /// A database that is gone when the process ends.
 pub(super) const DATA_MEMORY: &str = ":memory:";
+/// A server with less for its queries gives memory back as soon as it is free.
+const LITTLE_MEMORY_MIB: u64 = 1024;
 const DATA_VARIABLE: &str = "ROWKEY_DATA";
 
 /// Asks entity tables in SQL, and shows how each question is read.
@@ -34,9 +37,11 @@ impl Arguments {
         Self::parse()
     }
 
-    /// Whether the process is to serve until it is stopped.
-    pub fn is_server(&self) -> bool {
-        matches!(self.command, Command::Serve(_))
+    /// Whether the process serves until it is stopped, and its queries have less than a gibibyte.
+    pub fn is_server_with_little_memory(&self) -> bool {
+        let Command::Serve(serve) = &self.command else { return false };
+        let memory_mib = serve.engine.memory_mib.or_else(|| memory_bytes_available().map(|bytes| (bytes / 2) >> 20));
+        memory_mib.is_some_and(|mebibytes| mebibytes < LITTLE_MEMORY_MIB)
     }
 }
 
@@ -294,7 +299,9 @@ pub(super) struct EngineArguments {
     cache_mib: Option<u64>,
 
     /// Memory that queries use before they spill to disk; beside it, messages of clients that are
-    /// not complete yet have a fourth as much, and 64 MiB at least [default: half of the machine's]
+    /// not complete yet have a fourth as much, and 64 MiB at least; a server with less than 1024
+    /// gives back at once what is freed, which makes some queries slower [default: half of the
+    /// machine's]
     #[arg(long, value_name = "MIB")]
     memory_mib: Option<u64>,
 }
