@@ -55,9 +55,9 @@ const PLANS_DROPPED_HERE_BYTES_MAX: usize = 16 << 10;
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
-/// Of the memory of queries, what operators may reserve: some of them copy what they hold (a join
-/// its build side, a sort its last batches) before they let go of it.
-const POOL_QUARTERS: u64 = 3;
+/// Of the memory of queries, operators reserve one part of so many for what they hold: they copy it
+/// (a join its build side, a sort its last batches, a spill its groups) before they let go of it.
+const POOL_PARTS: u64 = 2;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -104,7 +104,7 @@ impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
-        let pool = FairSpillPool::new((memory_bytes / 4 * POOL_QUARTERS) as usize);
+        let pool = FairSpillPool::new((memory_bytes / POOL_PARTS) as usize);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),

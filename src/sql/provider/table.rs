@@ -16,7 +16,6 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, lit};
 use datafusion::physical_plan::ExecutionPlan;
 
@@ -259,7 +258,7 @@ impl TableProvider for EntityTable {
             claimed.extend(hull(&access.keys));
         }
         let selectivity = if access.residual.is_empty() { 1.0 } else { SELECTIVITY };
-        if let Some(predicate) = conjunction(claimed) {
+        if let Some(predicate) = balanced_conjunction(claimed) {
             let schema = DFSchema::try_from(Arc::clone(self.columns.schema()))?;
             source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
         }
@@ -328,6 +327,23 @@ fn hull(keys: &KeySet) -> Vec<Expr> {
         }
     }
     bounds
+}
+
+/// All conditions, from the first to the last, as a tree of little depth: the type of each of its
+/// nodes is looked up, which takes as long as what is below it is large.
+fn balanced_conjunction(mut conditions: Vec<Expr>) -> Option<Expr> {
+    while conditions.len() > 1 {
+        let mut pairs = conditions.into_iter();
+        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+        while let Some(first) = pairs.next() {
+            halved.push(match pairs.next() {
+                Some(second) => first.and(second),
+                None => first,
+            });
+        }
+        conditions = halved;
+    }
+    conditions.pop()
 }
 
 /// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both,
