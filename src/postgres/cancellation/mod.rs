@@ -14,6 +14,7 @@ mod operator;
 mod plan;
 mod planning;
 mod projection;
+mod repartition;
 mod row_bytes;
 mod signals;
 mod small_batches;

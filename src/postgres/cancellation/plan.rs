@@ -12,6 +12,7 @@ use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
 };
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
@@ -20,6 +21,7 @@ use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::operator::CancellableExec;
 use super::projection::LargeProjectionExec;
+use super::repartition::repartitioned;
 use super::small_batches::SmallBatchesExec;
 use super::token::CancellationToken;
 
@@ -40,6 +42,9 @@ pub fn cancellable(
                 None => in_slices(plan, token)?,
             },
         };
+        if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
+            return repartitioned(repartition).map(Transformed::yes);
+        }
         Ok(match (repeats_values(&plan), needs_checks(&plan)) {
             (true, _) => Transformed::yes(CancellableExec::in_pieces(plan, token)),
             (false, true) => Transformed::yes(CancellableExec::wrap(plan, token)),

@@ -8,22 +8,44 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
 };
 
-/// Runs a plan with a smaller batch size: filters, joins, merges and repartitioning gather as many
-/// rows as the session's batch size says, however wide they are, before any pool knows of them.
+/// Runs a plan with another batch size: filters, joins, merges and repartitioning gather as many
+/// rows as it says, however wide they are, before any pool knows of them.
 #[derive(Debug)]
 pub(super) struct SmallBatchesExec {
     input: Arc<dyn ExecutionPlan>,
-    rows_max: usize,
+    size: BatchSize,
 }
+
+/// A batch size, by that of the operator above.
+#[derive(Debug, Clone, Copy)]
+enum BatchSize {
+    AtMost(usize),
+    /// As it was above the operators that have less rows.
+    AsBefore,
+}
+
+/// The batch size above operators that have less rows.
+struct SizeBefore(usize);
 
 impl SmallBatchesExec {
     pub(super) fn wrap(input: Arc<dyn ExecutionPlan>, rows_max: usize) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, rows_max })
+        Arc::new(Self { input, size: BatchSize::AtMost(rows_max) })
+    }
+
+    /// Only the operator itself has fewer rows, what is below it does not.
+    pub(super) fn around(operator: Arc<dyn ExecutionPlan>, rows_max: usize) -> Result<Arc<dyn ExecutionPlan>> {
+        let restored = operator.children().into_iter().map(|input| {
+            let input = Arc::clone(input);
+            Arc::new(Self { input, size: BatchSize::AsBefore }) as Arc<dyn ExecutionPlan>
+        });
+        let restored = restored.collect();
+        Ok(Self::wrap(replace_children_if_necessary(operator, restored)?, rows_max))
     }
 }
 
@@ -67,7 +89,7 @@ impl ExecutionPlan for SmallBatchesExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Self::wrap(input, self.rows_max)),
+            (Some(input), true) => Ok(Arc::new(Self { input, size: self.size })),
             _ => internal_err!("an operator with small batches has one input"),
         }
     }
@@ -78,20 +100,25 @@ impl ExecutionPlan for SmallBatchesExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
-        if config.batch_size() <= self.rows_max {
+        let rows = match self.size {
+            BatchSize::AtMost(rows) => rows.min(config.batch_size()),
+            BatchSize::AsBefore => config.get_extension::<SizeBefore>().map_or(config.batch_size(), |before| before.0),
+        };
+        if config.batch_size() == rows {
             return self.input.execute(partition, context);
         }
-        let smaller = TaskContext::new(
+        let before = Arc::new(SizeBefore(config.batch_size()));
+        let changed = TaskContext::new(
             context.task_id(),
             context.session_id(),
-            config.clone().with_batch_size(self.rows_max),
+            config.clone().with_batch_size(rows).with_extension(before),
             context.scalar_functions().clone(),
             context.higher_order_functions().clone(),
             context.aggregate_functions().clone(),
             context.window_functions().clone(),
             context.runtime_env(),
         );
-        self.input.execute(partition, Arc::new(smaller))
+        self.input.execute(partition, Arc::new(changed))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
