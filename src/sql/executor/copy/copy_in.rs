@@ -22,6 +22,8 @@ pub struct CopyIn {
     budget: MemoryBudget,
     lines: Lines,
     fields: Fields,
+    /// The number of the line that was read last, of the last of its lines if it has line ends in
+    /// quotes.
     line: u64,
     /// What takes the place of lines in the binary format.
     tuples: Option<Tuples>,
@@ -127,10 +129,14 @@ impl CopyIn {
     pub(crate) fn finish(mut self) -> Result<(Target, Vec<TargetRowBuilder>)> {
         if let Some(tuples) = &self.tuples {
             tuples.finish().map_err(|error| self.in_tuples(error))?;
-        } else if !self.ended
-            && let Some(line) = self.lines.rest()?
-        {
-            self.add_line(line)?;
+        } else if !self.ended {
+            let rest = self.lines.rest().map_err(|error| {
+                let open = self.lines.unended();
+                error.with_context(self.context_of_line(self.line + self.lines_of(open), open))
+            })?;
+            if let Some(line) = rest {
+                self.add_line(line)?;
+            }
         }
         if self.line == 0 && self.options.header == Header::Match {
             self.check_names(&[])?;
@@ -140,24 +146,24 @@ impl CopyIn {
 
     /// Adds the row of a line.
     fn add_line(&mut self, line: std::ops::Range<usize>) -> Result<()> {
-        self.line += 1;
         let at = line.clone();
         let bytes = self.lines.bytes(line);
         self.failing = None;
         if bytes == b"\\." {
             self.ended = true;
-            // Names that are looked for are missing.
-            self.line -= 1;
             return Ok(());
         }
-        if self.options.header != Header::Row && self.line == 1 {
-            return match self.options.header {
+        let is_first = self.line == 0;
+        self.line += self.lines_of(bytes);
+        if is_first {
+            match self.options.header {
+                Header::Row => {}
+                Header::Names => return Ok(()),
                 Header::Match => {
-                    let bytes = bytes.to_vec();
-                    self.check_names(&bytes)
+                    let names = bytes.to_vec();
+                    return self.check_names(&names);
                 }
-                Header::Row | Header::Names => Ok(()),
-            };
+            }
         }
         let read = self.fields.read(bytes, &self.options).and_then(|()| self.build_row());
         let taken = read.and_then(|row| self.budget.take(row.memory_bytes()).map(|()| row));
@@ -171,6 +177,9 @@ impl CopyIn {
     /// Builds the row of the fields that were read last.
     fn build_row(&mut self) -> Result<TargetRowBuilder> {
         let mut row = TargetRowBuilder::default();
+        if self.fields.len() > self.columns.places.len() {
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "extra data after last expected column"));
+        }
         for (place, at) in self.columns.places.iter().enumerate() {
             let column = &self.target.columns[*at];
             if place >= self.fields.len() {
@@ -191,9 +200,6 @@ impl CopyIn {
             };
             row.assign(column, value)?;
             self.failing = None;
-        }
-        if self.fields.len() > self.columns.places.len() {
-            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "extra data after last expected column"));
         }
         row.key(&self.target)?;
         Ok(row)
@@ -253,8 +259,7 @@ impl CopyIn {
     /// Refuses a first line whose fields are not the names of the columns.
     fn check_names(&mut self, line: &[u8]) -> Result<()> {
         let checked = self.fields.read(line, &self.options).and_then(|()| self.expect_names());
-        let shown = || shortened(&String::from_utf8_lossy(line));
-        checked.map_err(|error| error.with_context(format!("COPY {}, line 1: \"{}\"", self.target.name(), shown())))
+        checked.map_err(|error| error.with_context(self.context_of_line(self.line.max(1), line)))
     }
 
     fn expect_names(&self) -> Result<()> {
@@ -294,8 +299,22 @@ impl CopyIn {
                     _ => format!("{place}, column {column}"),
                 }
             }
-            None => format!("{place}: \"{}\"", shortened(&String::from_utf8_lossy(self.lines.bytes(line)))),
+            None => self.context_of_line(self.line, self.lines.bytes(line)),
         }
+    }
+
+    fn context_of_line(&self, number: u64, line: &[u8]) -> String {
+        format!("COPY {}, line {number}: \"{}\"", self.target.name(), shortened(&String::from_utf8_lossy(line)))
+    }
+
+    /// How many lines the next row counts for: in CSV it may have line ends in quotes, which
+    /// PostgreSQL does not count in the first, before it has seen how lines end.
+    fn lines_of(&self, row: &[u8]) -> u64 {
+        let inner = match self.options.format {
+            CopyFormat::Csv if self.line > 0 => row.iter().filter(|byte| **byte == b'\n').count() as u64,
+            CopyFormat::Csv | CopyFormat::Text | CopyFormat::Binary => 0,
+        };
+        1 + inner
     }
 }
 

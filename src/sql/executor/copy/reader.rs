@@ -87,6 +87,11 @@ impl Lines {
         Ok((!line.is_empty()).then_some(line))
     }
 
+    /// What has no end yet.
+    pub(super) fn unended(&self) -> &[u8] {
+        &self.buffer[self.from..]
+    }
+
     pub(super) fn bytes(&self, line: std::ops::Range<usize>) -> &[u8] {
         &self.buffer[line]
     }
