@@ -21,8 +21,8 @@ const BYTES_GATHERED_MAX: usize = 64 << 10;
 impl Connection {
     /// Takes rows until the client has no more; the answer is the tag.
     pub(super) async fn copy_in(&mut self, mut copy: Box<CopyIn>, guard: &mut StatementGuard) -> Result<String> {
-        let columns = columns(copy.width())?;
-        let response = CopyInResponse::new(0, columns, vec![0; copy.width()]);
+        let (columns, format) = (columns(copy.width())?, format(copy.is_binary()));
+        let response = CopyInResponse::new(format, columns, vec![format.into(); copy.width()]);
         self.wire.push(&PgWireBackendMessage::CopyInResponse(response))?;
         guard.run(self.wire.flush()).await?;
         let mut gathered = BytesMut::new();
@@ -66,19 +66,17 @@ impl Connection {
 
     /// Sends rows; the answer is the tag.
     pub(super) async fn copy_out(&mut self, mut copy: Box<CopyOut>, guard: &mut StatementGuard) -> Result<String> {
-        let response = CopyOutResponse::new(0, columns(copy.width())?, vec![0; copy.width()]);
+        let (columns, format) = (columns(copy.width())?, format(copy.is_binary()));
+        let response = CopyOutResponse::new(format, columns, vec![format.into(); copy.width()]);
         self.wire.push(&PgWireBackendMessage::CopyOutResponse(response))?;
-        if let Some(line) = copy.header() {
-            put_line(&mut self.wire.buffer, &line);
-        }
-        let (lines, mut sent) = (copy.lines(), 0);
+        let (mut lines, mut sent) = (copy.lines(), 0);
         while let Some(batch) = guard.run(copy.rows.next(BATCH_ROWS_MAX)).await? {
             let is_large = batch.get_array_memory_size() > BYTES_ENCODED_HERE_MAX;
             let mut from = 0;
             while from < batch.num_rows() {
                 from = match is_large {
-                    true => self.put_lines_apart(&lines, &batch, from, guard).await?,
-                    false => put_lines(&lines, &batch, from, &mut self.wire.buffer)?,
+                    true => self.put_lines_apart(&mut lines, &batch, from, guard).await?,
+                    false => put_lines(&mut lines, &batch, from, &mut self.wire.buffer)?,
                 };
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
@@ -87,6 +85,10 @@ impl Connection {
             }
             sent += batch.num_rows() as u64;
         }
+        let end = lines.end();
+        if !end.is_empty() {
+            put_line(&mut self.wire.buffer, &end);
+        }
         self.wire.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         Ok(format!("COPY {sent}"))
     }
@@ -94,26 +96,27 @@ impl Connection {
     /// Encodes lines of a large batch on a compute thread; gives the next row.
     async fn put_lines_apart(
         &mut self,
-        lines: &CopyLines,
+        lines: &mut CopyLines,
         batch: &RecordBatch,
         from: usize,
         guard: &mut StatementGuard,
     ) -> Result<usize> {
-        let (lines, batch) = (lines.clone(), batch.clone());
+        let (mut of_work, batch) = (lines.clone(), batch.clone());
         let signals = self.session.registration().signals().of_statement();
         let written = self.session.compute().run(&signals, async move {
             let mut buffer = BytesMut::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
-            let next = put_lines(&lines, &batch, from, &mut buffer)?;
-            Ok((next, buffer))
+            let next = put_lines(&mut of_work, &batch, from, &mut buffer)?;
+            Ok((of_work, next, buffer))
         });
-        let (next, buffer) = guard.run(written).await?;
+        let (of_work, next, buffer) = guard.run(written).await?;
+        *lines = of_work;
         guard.run(self.wire.append(buffer)).await?;
         Ok(next)
     }
 }
 
 /// Writes the lines of rows until a chunk is full; gives the next row.
-fn put_lines(lines: &CopyLines, batch: &RecordBatch, from: usize, buffer: &mut BytesMut) -> Result<usize> {
+fn put_lines(lines: &mut CopyLines, batch: &RecordBatch, from: usize, buffer: &mut BytesMut) -> Result<usize> {
     lines.write(batch, from, |line| {
         put_line(buffer, line);
         buffer.len() < CHUNK_BYTES
@@ -128,13 +131,18 @@ fn unexpected() -> Error {
     Error::new(SqlState::PROTOCOL_VIOLATION, "unexpected message type during COPY from stdin")
 }
 
-/// One row, or the header, is one message.
+/// One row, or what stands before or behind all of them, is one message.
 fn put_line(buffer: &mut BytesMut, line: &[u8]) {
     buffer.put_u8(b'd');
     // A line is far shorter than that: an entity has 1 MiB at most, and a result row is checked
     // where it is encoded.
     buffer.put_u32(u32::try_from(line.len() + 4).unwrap_or(u32::MAX));
     buffer.put_slice(line);
+}
+
+/// The format of the rows and of all their columns.
+fn format(is_binary: bool) -> i8 {
+    if is_binary { 1 } else { 0 }
 }
 
 fn columns(width: usize) -> Result<i16> {

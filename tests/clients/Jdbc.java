@@ -1,3 +1,4 @@
+import java.io.*;
 import java.math.BigDecimal;
 import java.sql.*;
 import java.time.*;
@@ -32,6 +33,7 @@ public class Jdbc {
         check("timeout and cancel", Jdbc::timeoutAndCancel);
         check("transactions, savepoints, autosave", Jdbc::transactions);
         check("errors", Jdbc::errors);
+        check("binary copies", Jdbc::binaryCopies);
         check("several results", Jdbc::severalResults);
         check("time zones", Jdbc::timeZones);
         check("statements are prepared on the server", Jdbc::serverPrepared);
@@ -444,12 +446,44 @@ public class Jdbc {
         }
     }
 
+    static void binaryCopies() throws Exception {
+        try (Connection c = connect(""); Statement s = c.createStatement()) {
+            org.postgresql.copy.CopyManager manager = c.unwrap(org.postgresql.PGConnection.class).getCopyAPI();
+            s.execute("CREATE TABLE Managed (n int, t text)");
+            s.execute("INSERT INTO managed (partitionkey, rowkey, n, t) VALUES ('p', '1', 5, 'é'), ('p', '2', NULL, NULL)");
+            ByteArrayOutputStream written = new ByteArrayOutputStream(), again = new ByteArrayOutputStream();
+            equal(manager.copyOut("COPY managed TO STDOUT (FORMAT binary)", written), 2L);
+            s.execute("DELETE FROM managed");
+            equal(manager.copyIn("COPY managed FROM STDIN WITH BINARY", new ByteArrayInputStream(written.toByteArray())), 2L);
+            equal(manager.copyOut("COPY BINARY managed TO STDOUT", again), 2L);
+            equal(again.toByteArray(), written.toByteArray());
+            org.postgresql.copy.CopyOut out = manager.copyOut("COPY (SELECT 1) TO STDOUT (FORMAT binary)");
+            equal(out.getFormat() + " " + out.getFieldFormat(0), "1 1");
+            while (out.readFromCopy() != null) {}
+            s.execute("DELETE FROM managed");
+            org.postgresql.copy.CopyIn in = manager.copyIn("COPY managed FROM STDIN (FORMAT binary)");
+            in.writeToCopy(written.toByteArray(), 0, 30);
+            in.cancelCopy();
+            try {
+                manager.copyIn("COPY managed FROM STDIN (FORMAT binary)", new ByteArrayInputStream("a,b".getBytes()));
+                throw new AssertionError("it worked");
+            } catch (org.postgresql.util.PSQLException error) {
+                equal(error.getSQLState(), "22P04");
+            }
+            try (ResultSet rows = s.executeQuery("SELECT count(*) FROM managed")) {
+                rows.next();
+                equal(rows.getInt(1), 0);
+            }
+            s.execute("DROP TABLE managed");
+        }
+    }
+
     static void errors() throws Exception {
         try (Connection c = connect("")) {
             for (String[] wanted : new String[][] {
                 {"SELECT nosuch FROM employees", "42703", "8"}, {"SELECT 1 FROM nosuch", "42P01", "15"}, {"SELECT 1 FROM", "42601", "14"},
                 {"SELECT 1/0", "22012", null}, {"SELECT 'x'::uuid", "22P02", null}, {"SELECT nosuch(1)", "42883", "8"},
-                {"COPY departments TO STDOUT (FORMAT binary)", "0A000", null}, {"CREATE INDEX i ON departments (budget)", "0A000", null},
+                {"COPY departments TO STDOUT (FORMAT binary, HEADER)", "0A000", null}, {"CREATE INDEX i ON departments (budget)", "0A000", null},
             }) {
                 try (Statement s = c.createStatement()) {
                     s.execute(wanted[0]);

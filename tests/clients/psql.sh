@@ -158,8 +158,18 @@ if [ $((SECONDS - began)) -gt 10 ] || ! grep -q 'canceling statement due to user
   failed=$((failed + 1))
   { echo "FAILED Ctrl-C:"; cat "$work/found"; } >&2
 fi
-says "binary COPY is refused, and the session goes on" "ERROR: 0A000:
-1" -At -v VERBOSITY=verbose -c "COPY departments TO STDOUT (FORMAT binary)" -c "SELECT 1"
+says "COPY that is refused, and the session goes on" "ERROR: 0A000:
+1" -At -v VERBOSITY=verbose -c "COPY departments TO STDOUT (FORMAT binary, HEADER)" -c "SELECT 1"
+says "binary and quoted \\copy" "CREATE TABLE
+INSERT 0 2
+COPY 2
+DELETE 2
+COPY 2
+\"1\",\"x\"
+\"2\",
+DROP TABLE" -At -c "CREATE TABLE Copied (t text)" -c "INSERT INTO copied (partitionkey, rowkey, t) VALUES ('a', '1', 'x'), ('a', '2', NULL)" \
+  -c "\\copy copied to '$work/copied' with binary" -c "DELETE FROM copied" -c "\\copy copied from '$work/copied' (format binary)" \
+  -c "\\copy (select rowkey, t from copied order by 1) to stdout (format csv, force_quote *)" -c "DROP TABLE copied"
 says "\\copy" "CREATE TABLE
 a,1,5
 COPY 1

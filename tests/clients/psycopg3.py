@@ -412,7 +412,7 @@ def statement_timeout():
 
 
 @check
-def copy_and_writes_are_refused_clearly():
+def copies_are_refused_clearly():
     with connect(autocommit=True) as connection, connection.cursor() as cursor:
 
         def copy(text):
@@ -420,9 +420,42 @@ def copy_and_writes_are_refused_clearly():
                 for _ in copied:
                     pass
 
-        for text in ("COPY departments TO STDOUT (FORMAT binary)", "COPY (SELECT 1) TO STDOUT (FORMAT binary)"):
-            refused("0A000", lambda: copy(text))
+        for text, code in (
+            ("COPY departments TO STDOUT (FORMAT binary, HEADER)", "0A000"),
+            ("COPY (SELECT 1) TO STDOUT (FORMAT binary, NULL 'x')", "42601"),
+        ):
+            refused(code, lambda: copy(text))
             equal(one(connection, "SELECT 1")[0], 1)
+
+
+@check
+def binary_copies():
+    types = ("text", "text", "int4", "int8", "float8", "bool", "timestamptz", "uuid", "bytea", "text")
+    columns = "partitionkey, rowkey, n, big, f, b, at, id, x, t"
+    at = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=datetime.timezone.utc)
+    rows = [("p", "1", 5, 1 << 40, 1.5, True, at, uuid.UUID(int=7), b"\x00\xff", "a\tb"), ("p", "2") + (None,) * 8]
+    with connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE Binaries (n int, big bigint, f float8, b boolean, at timestamptz, id uuid, x bytea, t text)")
+        with cursor.copy(f"COPY binaries ({columns}) FROM STDIN (FORMAT binary)") as copied:
+            copied.set_types(types)
+            for row in rows:
+                copied.write_row(row)
+        equal(cursor.statusmessage, "COPY 2")
+        with cursor.copy(f"COPY binaries ({columns}) TO STDOUT (FORMAT binary)") as copied:
+            copied.set_types(types)
+            equal(list(copied.rows()), rows)
+        with cursor.copy("COPY (SELECT 1 WHERE false) TO STDOUT (FORMAT binary)") as copied:
+            copied.set_types(["int4"])
+            equal(list(copied.rows()), [])
+
+        def wrong():
+            with cursor.copy("COPY binaries (partitionkey, rowkey, n) FROM STDIN (FORMAT binary)") as copied:
+                copied.set_types(("text", "text", "int8"))
+                copied.write_row(("p", "3", 5))
+
+        equal(refused("22P03", wrong).diag.context, "COPY Binaries, line 1, column n")
+        equal(one(connection, "SELECT count(*) FROM binaries")[0], 2)
+        cursor.execute("DROP TABLE binaries")
 
 
 @check

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Real clients against `rowkey serve --sample`: psql, psycopg 3, SQLAlchemy and pandas, pgJDBC, node-postgres.
+# Real clients against `rowkey serve --sample`: psql, psycopg 3, SQLAlchemy and pandas, pgJDBC, node-postgres, and
+# those that move rows in bulk: asyncpg, ADBC, connectorx, polars.
 # (tokio-postgres is one of the tests that `cargo test` runs.)
 #
-#   tests/clients/run.sh [CLIENT]...        all of them, or some of: psql psycopg sqlalchemy jdbc node
+#   tests/clients/run.sh [CLIENT]...        all of them, or some of: psql psycopg sqlalchemy jdbc node bulk
 #
 # Needs python3 with venv, node with npm, java and psql; as root on Debian, what is missing is installed. Settings, all optional:
 #   ROWKEY              the binary to test              default: cargo run --release
@@ -13,6 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 cache=${ROWKEY_TEST_CACHE:-$HOME/.cache/rowkey-tests}
 python_packages=(psycopg[binary]==3.3.9 psycopg2-binary==2.9.13 sqlalchemy==2.1.9 pandas==3.1.1)
+bulk_packages=(asyncpg==0.32.0 adbc-driver-postgresql==1.13.0 connectorx==0.4.6 polars==2.1.0 pyarrow==26.0.1)
 node_packages=(pg@8.23.1 pg-cursor@2.22.0)
 jdbc=${ROWKEY_TEST_JDBC:-/usr/share/java/postgresql.jar}
 client_seconds_max=170
@@ -21,7 +23,7 @@ say() { printf '\n== %s\n' "$*"; }
 fail() { printf '\ntests/clients/run.sh: %s\n' "$*" >&2; exit 1; }
 
 clients=("$@")
-[ $# -gt 0 ] || clients=(psql psycopg sqlalchemy jdbc node)
+[ $# -gt 0 ] || clients=(psql psycopg sqlalchemy jdbc node bulk)
 
 say "clients, in $cache"
 packages=()
@@ -38,14 +40,19 @@ if [ ${#packages[@]} -gt 0 ]; then
   { apt-get update -qq && apt-get install -y -qq "${packages[@]}" >/dev/null; } ||
     fail "apt-get could not install ${packages[*]} (network?)"
 fi
-python=$cache/clients-python
-if [ "$(cat "$python/.complete" 2>/dev/null)" != "${python_packages[*]}" ]; then
+install_python() {
+  local folder=$1
+  shift
+  [ "$(cat "$folder/.complete" 2>/dev/null)" != "$*" ] || return 0
   mkdir -p "$cache"
-  python3 -m venv --clear "$python" || fail "python3 could not make a virtual environment in $python"
-  "$python/bin/pip" install --quiet --disable-pip-version-check "${python_packages[@]}" ||
-    fail "pip could not install ${python_packages[*]} (network?)"
-  echo "${python_packages[*]}" >"$python/.complete"
-fi
+  python3 -m venv --clear "$folder" || fail "python3 could not make a virtual environment in $folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "$@" || fail "pip could not install $* (network?)"
+  echo "$*" >"$folder/.complete"
+}
+python=$cache/clients-python
+install_python "$python" "${python_packages[@]}"
+bulk=$cache/clients-bulk
+case " ${clients[*]} " in *" bulk "*) install_python "$bulk" "${bulk_packages[@]}" ;; esac
 node=$cache/clients-node
 if [ "$(cat "$node/.complete" 2>/dev/null)" != "${node_packages[*]}" ]; then
   mkdir -p "$node"
@@ -88,7 +95,8 @@ for client in "${clients[@]}"; do
     sqlalchemy) command=("$python/bin/python" "$here/sqlalchemy_pandas.py") ;;
     jdbc) command=(java -Duser.timezone=UTC -cp "$jdbc" "$here/Jdbc.java" "$port") ;;
     node) command=(env NODE_PATH="$node/node_modules" node "$here/node_postgres.js") ;;
-    *) fail "unknown client '$client'; there are: psql psycopg sqlalchemy jdbc node" ;;
+    bulk) command=("$bulk/bin/python" "$here/bulk.py") ;;
+    *) fail "unknown client '$client'; there are: psql psycopg sqlalchemy jdbc node bulk" ;;
   esac
   PYTHONDONTWRITEBYTECODE=1 timeout "$client_seconds_max" "${command[@]}" || failed+=("$client")
   kill -0 "$server" 2>/dev/null || fail "the server ended: $(cat "$work/server.err")"

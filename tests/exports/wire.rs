@@ -72,6 +72,11 @@ async fn files_of_the_server() {
         assert_eq!(copied.expect("copies"), 1, "{file}");
         assert_eq!(fs::read_to_string(folder.join(wanted)).expect("a file"), "n\n1\n");
     }
+    client.batch_execute("COPY (SELECT 1 AS n) TO 'f.bin' (FORMAT binary)").await.expect("copies");
+    let tuple = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\x04\0\0\0\x01\xff\xff";
+    assert_eq!(fs::read(folder.join("f.bin")).expect("a file"), tuple);
+    client.batch_execute("COPY (SELECT 'x' AS t) TO 'g.csv' (FORCE_QUOTE *)").await.expect("copies");
+    assert_eq!(fs::read_to_string(folder.join("g.csv")).expect("a file"), "t\n\"x\"\n");
     client.batch_execute("COPY employees TO 'e.parquet'").await.expect("copies");
     assert!(fs::read(folder.join("e.parquet")).expect("a file").starts_with(b"PAR1"));
     let outside = text(&scratch.path().join("outside"));

@@ -120,10 +120,7 @@ async fn written(
     guard: &mut StatementGuard,
     failed: &(dyn Fn(std::io::Error) -> Error + Sync),
 ) -> Result<String> {
-    if let Some(line) = rows.header() {
-        out.write_all(&line).map_err(failed)?;
-    }
-    let (lines, mut sent) = (rows.lines(), 0_usize);
+    let (mut lines, mut sent) = (rows.lines(), 0_usize);
     while let Some(batch) = guard.run(rows.rows.next(BATCH_ROWS_MAX)).await? {
         let mut done = Ok(());
         lines.write(&batch, 0, |line| {
@@ -133,6 +130,7 @@ async fn written(
         done.map_err(failed)?;
         sent += batch.num_rows();
     }
+    out.write_all(&lines.end()).map_err(failed)?;
     Ok(format!("COPY {sent}"))
 }
 

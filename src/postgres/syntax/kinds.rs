@@ -32,8 +32,3 @@ pub(super) fn defines(statement: &Statement) -> bool {
         _ => false,
     }
 }
-
-/// Whether a COPY sends rows to the client.
-pub fn sends(copy: &Statement) -> bool {
-    matches!(copy, Statement::Copy { to: true, .. })
-}

@@ -1,5 +1,6 @@
 //! From text to statements, and from errors back to places in the text.
 
+mod copy;
 mod kinds;
 mod locate;
 mod merge_actions;
@@ -12,7 +13,8 @@ mod source;
 mod statement;
 mod visit;
 
-pub use kinds::{sends, verb};
+pub use copy::{CopyArgument, CopyOption, CopyStatement};
+pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};

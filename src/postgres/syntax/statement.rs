@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
 
-use super::kinds;
+use super::copy::CopyStatement;
 use super::placeholders;
 use super::source::Source;
 pub use command::{Command, Direction, Discard, Explained, Isolation, Modes, Vacuum};
@@ -51,7 +51,7 @@ pub enum Request {
     },
     /// INSERT, UPDATE, DELETE, MERGE.
     Write(Box<ast::Statement>),
-    Copy(Box<ast::Statement>),
+    Copy(Box<CopyStatement>),
     Command(Command),
     /// CREATE VIEW, DROP VIEW, COMMENT ON and the like.
     Define(Box<ast::Statement>),
@@ -96,7 +96,7 @@ impl Request {
     pub fn effect(&self) -> Effect {
         match self {
             Request::Write(_) | Request::Define(_) => Effect::Some,
-            Request::Copy(copy) if !kinds::sends(copy) => Effect::Rows,
+            Request::Copy(copy) if !copy.sends() => Effect::Rows,
             Request::Command(
                 Command::Set { .. }
                 | Command::Reset(_)

@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, CopyLegacyOption, CopyOption, CopySource, Ident};
+use datafusion::sql::sqlparser::ast::{self, CopySource};
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::export::{ExportOptions, write_lines, write_rows};
 use super::file_access::FileAccess;
 use super::session::Session;
 use crate::compiler::Prepared;
-use crate::executor::copy::{CopyOptions, CopyOut};
+use crate::executor::copy::CopyOptions;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Compression, Destination, ExportFormat, LineOutput, error_within, path_within};
+use rowkey_postgres::syntax::{CopyArgument, CopyOption, CopyStatement, Source};
 
 /// How a file is written.
 enum Form {
-    /// PostgreSQL's text or CSV.
+    /// PostgreSQL's text, CSV or binary format.
     Lines(CopyOptions),
     /// A format of exports.
     Export(ExportFormat),
@@ -32,7 +34,7 @@ impl Session {
     pub(crate) async fn copy_to_file(
         &mut self,
         prepared: &Arc<Prepared>,
-        copy: &ast::Statement,
+        copy: &CopyStatement,
         file: &str,
     ) -> Result<String> {
         let access = self.file_access().clone();
@@ -42,8 +44,9 @@ impl Session {
         })
     }
 
-    async fn write_copy(&mut self, prepared: &Arc<Prepared>, copy: &ast::Statement, file: &str) -> Result<String> {
-        let ast::Statement::Copy { source, options, legacy_options, .. } = copy else {
+    async fn write_copy(&mut self, prepared: &Arc<Prepared>, copy: &CopyStatement, file: &str) -> Result<String> {
+        let CopyStatement { statement: copy, options } = copy;
+        let ast::Statement::Copy { source, .. } = copy else {
             return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
         let path = allowed(self.file_access(), file)?;
@@ -56,7 +59,7 @@ impl Session {
         }
         let compression = Compression::of_path(&path);
         let is_table = matches!(source, CopySource::Table { columns, .. } if columns.is_empty());
-        let form = form(options, legacy_options, &path, is_table)?;
+        let form = form(options, &prepared.statement.source, &path, is_table)?;
         let mut export = ExportOptions::new(match &form {
             Form::Lines(_) => ExportFormat::PlainCsv,
             Form::Export(format) => *format,
@@ -85,8 +88,7 @@ impl Session {
                 self.compute().run(&context.signals, written).await?;
             }
             Form::Lines(options) => {
-                let rows = executor.copied_rows(&context, prepared, copy).await?;
-                let copy = CopyOut::new(rows, options, Arc::clone(context.session.settings.style()));
+                let copy = executor.lines_of_copy(&context, prepared, copy, options).await?;
                 let export = export.clone();
                 let written = async move {
                     let output = LineOutput::open(export.target(destination, &compiler, "")?)?;
@@ -121,31 +123,25 @@ fn allowed(access: &FileAccess, file: &str) -> Result<PathBuf> {
 }
 
 /// The format that the options name, or where they name none, the end of the file's name.
-fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_table: bool) -> Result<Form> {
-    let named = options.iter().find_map(|option| match option {
-        CopyOption::Format(name) => Some(export_format(&name.value.to_ascii_lowercase())),
-        _ => None,
-    });
-    let is_named = |option: &CopyLegacyOption| matches!(option, CopyLegacyOption::Csv(_) | CopyLegacyOption::Binary);
-    let format = match named {
-        Some(format) => format,
-        None if legacy.iter().any(is_named) => None,
-        None => match ExportFormat::of_path(path) {
+fn form(options: &[CopyOption], source: &Source, path: &Path, is_table: bool) -> Result<Form> {
+    let mut named = options.iter().filter(|option| option.name == "format");
+    let format = match (named.next(), named.next()) {
+        (Some(CopyOption { argument: CopyArgument::Text(name), .. }), None) => {
+            export_format(&name.to_ascii_lowercase())
+        }
+        // Two of them are one too many, which is told with the other options.
+        (Some(_), _) => None,
+        (None, _) => match ExportFormat::of_path(path) {
             // A table is written whole. Rows of a query may have no keys, and values that entities
             // do not have; and options of PostgreSQL's CSV mean that one.
-            Some(ExportFormat::TypedCsv) if !is_table || !options.is_empty() || !legacy.is_empty() => {
-                return Ok(Form::Lines(csv_by_name(options, legacy)?));
+            Some(ExportFormat::TypedCsv) if !is_table || !options.is_empty() => {
+                return Ok(Form::Lines(csv_by_name(options, source)?));
             }
             format => format,
         },
     };
-    let Some(format) = format else { return CopyOptions::of(options, legacy).map(Form::Lines) };
-    if let Some(other) = options.iter().find(|option| !matches!(option, CopyOption::Format(_))) {
-        let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-    }
-    match legacy.first() {
-        Some(_) if named.is_some() => Err(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")),
+    let Some(format) = format else { return CopyOptions::of(options, true, source).map(Form::Lines) };
+    match options.iter().find(|option| option.name != "format") {
         Some(other) => {
             let message = format!("COPY {other} is not available with FORMAT {}", copy_name(format));
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
@@ -156,13 +152,18 @@ fn form(options: &[CopyOption], legacy: &[CopyLegacyOption], path: &Path, is_tab
 
 /// PostgreSQL's CSV in a file whose name alone says that it is one; its first line has the names of
 /// the columns unless the options say otherwise.
-fn csv_by_name(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<CopyOptions> {
+fn csv_by_name(options: &[CopyOption], source: &Source) -> Result<CopyOptions> {
     let mut options = options.to_vec();
-    options.push(CopyOption::Format(Ident::new("csv")));
-    if !options.iter().any(|option| matches!(option, CopyOption::Header(_))) {
-        options.push(CopyOption::Header(true));
+    let mut add = |name: &str, argument: &str| {
+        let argument = CopyArgument::Text(argument.to_owned());
+        options.push(CopyOption { name: name.to_owned(), argument, location: Location::empty() });
+    };
+    add("format", "csv");
+    add("header", "true");
+    if options.iter().filter(|option| option.name == "header").count() > 1 {
+        options.pop();
     }
-    CopyOptions::of(&options, legacy)
+    CopyOptions::of(&options, true, source)
 }
 
 /// The formats beside PostgreSQL's own, whose CSV is another one than Storage Explorer's.

@@ -445,10 +445,10 @@ impl Session {
             }
             Request::Copy(copy) => {
                 self.transaction.refuse_if_failed()?;
-                if let Some(file) = crate::executor::copy::file_written(copy) {
+                if let Some(file) = copy.file_written() {
                     return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
                 }
-                if rowkey_postgres::syntax::sends(copy) {
+                if copy.sends() {
                     let context = self.context();
                     let copied = Box::pin(self.executor.copy_out(&context, prepared, copy)).await?;
                     return Ok(Outcome::CopyOut(Box::new(copied)));

@@ -10,7 +10,9 @@ use rowkey_model::{DateTime, EdmType, Value};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions::{Zone, cast_array};
 use rowkey_postgres::syntax::Literal;
-use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, oid, parse_text, type_by_oid, type_of, typed_field};
+use rowkey_postgres::types::{
+    PostgresType, SqlValue, TextStyle, oid, parse_binary, parse_text, type_by_oid, type_of, typed_field,
+};
 
 /// What stands for one column in a list of VALUES.
 #[derive(Debug, Clone)]
@@ -166,6 +168,11 @@ pub(crate) fn text_value(text: &str, column: &TargetColumn, style: &TextStyle) -
         }
         _ => Ok(Value::String(text.to_owned())),
     }
+}
+
+/// The binary form of a value of the column's type, as of a parameter.
+pub(crate) fn binary_value(bytes: &[u8], column: &TargetColumn, zone: &Zone) -> Result<Option<Value>> {
+    parameter_value(&parse_binary(column.ty, bytes)?, column.ty, column, zone)
 }
 
 /// A literal as it would be read in its place. `None` if it does not fit, or has to be computed.

@@ -2,6 +2,7 @@
 
 mod abbreviations;
 mod commands;
+mod copy;
 mod explain_options;
 mod limits;
 mod precedence;
@@ -64,25 +65,32 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let to = last.map_or(0, |span| source.offset(span.end));
     let request = match commands::command(words)? {
         Some(command) => Request::Command(command),
+        None if words.is("copy") => Request::Copy(Box::new(copy::copy(words)?)),
         None => {
-            let tokens = &*abbreviations::spelled_out(tokens);
-            limits::refuse(tokens)?;
-            abbreviations::refuse_rows_from(tokens)?;
-            let mut parser = parser(&merge_actions::with_known_actions(tokens));
-            let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, &source, tokens))?;
-            let rest = parser.peek_token();
-            if rest.token != Token::EOF {
-                return Err(source.syntax_at(Some(&rest)));
-            }
+            let parsed = parsed(tokens, &source)?;
             while !words.at_end() {
                 words.skip();
             }
-            precedence::settle(&mut parsed);
-            row_locks::refuse_nested(&parsed)?;
             classify(parsed)?
         }
     };
     Ok(Statement { source, from, to, request, disposer: None })
+}
+
+/// The statement of exactly these tokens, as the parser sees it.
+fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
+    let tokens = &*abbreviations::spelled_out(tokens);
+    limits::refuse(tokens)?;
+    abbreviations::refuse_rows_from(tokens)?;
+    let mut parser = parser(&merge_actions::with_known_actions(tokens));
+    let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, source, tokens))?;
+    let rest = parser.peek_token();
+    if rest.token != Token::EOF {
+        return Err(source.syntax_at(Some(&rest)));
+    }
+    precedence::settle(&mut parsed);
+    row_locks::refuse_nested(&parsed)?;
+    Ok(parsed)
 }
 
 /// A list of expressions in parentheses.
@@ -158,7 +166,6 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
 
 fn classify(statement: ast::Statement) -> Result<Request> {
     match statement {
-        copy @ ast::Statement::Copy { .. } => Ok(Request::Copy(Box::new(copy))),
         written if kinds::verb(&written).is_some() => Ok(Request::Write(Box::new(written))),
         ast::Statement::Query(_)
         | ast::Statement::ShowTables { .. }

@@ -1,6 +1,6 @@
 //! A statement's tokens, read from left to right.
 
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::syntax::Source;
 use rowkey_base::{Error, Result, SqlState};
@@ -112,6 +112,11 @@ impl<'a> Words<'a> {
         }
         self.at = before;
         Ok(None)
+    }
+
+    /// Where the next word stands, if there is one.
+    pub(super) fn location(&self) -> Location {
+        self.tokens.get(self.at).map_or(Location::empty(), |token| token.span.start)
     }
 
     /// PostgreSQL's words for a token that does not fit.

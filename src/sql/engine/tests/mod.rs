@@ -4,6 +4,7 @@ mod accounts;
 mod beside_writers;
 mod check;
 mod columns;
+mod copying;
 mod crash;
 mod defining_transactions;
 mod definitions;

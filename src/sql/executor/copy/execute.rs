@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget};
+use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget, Ident};
 
-use super::copy_in::CopyIn;
+use super::copy_in::{CopiedColumns, CopyIn};
 use super::copy_out::CopyOut;
-use super::options::CopyOptions;
+use super::options::{CopyOptions, ForceQuote};
 use crate::compiler::{Prepared, StatementContext};
 use crate::executor::rows::Rows;
 use crate::executor::{Executor, Ran};
@@ -17,19 +17,12 @@ use crate::writes::{
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::syntax::CopyStatement;
 use rowkey_storage::{Condition, Operation};
 
 fn server_files() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
         .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
-}
-
-/// The file of the server that a COPY writes.
-pub(crate) fn file_written(copy: &ast::Statement) -> Option<&str> {
-    match copy {
-        ast::Statement::Copy { to: true, target: CopyTarget::File { filename }, .. } => Some(filename),
-        _ => None,
-    }
 }
 
 impl Executor {
@@ -38,19 +31,17 @@ impl Executor {
         &self,
         context: &StatementContext,
         prepared: &Prepared,
-        copy: &ast::Statement,
+        copy: &CopyStatement,
         held_bytes: u64,
     ) -> Result<CopyIn> {
+        let options = CopyOptions::of(&copy.options, false, &prepared.statement.source)?;
         let planner = self.compiler.planner(context);
-        let mut copy = copy.clone();
-        planner.resolve(&prepared.statement, &mut copy)?;
-        let ast::Statement::Copy { source, target, options, legacy_options, .. } = copy else {
-            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
-        };
+        let mut resolved = copy.statement.clone();
+        planner.resolve(&prepared.statement, &mut resolved)?;
+        let ast::Statement::Copy { source, target, .. } = resolved else { return Err(no_copy()) };
         if target != CopyTarget::Stdin {
             return Err(server_files());
         }
-        let options = CopyOptions::of(&options, &legacy_options)?;
         let CopySource::Table { table_name, columns } = source else {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
         };
@@ -69,9 +60,19 @@ impl Executor {
             }
             column.check_written(false)?;
         }
+        let named = |option, forced: &[Ident]| -> Result<Vec<bool>> {
+            let forced = self.forced(context, prepared, &copy.statement, forced)?;
+            let found: Vec<&str> = places.iter().map(|at| target.columns[*at].name.as_str()).collect();
+            let forced = places_of(option, &forced, &found)?;
+            Ok((0..places.len()).map(|place| forced.contains(&place)).collect())
+        };
+        let not_null = named("FORCE_NOT_NULL", &options.force_not_null)?;
+        let null = named("FORCE_NULL", &options.force_null)?;
+        let columns = CopiedColumns { places, not_null, null };
         let style = Arc::clone(context.session.settings.style());
         let budget = MemoryBudget::beside(held_bytes);
-        Ok(CopyIn::new(target, places, options, style, budget, Arc::clone(self.compiler.compute())))
+        let compute = Arc::clone(self.compiler.compute());
+        Ok(CopyIn::new(target, columns, options, style, planner.zone()?, budget, compute))
     }
 
     /// The operations that the rows of a COPY FROM come to. Nothing is committed yet: the write set
@@ -130,17 +131,59 @@ impl Executor {
         &self,
         context: &StatementContext,
         prepared: &Arc<Prepared>,
-        copy: &ast::Statement,
+        copy: &CopyStatement,
     ) -> Result<CopyOut> {
-        let ast::Statement::Copy { target, options, legacy_options, .. } = copy else {
-            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
-        };
+        let ast::Statement::Copy { target, .. } = &copy.statement else { return Err(no_copy()) };
+        let options = CopyOptions::of(&copy.options, true, &prepared.statement.source)?;
         if *target != CopyTarget::Stdout {
             return Err(server_files());
         }
-        let options = CopyOptions::of(options, legacy_options)?;
+        self.lines_of_copy(context, prepared, &copy.statement, options).await
+    }
+
+    /// The rows of a COPY TO with how they are written.
+    pub(crate) async fn lines_of_copy(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+        options: CopyOptions,
+    ) -> Result<CopyOut> {
+        let ast::Statement::Copy { source, .. } = copy else { return Err(no_copy()) };
+        let forced = match (&options.force_quote, source) {
+            (ForceQuote::Columns(named), CopySource::Table { .. }) => self.forced(context, prepared, copy, named)?,
+            (ForceQuote::Columns(named), CopySource::Query(_)) => named.clone(),
+            (ForceQuote::All, _) => Vec::new(),
+        };
         let rows = self.copied_rows(context, prepared, copy).await?;
-        Ok(CopyOut::new(rows, options, Arc::clone(context.session.settings.style())))
+        let labels: Vec<&str> = rows.columns.iter().map(|column| column.field.name().as_str()).collect();
+        let quoted = match source {
+            CopySource::Table { .. } => places_of("FORCE_QUOTE", &forced, &labels)?,
+            CopySource::Query(_) => places_of_labels(&forced, &labels)?,
+        };
+        CopyOut::new(rows, options, &quoted, Arc::clone(context.session.settings.style()))
+    }
+
+    /// The columns of a table that an option of its COPY names, with their exact names.
+    fn forced(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &ast::Statement,
+        named: &[Ident],
+    ) -> Result<Vec<Ident>> {
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut copy = copy.clone();
+        if let ast::Statement::Copy { source: CopySource::Table { columns, .. }, .. } = &mut copy {
+            *columns = named.to_vec();
+        }
+        self.compiler.planner(context).resolve(&prepared.statement, &mut copy)?;
+        match copy {
+            ast::Statement::Copy { source: CopySource::Table { columns, .. }, .. } => Ok(columns),
+            _ => Err(no_copy()),
+        }
     }
 
     /// The rows that a COPY TO sends, wherever it sends them.
@@ -150,9 +193,7 @@ impl Executor {
         prepared: &Prepared,
         copy: &ast::Statement,
     ) -> Result<Rows> {
-        let ast::Statement::Copy { source, .. } = copy else {
-            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
-        };
+        let ast::Statement::Copy { source, .. } = copy else { return Err(no_copy()) };
         let query = match source {
             CopySource::Query(query) => ast::Statement::Query(query.clone()),
             CopySource::Table { .. } => {
@@ -188,13 +229,48 @@ impl Executor {
         let mut copy = copy.clone();
         planner.resolve(&prepared.statement, &mut copy)?;
         let ast::Statement::Copy { source: CopySource::Table { table_name, columns }, .. } = copy else {
-            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY of a table"));
+            return Err(no_copy());
         };
         let (schema, name) = writes::relation_of(&table_name)?;
         let target = Target::of(&planner, &schema, &name, "copy from")
             .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
         Ok((schema, name, target, columns))
     }
+}
+
+fn no_copy() -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, "no COPY of that kind")
+}
+
+/// The places of columns that an option names among the columns of the COPY.
+fn places_of(option: &str, forced: &[Ident], columns: &[&str]) -> Result<Vec<usize>> {
+    let place = |forced: &Ident| {
+        columns.iter().position(|column| *column == forced.value).ok_or_else(|| {
+            let message = format!("{option} column \"{}\" not referenced by COPY", forced.value);
+            Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+        })
+    };
+    forced.iter().map(place).collect()
+}
+
+/// As [`places_of`], among the columns of a query: the first of each name.
+fn places_of_labels(forced: &[Ident], labels: &[&str]) -> Result<Vec<usize>> {
+    let mut places = Vec::with_capacity(forced.len());
+    for Ident { value, quote_style, .. } in forced {
+        let exact = labels.iter().position(|label| label == value);
+        let found = exact.or_else(|| match quote_style {
+            None => labels.iter().position(|label| label.eq_ignore_ascii_case(value)),
+            Some(_) => None,
+        });
+        let place = found
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{value}\" does not exist")))?;
+        if places.contains(&place) {
+            let message = format!("column \"{value}\" specified more than once");
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        places.push(place);
+    }
+    Ok(places)
 }
 
 fn name_of(target: &Target) -> String {

@@ -1,10 +1,10 @@
 //! Splitting the input of COPY FROM into lines and fields.
 
-use super::options::CopyOptions;
+use super::options::{CopyFormat, CopyOptions};
 use rowkey_base::{Error, Result, SqlState};
 
-/// Longest line, in bytes: an entity has at most 1 MiB, its text form several times that.
-const LINE_BYTES_MAX: usize = 16 << 20;
+/// Longest line or tuple, in bytes: an entity has at most 1 MiB, its text form several times that.
+pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Collects bytes and gives them line by line.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Lines {
         let mut at = self.looked;
         while at < self.buffer.len() {
             let byte = self.buffer[at];
-            if options.csv {
+            if options.format == CopyFormat::Csv {
                 if self.quoted && byte == options.escape && options.escape != options.quote {
                     // The escaped byte has to be there too.
                     if at + 1 >= self.buffer.len() {
@@ -87,6 +87,11 @@ impl Lines {
         Ok((!line.is_empty()).then_some(line))
     }
 
+    /// What has no end yet.
+    pub(super) fn unended(&self) -> &[u8] {
+        &self.buffer[self.from..]
+    }
+
     pub(super) fn bytes(&self, line: std::ops::Range<usize>) -> &[u8] {
         &self.buffer[line]
     }
@@ -125,7 +130,7 @@ impl Fields {
     pub(super) fn read(&mut self, line: &[u8], options: &CopyOptions) -> Result<()> {
         self.bytes.clear();
         self.ends.clear();
-        if options.csv { self.read_csv(line, options) } else { self.read_text(line, options) }
+        if options.format == CopyFormat::Csv { self.read_csv(line, options) } else { self.read_text(line, options) }
     }
 
     fn read_text(&mut self, line: &[u8], options: &CopyOptions) -> Result<()> {

@@ -95,7 +95,7 @@ pub(crate) async fn write_rows(
             notes.push("types are those of JSON; --table and --where keep those of entities".to_owned());
         }
         ExportFormat::PlainCsv => {
-            let copy = CopyOut::new(rows, CopyOptions::csv_with_header(), Arc::clone(style));
+            let copy = CopyOut::new(rows, CopyOptions::csv_with_header(), &[], Arc::clone(style))?;
             write_lines(copy, options, LineOutput::open(target)?).await?;
         }
         ExportFormat::Parquet => {
@@ -163,9 +163,9 @@ fn refuse_other(columns: &[Column]) -> Result<()> {
     )))
 }
 
-/// Writes rows as lines of COPY.
+/// Writes rows as COPY does.
 pub(crate) async fn write_lines(mut copy: CopyOut, options: &ExportOptions, mut output: LineOutput) -> Result<()> {
-    let (mut out, lines) = (copy.header().unwrap_or_default(), copy.lines());
+    let (mut out, mut lines) = (Vec::new(), copy.lines());
     while let Some(batch) = copy.rows.next(BATCH_ROWS_MAX).await? {
         lines.write(&batch, 0, |line| {
             out.extend_from_slice(line);
@@ -177,6 +177,6 @@ pub(crate) async fn write_lines(mut copy: CopyOut, options: &ExportOptions, mut 
         // A caller who wants it to end need not wait for the last row.
         tokio::task::yield_now().await;
     }
-    output.put(&out)?;
+    output.put(&lines.end())?;
     Ok(output.finish()?)
 }

@@ -1,10 +1,10 @@
-use datafusion::sql::sqlparser::ast::{CopyOption, Ident};
-
 use super::*;
+use rowkey_postgres::syntax::{Request, parse};
 
-fn options(csv: bool, more: Vec<CopyOption>) -> CopyOptions {
-    let format = CopyOption::Format(Ident::new(if csv { "csv" } else { "text" }));
-    CopyOptions::of(&[vec![format], more].concat(), &[]).unwrap()
+fn options(csv: bool, more: &str) -> CopyOptions {
+    let statement = parse(&format!("copy t from stdin (format {}{more})", if csv { "csv" } else { "text" })).unwrap();
+    let Request::Copy(copy) = &statement.request else { panic!("{more}") };
+    CopyOptions::of(&copy.options, false, &statement.source).unwrap()
 }
 
 /// The fields of all lines, however the bytes are cut; NULL is `None`.
@@ -42,7 +42,7 @@ fn row(fields: &[Option<&str>]) -> Vec<Option<String>> {
 
 #[test]
 fn text_has_escapes_and_null() {
-    let options = options(false, Vec::new());
+    let options = options(false, "");
     let read = read(b"a\t\\N\tb\\tc\n\\\\N\t\\x41\\102\t\n\tx\\\ny\t\\N\\N\r\nlast", &options).unwrap();
     assert_eq!(
         read,
@@ -59,22 +59,17 @@ fn text_has_escapes_and_null() {
 fn csv_has_quotes_and_null_is_not_quoted() {
     let read_csv = |bytes: &[u8], more| read(bytes, &options(true, more)).unwrap();
     assert_eq!(
-        read_csv(b"a,,\"\",\"x\"\"y\"\n\"1,2\",\"line\nend\",z\r\nlast,", Vec::new()),
+        read_csv(b"a,,\"\",\"x\"\"y\"\n\"1,2\",\"line\nend\",z\r\nlast,", ""),
         [
             row(&[Some("a"), None, Some(""), Some("x\"y")]),
             row(&[Some("1,2"), Some("line\nend"), Some("z")]),
             row(&[Some("last"), None]),
         ]
     );
-    let more = vec![
-        CopyOption::Delimiter(';'),
-        CopyOption::Null("nil".into()),
-        CopyOption::Quote('\''),
-        CopyOption::Escape('\\'),
-    ];
+    let more = ", delimiter ';', null 'nil', quote '''', escape '\\'";
     assert_eq!(
         read_csv(b"nil;'nil';'it\\'s';'a\\\\b';'c\\d'\n", more),
         [row(&[None, Some("nil"), Some("it's"), Some("a\\b"), Some("c\\d")])]
     );
-    assert_eq!(read(b"a,\"b\n", &options(true, Vec::new())).unwrap_err().to_string(), "unterminated CSV quoted field");
+    assert_eq!(read(b"a,\"b\n", &options(true, "")).unwrap_err().to_string(), "unterminated CSV quoted field");
 }
