@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
+use super::array_literal;
 use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
@@ -54,7 +55,7 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
 
 /// Whether all arguments of a function have one type.
 pub(crate) fn is_of_one_type(function: &str) -> bool {
-    ALIKE.contains(&function) || function == NULLIF_OPERAND
+    ALIKE.contains(&function) || [NULLIF_OPERAND, array_literal::NAME].contains(&function)
 }
 
 /// The type that expressions of one type have, those apart that have none yet: parameters, NULL

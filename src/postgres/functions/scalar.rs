@@ -160,9 +160,10 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 23] = [
+const NOT_STRICT: [&str; 25] = [
     "array_append",
     "array_cat",
+    "array_fill",
     "array_positions",
     "array_prepend",
     "array_remove",
@@ -171,6 +172,7 @@ const NOT_STRICT: [&str; 23] = [
     "concat",
     "concat_ws",
     "greatest",
+    "make_array",
     "least",
     "num_nulls",
     "num_nonnulls",

@@ -3,8 +3,10 @@
 mod abbreviations;
 mod commands;
 mod explain_options;
+mod interval_literals;
 mod limits;
 mod precedence;
+mod rowless_locks;
 mod token_count;
 mod tokens;
 mod words;
@@ -65,7 +67,8 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
     let request = match commands::command(words)? {
         Some(command) => Request::Command(command),
         None => {
-            let tokens = &*abbreviations::spelled_out(tokens);
+            let tokens = rowless_locks::left_out(abbreviations::spelled_out(tokens));
+            let tokens = &*interval_literals::as_casts(tokens);
             limits::refuse(tokens)?;
             abbreviations::refuse_rows_from(tokens)?;
             let mut parser = parser(&merge_actions::with_known_actions(tokens));
