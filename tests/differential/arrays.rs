@@ -132,7 +132,6 @@ pub(crate) const QUESTIONS: &[&str] = &[
     "SELECT json_object('{{a,1,3},{b,2,4}}')",
     "SELECT json_object('{{a},{b}}')",
     "SELECT json_object('{{{a,1},{b,2}}}')",
-    "SELECT json_object('{{a,1}}', '{{b,2}}')",
     "SELECT array_append(ARRAY[1, 2], 3), array_append(NULL::int[], 3), array_append('{}'::int[], NULL)",
     "SELECT array_prepend('a', ARRAY['b']), array_prepend(NULL, ARRAY[1])",
     "SELECT array_cat(NULL::int[], NULL::int[]), array_cat(ARRAY[1], NULL), ARRAY[1] || '{2,3}', 0 || ARRAY[1, 2]",
