@@ -1,6 +1,6 @@
 //! Names in expressions.
 
-use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript};
+use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript, Value};
 
 use super::column::{fold, quoted};
 use super::error::{NameError, Result, SqlState};
@@ -100,11 +100,16 @@ impl Resolver<'_> {
     /// Hands out the expressions of which one consists, in the order of the text.
     fn parts_of<'e>(&mut self, expr: &'e mut Expr, inside: Inside, out: &mut Parts<'e>) -> Result<()> {
         match expr {
-            Expr::Identifier(_)
-            | Expr::CompoundIdentifier(_)
-            | Expr::Value(_)
-            | Expr::TypedString(_)
-            | Expr::Wildcard(_) => {}
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::TypedString(_) | Expr::Wildcard(_) => {}
+            Expr::Value(value) => match &value.value {
+                Value::HexStringLiteral(_) => {
+                    return Err(NameError::unsupported("bit strings are not supported").at_span(value.span));
+                }
+                Value::NationalStringLiteral(_) => {
+                    return Err(NameError::unsupported("N'...' is not supported").at_span(value.span));
+                }
+                _ => {}
+            },
             Expr::Nested(expr)
             | Expr::IsFalse(expr)
             | Expr::IsNotFalse(expr)
