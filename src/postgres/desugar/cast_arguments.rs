@@ -1,8 +1,8 @@
 //! Calls that differ in a cast of their arguments only: `sum(a), sum(a::numeric)`.
 //!
 //! DataFusion names a result by its expression without casts, and refuses two of one name.
-//! An argument of such calls with a cast in it goes through `coalesce` of itself alone, once or more often,
-//! which is part of the name and changes nothing.
+//! An argument of such calls with a cast in it goes through `coalesce` of itself alone, once or
+//! more often, which is part of the name and changes nothing.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -1,7 +1,7 @@
 //! Keys of windows above joins.
 //!
-//! Where a join makes a key of PARTITION BY equal to another column, DataFusion sorts by one of them
-//! and misses the other when the window is run. Behind a barrier, and computed below, the key
+//! Where a join makes a key of PARTITION BY equal to another column, DataFusion sorts by one of
+//! them and misses the other when the window is run. Behind a barrier, and computed below, the key
 //! equals nothing.
 
 use std::sync::Arc;

@@ -10,12 +10,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::array_items::SLICE;
-use super::array_literal;
 use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
-use super::scalar::NULLIF_OPERAND;
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::values_items;
 use crate::syntax::{plain_call, visit_expressions, visit_expressions_mut};
@@ -36,7 +35,7 @@ pub fn rewrite_syntax(statement: &mut Statement) {
         if let Expr::Array(Array { elem, .. }) = expr
             && (names_any(elem) || !are_of_one_kind(elem))
         {
-            *expr = call(array_literal::NAME, std::mem::take(elem));
+            *expr = call(MAKE_ARRAY, std::mem::take(elem));
         }
         ControlFlow::Continue(())
     });

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::column::{fold, rename};
 use super::error::{NameError, Result, SqlState};
-use super::placement::{Inside, Parts};
+use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
 
@@ -89,7 +89,12 @@ impl Resolver<'_> {
         self.mark_rows(&name, &mut function.args);
         untyped_arguments::settle(&name, function)?;
         let within = out.inside;
-        out.inside = self.placed(&name, function, inside, within)?;
+        let called = match name.as_str() {
+            name if self.relations.is_aggregate(name) => Called::Aggregate,
+            name if self.relations.returns_rows(name) => Called::Set,
+            _ => Called::Other,
+        };
+        out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;
         self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
         self.arguments(&mut function.args, out)?;

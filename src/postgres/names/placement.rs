@@ -8,7 +8,6 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::fold;
 use super::error::{NameError, Result, SqlState};
-use super::scope::Resolver;
 
 const HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
@@ -166,37 +165,39 @@ impl<'e> Parts<'e> {
     }
 }
 
-impl Resolver<'_> {
-    /// Does `work` in a clause.
-    pub(super) fn in_clause<T>(&mut self, clause: Clause, work: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.clause, clause);
-        let done = work(self);
-        self.clause = before;
-        done
-    }
+/// What is asked of the name of a function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Called {
+    Aggregate,
+    Set,
+    Other,
+}
 
-    /// What the arguments of a call stand in, which are `operands` as those of any expression.
-    ///
-    /// # Errors
-    /// PostgreSQL's for a call that has no place here.
-    pub(super) fn placed(&self, name: &str, function: &Function, inside: Inside, operands: Inside) -> Result<Inside> {
-        let at = function.name.span();
-        if function.over.is_some() {
-            refuse_window(inside, at)?;
-            return Ok(Inside { around: Some(Around::Window), no_set: Some(NoSet::Window), ..inside });
+/// What the arguments of a call stand in, which are `operands` as those of any expression.
+///
+/// # Errors
+/// PostgreSQL's for a call that has no place here.
+pub(super) fn arguments_of(
+    function: &Function,
+    called: Called,
+    inside: Inside,
+    operands: Inside,
+    in_subquery: bool,
+) -> Result<Inside> {
+    let at = function.name.span();
+    if function.over.is_some() {
+        refuse_window(inside, at)?;
+        return Ok(Inside { around: Some(Around::Window), no_set: Some(NoSet::Window), ..inside });
+    }
+    match called {
+        // One in a subquery may be the outer query's.
+        Called::Aggregate if !in_subquery && !inside.clause.takes_aggregates() => {
+            let message = format!("aggregate functions are not allowed in {}", inside.clause.name());
+            Err(NameError::new(SqlState::GROUPING_ERROR, message).at_span(at))
         }
-        if self.relations.is_aggregate(name) {
-            // One in a subquery may be the outer query's.
-            if self.subqueries == 0 && !inside.clause.takes_aggregates() {
-                let message = format!("aggregate functions are not allowed in {}", inside.clause.name());
-                return Err(NameError::new(SqlState::GROUPING_ERROR, message).at_span(at));
-            }
-            return Ok(Inside { around: Some(Around::Aggregate), no_set: Some(NoSet::Aggregate), ..inside });
-        }
-        if self.relations.returns_rows(name) {
-            refuse_set(inside, at)?;
-        }
-        Ok(operands)
+        Called::Aggregate => Ok(Inside { around: Some(Around::Aggregate), no_set: Some(NoSet::Aggregate), ..inside }),
+        Called::Set => refuse_set(inside, at).map(|()| operands),
+        Called::Other => Ok(operands),
     }
 }
 

@@ -128,6 +128,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Does `work` in a clause.
+    pub(super) fn in_clause<T>(&mut self, clause: Clause, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.clause, clause);
+        let done = work(self);
+        self.clause = before;
+        done
+    }
+
     /// Runs `work` one level further in.
     pub(super) fn within<T>(&mut self, level: Level, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.levels.push(level);
