@@ -22,7 +22,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::ctes::gathered;
-use crate::functions::{common_field, is_of_one_type, typed_constant};
+use crate::functions::{GENERATE_SERIES, common_field, is_of_one_type, typed_constant, without_wrapping};
 use crate::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
 };
@@ -165,6 +165,9 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
     let mut items: Vec<String> = Vec::new();
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
+        if let LogicalPlan::Union(union) = node {
+            infer_branches(&union.inputs, inferred);
+        }
         if let LogicalPlan::Values(values) = node {
             for place in 0..values.schema.fields().len() {
                 let column: Vec<&Expr> = values.values.iter().filter_map(|row| row.get(place)).collect();
@@ -176,6 +179,9 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                 match expr {
                     Expr::ScalarFunction(call) if is_of_one_type(call.func.name()) => {
                         infer_alike(&call.args.iter().collect::<Vec<_>>(), &schema, inferred);
+                    }
+                    Expr::ScalarFunction(call) if call.func.name() == GENERATE_SERIES => {
+                        infer_alike(&call.args.iter().take(2).collect::<Vec<_>>(), &schema, inferred);
                     }
                     Expr::Case(case) => {
                         let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
@@ -227,7 +233,7 @@ fn infer_items(
 ) {
     let bare = |expr: &&Expr| match expr {
         Expr::Cast(cast) if matches!(cast.expr.as_ref(), Expr::Placeholder(_)) => cast.expr.as_ref().clone(),
-        expr => (*expr).clone(),
+        expr => without_wrapping((*expr).clone()),
     };
     let bare: Vec<Expr> = column.iter().map(bare).collect();
     let Some(common) = common_field(&bare.iter().collect::<Vec<_>>(), schema) else { return };
@@ -235,6 +241,31 @@ fn infer_items(
         if let Expr::Placeholder(placeholder) = expr {
             inferred.insert(placeholder.id.clone(), Some(Arc::clone(&common)));
             items.push(placeholder.id.clone());
+        }
+    }
+}
+
+/// Gives parameters that are columns of a branch of UNION the types of other branches' columns.
+fn infer_branches(inputs: &[Arc<LogicalPlan>], inferred: &mut HashMap<String, Option<FieldRef>>) {
+    let item = |input: &LogicalPlan, place: usize| match input {
+        LogicalPlan::Projection(projection) => projection.expr.get(place).map(|expr| expr.clone().unalias()),
+        _ => None,
+    };
+    let width = inputs.first().map_or(0, |input| input.schema().fields().len());
+    for place in 0..width {
+        let field = || {
+            inputs.iter().find_map(|input| match (item(input, place), input.as_ref()) {
+                (Some(expr), LogicalPlan::Projection(projection)) => common_field(&[&expr], projection.input.schema()),
+                _ => input.schema().fields().get(place).cloned(),
+            })
+        };
+        for input in inputs {
+            if let Some(Expr::Placeholder(placeholder)) = item(input, place)
+                && inferred.get(&placeholder.id).is_none_or(Option::is_none)
+                && let Some(field) = field()
+            {
+                inferred.insert(placeholder.id.clone(), Some(field));
+            }
         }
     }
 }
@@ -360,6 +391,8 @@ fn bind(
 ) -> datafusion::common::Result<Transformed<LogicalPlan>> {
     // A limit is counted, so that only its value matters, and the planner wants it bare.
     let is_limit = matches!(node, LogicalPlan::Limit(_));
+    // Names of columns are not those of its items, and casts have to be seen.
+    let is_values = matches!(node, LogicalPlan::Values(_));
     let names = NamePreserver::new(&node);
     let bound = node.map_expressions(|expr| {
         if !expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))? {
@@ -373,7 +406,7 @@ fn bind(
             }
             expr => Ok(Transformed::no(expr)),
         })?;
-        Ok(bound.update_data(|expr| name.restore(expr)))
+        Ok(if is_values { bound } else { bound.update_data(|expr| name.restore(expr)) })
     })?;
     *changes_columns |= bound.transformed && !matches!(bound.data, LogicalPlan::Filter(_));
     if !*changes_columns {

@@ -76,7 +76,7 @@ impl Connection {
             let message = format!("bind message has {} parameter formats but {wanted} parameters", bind.formats.len());
             return Err(Error::new(SqlState::PROTOCOL_VIOLATION, message));
         }
-        let style = Arc::clone(self.session.settings().style());
+        let style = self.session.style_of_values(&prepared.parameters);
         let Bind { portal, formats: value_formats, values, result_formats, .. } = bind;
         let values = match values.iter().flatten().map(Bytes::len).sum::<usize>() <= BYTES_READ_HERE_MAX {
             true => read_values(&prepared, &values, &value_formats, &style)?,

@@ -15,11 +15,13 @@ mod frames;
 mod json;
 mod modes;
 mod page;
+mod placement;
 mod probes;
 mod query;
 mod regular_expressions;
 mod rowkey;
 mod subqueries;
+mod untyped;
 mod wire;
 mod writes;
 
@@ -152,6 +154,19 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
             let scope = Scope { tables: &[""], risky: false };
             compared.question(&filled(template, 1 + (case % 2) as usize, scope, &mut dice), *ordered)?;
         }
+    }
+    let mut dice = Dice(seed);
+    for question in placement::QUESTIONS.iter().chain(untyped::QUESTIONS) {
+        compared.question(question, true)?;
+    }
+    for _ in 0..cases * 20 {
+        compared.question(&placement::question(&mut dice), false)?;
+        compared.question(&untyped::question(&mut dice), true)?;
+    }
+    for (statement, parameters) in untyped::WITH_PARAMETERS {
+        let parameters: Vec<_> = parameters.iter().map(|value| Some((*value).to_owned())).collect();
+        compared.ask(statement, &parameters, Form::Texts, true)?;
+        compared.ask(statement, &parameters, Form::Binary, true)?;
     }
     let mut dice = Dice(seed);
     for question in arrays::QUESTIONS {

@@ -7,6 +7,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::INVALID_STATEMENT, "42000", Kind::Statement),
     (SqlState::DATATYPE_MISMATCH, "42804", Kind::Statement),
     (SqlState::GROUPING_ERROR, "42803", Kind::Statement),
+    (SqlState::WINDOWING_ERROR, "42P20", Kind::Statement),
     (SqlState::CARDINALITY_VIOLATION, "21000", Kind::Statement),
     (SqlState::UNDEFINED_OBJECT, "42704", Kind::Name),
     (SqlState::UNDEFINED_TABLE, "42P01", Kind::Name),

@@ -1,8 +1,8 @@
 //! Calls that differ in a cast of their arguments only: `sum(a), sum(a::numeric)`.
 //!
 //! DataFusion names a result by its expression without casts, and refuses two of one name.
-//! The cast argument of such calls goes through `coalesce` of itself alone, once or more often,
-//! which is part of the name and changes nothing.
+//! An argument of such calls with a cast in it goes through `coalesce` of itself alone, once or
+//! more often, which is part of the name and changes nothing.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::ast::{call, last_word};
+use crate::functions::is_aggregate;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
 /// Makes the names of such calls unique.
@@ -44,7 +45,7 @@ pub(super) fn make_names_unique(statement: &mut Statement) {
         if let (Some(place), FunctionArguments::List(list)) = (place, &mut function.args) {
             for argument in &mut list.args {
                 if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument
-                    && without_cast(argument).is_some()
+                    && take_casts_off(&mut argument.clone())
                 {
                     for _ in 0..=place {
                         let inner = std::mem::replace(argument, Expr::value(Value::Null));
@@ -57,25 +58,44 @@ pub(super) fn make_names_unique(statement: &mut Statement) {
     });
 }
 
-/// The call as DataFusion names it, and whether an argument is a cast. `None` where there are
-/// no plain arguments.
+/// An aggregate or a window function as DataFusion names it, and whether there is a cast in an
+/// argument. `None` where there are no plain arguments.
 fn name_without_casts(function: &Function) -> Option<(String, bool)> {
     let FunctionArguments::List(list) = &function.args else { return None };
-    let (mut name, mut cast) = (last_word(&function.name), false);
+    let called = last_word(&function.name);
+    if function.over.is_none() && !is_aggregate(&called) {
+        return None;
+    }
+    let (mut name, mut cast) = (collected_by(&called).to_owned(), false);
     for argument in &list.args {
         let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else { return None };
-        let inner = without_cast(argument);
-        cast |= inner.is_some();
+        let mut plain = argument.clone();
+        cast |= take_casts_off(&mut plain);
         name.push('\0');
-        name.push_str(&inner.unwrap_or(argument).to_string());
+        name.push_str(&plain.to_string());
     }
     Some((name, cast))
 }
 
-fn without_cast(expr: &Expr) -> Option<&Expr> {
-    match expr {
-        Expr::Nested(inner) => without_cast(inner),
-        Expr::Cast { expr, .. } => Some(without_cast(expr).unwrap_or(expr)),
-        _ => None,
+/// What a document is collected by: several documents by the same.
+fn collected_by(name: &str) -> &str {
+    match name {
+        "json_agg" | "jsonb_agg" => "array_agg",
+        "json_object_agg" => "jsonb_object_agg",
+        _ => name,
     }
+}
+
+/// Takes off casts, and parentheses, which names do not have either; whether there was a cast.
+fn take_casts_off(expr: &mut Expr) -> bool {
+    let mut found = false;
+    let _: ControlFlow<()> = visit_expressions_mut(expr, |expr| {
+        let is_cast = matches!(expr, Expr::Cast { .. });
+        if let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
+            found |= is_cast;
+            *expr = std::mem::replace(inner, Expr::value(Value::Null));
+        }
+        ControlFlow::Continue(())
+    });
+    found
 }

@@ -20,6 +20,7 @@ mod subquery_order;
 mod syntax;
 mod ties;
 mod types;
+mod window_keys;
 mod windows;
 
 use casts::CatalogCasts;
@@ -44,6 +45,7 @@ use decorrelation::{DecorrelateSubqueries, NormalizeSubqueries, SettleOuterTypes
 use range_frames::WideRangeFrames;
 use row_lists::RowLists;
 use subquery_order::PropagateSubqueryOrder;
+use window_keys::WindowKeysAboveJoins;
 
 /// Adds the planner's hooks and the analyzer's rules to a state that has those of
 /// [`crate::functions`]; the type planner that it has takes what is none of these types.
@@ -59,6 +61,7 @@ pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     rules.analyzer.after("type_coercion", Arc::new(DecorrelateSubqueries::new(min, max)))?;
     rules.analyzer.after("type_coercion", Arc::new(PropagateSubqueryOrder))?;
     rules.optimizer.before("decorrelate_predicate_subquery", Arc::new(ConstantRows))?;
+    rules.optimizer.last(Arc::new(WindowKeysAboveJoins));
     rules.analyzer.first(Arc::clone(&casts) as _);
     rules.analyzer.first(Arc::new(NormalizeSubqueries));
     rules.analyzer.first(Arc::new(RowLists));

@@ -10,19 +10,18 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::scalar::type_of;
-
 /// Operands of so many levels get a short name.
 const LEVELS_MAX: usize = 16;
 
 /// The operand, in a call if it is deep: if its first operand has a first operand, and so on.
-pub(super) fn abbreviated(operand: Expr, schema: &DFSchema) -> Expr {
+/// `type_of` finds out its type.
+pub(super) fn abbreviated(operand: Expr, type_of: impl Fn(&Expr) -> Option<DataType>) -> Expr {
     let mut below = &operand;
     for _ in 0..LEVELS_MAX {
         below = match below {
@@ -39,7 +38,7 @@ pub(super) fn abbreviated(operand: Expr, schema: &DFSchema) -> Expr {
     let function = Abbreviated {
         signature: Signature::any(1, Volatility::Immutable),
         name: format!("abbreviated_{:016x}", hasher.finish()),
-        data_type: if has_parameter(&operand) { None } else { type_of(&operand, schema).ok() },
+        data_type: if has_parameter(&operand) { None } else { type_of(&operand) },
     };
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(function)), vec![operand]))
 }

@@ -122,6 +122,17 @@ fn returns_add(arguments: &Arguments) -> Result<DataType> {
     if both_null(arguments) {
         return Ok(DataType::Null);
     }
+    // It may be days, a time or an interval.
+    let untyped = |place: usize| arguments.is_unknown(place) || arguments.kind(place) == Kind::Null;
+    match (arguments.kind(0), arguments.kind(1)) {
+        (Kind::Date, _) if untyped(1) => {
+            return fail(SqlState::AMBIGUOUS_FUNCTION, "operator is not unique: date + unknown");
+        }
+        (_, Kind::Date) if untyped(0) => {
+            return fail(SqlState::AMBIGUOUS_FUNCTION, "operator is not unique: unknown + date");
+        }
+        _ => {}
+    }
     match number(arguments) {
         Some(Kind::Numeric) => {
             let (left, right) = digits(arguments);

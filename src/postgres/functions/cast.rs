@@ -203,6 +203,7 @@ fn from_text(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let parsed = array_of(wanted, &values).map_err(Error::from)?;
+    refuse_deeper(parsed.data_type(), field.data_type())?;
     if parsed.data_type() == field.data_type() { Ok(parsed) } else { Ok(arrow_cast(&parsed, field.data_type())?) }
 }
 
@@ -526,8 +527,23 @@ fn lists(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
     let (Some(list), DataType::List(item)) = (array.as_list_opt::<i32>(), wanted) else {
         return Ok(arrow_cast(array, wanted)?);
     };
+    refuse_deeper(array.data_type(), wanted)?;
     let values = cast_to_field(list.values(), item, zone)?;
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned())?))
+}
+
+/// Refuses an array of more dimensions than the one that it shall be.
+fn refuse_deeper(given: &DataType, wanted: &DataType) -> Result<()> {
+    let item = |data_type: &DataType| match data_type {
+        DataType::List(item) => Some(item.data_type().clone()),
+        _ => None,
+    };
+    match (item(given), item(wanted)) {
+        (Some(DataType::List(_)), Some(wanted)) if !matches!(wanted, DataType::List(_)) => {
+            fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Texts of at most `length` characters, moments with at most `length` digits of a second.

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
-use super::scalar::NULLIF_OPERAND;
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 
 /// Functions whose arguments all have one type, which is the result's.
 pub(super) const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
@@ -54,7 +54,7 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
 
 /// Whether all arguments of a function have one type.
 pub(crate) fn is_of_one_type(function: &str) -> bool {
-    ALIKE.contains(&function) || function == NULLIF_OPERAND
+    ALIKE.contains(&function) || [NULLIF_OPERAND, MAKE_ARRAY].contains(&function)
 }
 
 /// The type that expressions of one type have, those apart that have none yet: parameters, NULL

@@ -30,7 +30,7 @@ pub(super) fn coalesced(mut args: Vec<Expr>) -> Expr {
 }
 
 /// What an item of VALUES was before it was wrapped.
-pub(super) fn unwrapped(expr: Expr) -> Expr {
+pub(crate) fn unwrapped(expr: Expr) -> Expr {
     match expr {
         Expr::Cast(cast) if is_item(&cast.expr) => unwrapped(*cast.expr),
         Expr::ScalarFunction(mut call) if is_item_call(&call) => match call.args.pop() {

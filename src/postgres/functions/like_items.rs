@@ -1,4 +1,4 @@
-//! `x LIKE ANY (array)` and its like: a text beside each item of an array.
+//! `x LIKE ANY (array)`, `x ~ ALL (array)` and their like: a text beside each item of an array.
 
 use std::sync::Arc;
 
@@ -8,17 +8,18 @@ use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::cast::cast_array;
 use super::kind::Kind;
+use super::regular_expressions;
 use super::scalar::{Arguments, Call, Function};
 
 const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
     Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
 }
 
-pub(super) static FUNCTIONS: [Function; 8] = [
+pub(super) static FUNCTIONS: [Function; 16] = [
     function("like_any", |call| compared(call, like_texts, true)),
     function("like_all", |call| compared(call, like_texts, false)),
     function("nlike_any", |call| compared(call, nlike_texts, true)),
@@ -27,24 +28,48 @@ pub(super) static FUNCTIONS: [Function; 8] = [
     function("ilike_all", |call| compared(call, ilike_texts, false)),
     function("nilike_any", |call| compared(call, nilike_texts, true)),
     function("nilike_all", |call| compared(call, nilike_texts, false)),
+    function("textregexeq_any", |call| compared(call, matches, true)),
+    function("textregexeq_all", |call| compared(call, matches, false)),
+    function("textregexne_any", |call| compared(call, matches_not, true)),
+    function("textregexne_all", |call| compared(call, matches_not, false)),
+    function("texticregexeq_any", |call| compared(call, matches_in_any_case, true)),
+    function("texticregexeq_all", |call| compared(call, matches_in_any_case, false)),
+    function("texticregexne_any", |call| compared(call, matches_in_no_case, true)),
+    function("texticregexne_all", |call| compared(call, matches_in_no_case, false)),
 ];
 
-type Compare = fn(&ArrayRef, &ArrayRef) -> Result<BooleanArray>;
+type Compare = fn(&Call, &ArrayRef, &ArrayRef) -> Result<BooleanArray>;
 
-fn like_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+fn like_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
     Ok(like(texts, patterns)?)
 }
 
-fn nlike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+fn nlike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
     Ok(nlike(texts, patterns)?)
 }
 
-fn ilike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+fn ilike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
     Ok(ilike(texts, patterns)?)
 }
 
-fn nilike_texts(texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+fn nilike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
     Ok(nilike(texts, patterns)?)
+}
+
+fn matches(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    regular_expressions::matched(call.options, texts, patterns, false, false)
+}
+
+fn matches_not(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    regular_expressions::matched(call.options, texts, patterns, false, true)
+}
+
+fn matches_in_any_case(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    regular_expressions::matched(call.options, texts, patterns, true, false)
+}
+
+fn matches_in_no_case(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    regular_expressions::matched(call.options, texts, patterns, true, true)
 }
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
@@ -67,7 +92,7 @@ fn compared(call: &Call, compare: Compare, any: bool) -> Result<ArrayRef> {
     let (first, last) = (place(0), place(call.rows));
     let rows = (0..call.rows).flat_map(|row| std::iter::repeat_n(row as u64, place(row + 1) - place(row)));
     let beside = take(&texts, &UInt64Array::from_iter_values(rows), None)?;
-    let holds = compare(&beside, &lists.values().slice(first, last - first))?;
+    let holds = compare(call, &beside, &lists.values().slice(first, last - first))?;
     let of_row = |row: usize| {
         if lists.is_null(row) {
             return None;
@@ -83,6 +108,21 @@ fn compared(call: &Call, compare: Compare, any: bool) -> Result<ArrayRef> {
         all
     };
     Ok(Arc::new((0..call.rows).map(of_row).collect::<BooleanArray>()))
+}
+
+/// What the functions for an operator beside `ANY (array)` and `ALL (array)` begin with.
+pub(super) fn of_operator(operator: &BinaryOperator) -> Option<&'static str> {
+    Some(match operator {
+        BinaryOperator::PGRegexMatch => "textregexeq",
+        BinaryOperator::PGRegexNotMatch => "textregexne",
+        BinaryOperator::PGRegexIMatch => "texticregexeq",
+        BinaryOperator::PGRegexNotIMatch => "texticregexne",
+        BinaryOperator::PGLikeMatch => "like",
+        BinaryOperator::PGNotLikeMatch => "nlike",
+        BinaryOperator::PGILikeMatch => "ilike",
+        BinaryOperator::PGNotILikeMatch => "nilike",
+        _ => return None,
+    })
 }
 
 /// The function for a pattern that is `ANY (array)`, when `any` was read before it, or `ALL

@@ -12,7 +12,7 @@ use super::error::{SqlState, fail};
 use super::json;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison};
-use super::scalar::Scalar;
+use super::scalar::{Scalar, type_of};
 use super::system::is_vector;
 use super::{array_items, datetime_fields, text};
 
@@ -27,7 +27,10 @@ impl ExprPlanner for PostgresOperators {
         let RawBinaryExpr { op, left, right } = expr;
         // Conditions stay as they are: their chains are balanced, and keys are found in them.
         let is_condition = matches!(op, BinaryOperator::And | BinaryOperator::Or);
-        let left = if is_condition { left } else { abbreviated(left, schema) };
+        let left = match is_condition {
+            true => left,
+            false => abbreviated(left, |operand| type_of(operand, schema).ok()),
+        };
         let resolver = Resolver { schema, zone: None, stored: false };
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         let contains = match op {

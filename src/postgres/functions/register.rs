@@ -19,9 +19,9 @@ use super::scalar::Scalar;
 use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
-    angles, arithmetic, array_items, concatenation, datetime_fields, datetime_make, datetime_trunc, deferred,
-    encodings, fused, greatest_least, hashes, integers, json, justify, letter_case, like_items, math, now, null_if,
-    overlaps, regular_expressions, series, statistics, strings, text,
+    angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
+    datetime_trunc, deferred, encodings, fused, greatest_least, hashes, integers, json, justify, letter_case,
+    like_items, math, now, null_if, overlaps, regular_expressions, series, statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -104,7 +104,9 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let tables = [
         angles::FUNCTIONS.as_slice(),
         arithmetic::FUNCTIONS.as_slice(),
+        array_fill::FUNCTIONS.as_slice(),
         array_items::FUNCTIONS.as_slice(),
+        array_literal::FUNCTIONS.as_slice(),
         greatest_least::FUNCTIONS.as_slice(),
         concatenation::FUNCTIONS.as_slice(),
         deferred::FUNCTIONS.as_slice(),

@@ -9,6 +9,7 @@ use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
 
 use super::arithmetic;
+use super::array_literal;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, common_type, literal, unmatched};
 use super::decimal::Decimal;
@@ -19,7 +20,7 @@ use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::regular_expressions;
-use super::scalar::{Scalar, type_of};
+use super::scalar::{MAKE_ARRAY, Scalar, type_of};
 use super::stored_types;
 use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
@@ -97,10 +98,17 @@ impl Resolver<'_> {
                 })
             }
             Expr::ScalarFunction(function)
-                if function.func.name() == "make_array"
+                if function.func.name() == MAKE_ARRAY
                     && function.args.iter().any(|item| self.kind(item) == Some(Kind::Array)) =>
             {
                 fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported")
+            }
+            Expr::ScalarFunction(function) if function.func.name() == MAKE_ARRAY => {
+                let items = self.alike(function.args, "ARRAY")?;
+                if self.zone.is_some() {
+                    return array_literal::settled(items, self.schema);
+                }
+                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, items)))
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let args = self.alike(function.args, function.func.name())?;

@@ -28,6 +28,9 @@ pub(super) const CONCATENATED: &str = "textcat";
 /// What `nullif` gives where its arguments differ.
 pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 
+/// What `ARRAY[...]` becomes: DataFusion's name for it.
+pub(super) const MAKE_ARRAY: &str = "make_array";
+
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
 /// functions look at their types and bring them into the one they want, since DataFusion
 /// would bring times to nanoseconds.
@@ -160,9 +163,10 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 23] = [
+const NOT_STRICT: [&str; 25] = [
     "array_append",
     "array_cat",
+    "array_fill",
     "array_positions",
     "array_prepend",
     "array_remove",
@@ -171,6 +175,7 @@ const NOT_STRICT: [&str; 23] = [
     "concat",
     "concat_ws",
     "greatest",
+    MAKE_ARRAY,
     "least",
     "num_nulls",
     "num_nonnulls",

@@ -14,7 +14,7 @@ use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
-use super::scalar::NULLIF_OPERAND;
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::values_items;
 use crate::syntax::{plain_call, visit_expressions, visit_expressions_mut};
@@ -33,13 +33,23 @@ pub fn rewrite_syntax(statement: &mut Statement) {
     // What is compared with ANY of an array is a list by now.
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
         if let Expr::Array(Array { elem, .. }) = expr
-            && names_any(elem)
+            && (names_any(elem) || !are_of_one_kind(elem))
         {
-            *expr = call("make_array", std::mem::take(elem));
+            *expr = call(MAKE_ARRAY, std::mem::take(elem));
         }
         ControlFlow::Continue(())
     });
     debug_assert!(visited.is_continue());
+}
+
+/// Whether items are literals that the planner finds one type for: all numbers, or all texts.
+fn are_of_one_kind(list: &[Expr]) -> bool {
+    let kind = |item: &Expr| match item {
+        Expr::Value(value) => Some(std::mem::discriminant(&value.value)),
+        _ => None,
+    };
+    let first = list.first().and_then(kind);
+    list.is_empty() || first.is_some() && list.iter().all(|item| kind(item) == first)
 }
 
 /// Whether there is a column or a query in a list. In `ARRAY[...]` the planner knows no columns of
@@ -125,17 +135,35 @@ fn rewritten(expr: Expr) -> Expr {
             let escape = escape_char.map(Expr::Value);
             nested(*expr, op, call("similar_to_escape", [*pattern].into_iter().chain(escape).collect()))
         }
+        Expr::AnyOp { left, compare_op, right, .. }
+            if like_items::of_operator(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
+        {
+            let name = like_items::of_operator(&compare_op).unwrap_or_default();
+            call(&format!("{name}_any"), vec![*left, texts(without_parentheses(*right))])
+        }
+        Expr::AllOp { left, compare_op, right }
+            if like_items::of_operator(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
+        {
+            let name = like_items::of_operator(&compare_op).unwrap_or_default();
+            call(&format!("{name}_all"), vec![*left, texts(without_parentheses(*right))])
+        }
         Expr::Like { negated, any, expr, pattern, escape_char } => {
             match like_items::of_pattern(any, negated, false, &pattern) {
-                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, array]),
+                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, texts(array)]),
                 _ => Expr::Like { negated, any, expr, pattern, escape_char },
             }
         }
         Expr::ILike { negated, any, expr, pattern, escape_char } => {
             match like_items::of_pattern(any, negated, true, &pattern) {
-                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, array]),
+                Some((name, array)) if escape_char.is_none() => call(&name, vec![*expr, texts(array)]),
                 _ => Expr::ILike { negated, any, expr, pattern, escape_char },
             }
+        }
+        // It takes numbers only, `substring` a pattern.
+        Expr::Substring { expr, substring_from, substring_for, special, shorthand: true } => {
+            let number = |expr: Option<Box<Expr>>| expr.map(|expr| Box::new(integer_of_text(*expr)));
+            let (substring_from, substring_for) = (number(substring_from), number(substring_for));
+            Expr::Substring { expr, substring_from, substring_for, special, shorthand: true }
         }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
             *expr,
@@ -192,11 +220,26 @@ fn contrary(op: &BinaryOperator) -> Option<BinaryOperator> {
     })
 }
 
+fn without_parentheses(expr: Expr) -> Expr {
+    match expr {
+        Expr::Nested(inner) => *inner,
+        other => other,
+    }
+}
+
 /// A parameter where an array of texts is expected is one.
 fn texts(expr: Expr) -> Expr {
     match &expr {
         Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => cast_expr(expr, text_array()),
         _ => expr,
+    }
+}
+
+/// A literal in quotes where an integer is expected is one.
+fn integer_of_text(expr: Expr) -> Expr {
+    match literal_text(&expr) {
+        Some(_) => cast_expr(expr, DataType::Integer(None)),
+        None => expr,
     }
 }
 

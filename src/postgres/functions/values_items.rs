@@ -40,17 +40,22 @@ impl VisitorMut for Wrapping {
 fn wrap(values: &mut Values) {
     let width = values.rows.first().map_or(0, |row| row.content.len());
     for place in 0..width {
-        let mut items = values.rows.iter().filter_map(|row| row.content.get(place));
-        if !items.any(has_type) {
+        let items = || values.rows.iter().filter_map(|row| row.content.get(place));
+        let beside_parameters = items().any(is_parameter) && !items().all(is_parameter);
+        if !beside_parameters && !items().any(has_type) {
             continue;
         }
         for item in values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)) {
-            if !matches!(item, Expr::Value(value) if matches!(value.value, Value::Placeholder(_) | Value::Null)) {
+            if !matches!(item, Expr::Value(value) if matches!(value.value, Value::Null)) {
                 let inner = std::mem::replace(item, Expr::value(Value::Null));
                 *item = wrapped(inner);
             }
         }
     }
+}
+
+fn is_parameter(item: &Expr) -> bool {
+    matches!(item, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
 
 /// Whether an item is more than a literal.

@@ -1,11 +1,13 @@
 //! Names in expressions.
 
-use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript};
+use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript, Value};
 
 use super::column::{fold, quoted};
 use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
+use super::placement::{Inside, Parts};
 use super::scope::Resolver;
+use super::untyped_arguments;
 
 /// Deepest nesting of queries in expressions of queries: DataFusion plans the inner ones
 /// twice at each level.
@@ -15,16 +17,28 @@ impl Resolver<'_> {
     /// Resolves all names of an expression. A chain of operators is a deep tree, so the walk keeps
     /// its own stack; only queries nest on the machine's.
     pub(super) fn expr(&mut self, root: &mut Expr) -> Result<()> {
-        let mut stack = vec![root];
-        while let Some(expr) = stack.pop() {
+        let mut stack = vec![(root, Inside::clause(self.clause))];
+        self.walk(&mut stack)
+    }
+
+    /// [`Self::expr`] of what is known to stand in something.
+    pub(super) fn parts(&mut self, parts: Parts<'_>) -> Result<()> {
+        let mut stack = parts.exprs;
+        stack.reverse();
+        self.walk(&mut stack)
+    }
+
+    fn walk(&mut self, stack: &mut Vec<(&mut Expr, Inside)>) -> Result<()> {
+        while let Some((expr, inside)) = stack.pop() {
             self.gather_dotted(expr);
             if let Some(named) = self.named(expr)? {
                 *expr = named;
                 continue;
             }
-            let from = stack.len();
-            self.parts_of(expr, &mut stack)?;
-            stack[from..].reverse();
+            untyped_arguments::settle_operands(expr)?;
+            let mut parts = Parts::new(inside.of_operands(expr));
+            self.parts_of(expr, inside, &mut parts)?;
+            stack.extend(parts.exprs.into_iter().rev());
         }
         Ok(())
     }
@@ -84,13 +98,18 @@ impl Resolver<'_> {
     }
 
     /// Hands out the expressions of which one consists, in the order of the text.
-    fn parts_of<'e>(&mut self, expr: &'e mut Expr, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    fn parts_of<'e>(&mut self, expr: &'e mut Expr, inside: Inside, out: &mut Parts<'e>) -> Result<()> {
         match expr {
-            Expr::Identifier(_)
-            | Expr::CompoundIdentifier(_)
-            | Expr::Value(_)
-            | Expr::TypedString(_)
-            | Expr::Wildcard(_) => {}
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::TypedString(_) | Expr::Wildcard(_) => {}
+            Expr::Value(value) => match &value.value {
+                Value::HexStringLiteral(_) => {
+                    return Err(NameError::unsupported("bit strings are not supported").at_span(value.span));
+                }
+                Value::NationalStringLiteral(_) => {
+                    return Err(NameError::unsupported("N'...' is not supported").at_span(value.span));
+                }
+                _ => {}
+            },
             Expr::Nested(expr)
             | Expr::IsFalse(expr)
             | Expr::IsNotFalse(expr)
@@ -133,11 +152,15 @@ impl Resolver<'_> {
                 self.subquery(subquery)?;
             }
             Expr::Exists { subquery, .. } | Expr::Subquery(subquery) => self.subquery(subquery)?,
-            Expr::Function(function) => self.function(function, out)?,
+            Expr::Function(function) => self.function(function, inside, out)?,
             Expr::Case { operand, conditions, else_result, .. } => {
                 out.extend(operand.as_deref_mut());
+                let of_results = out.inside;
                 for when in conditions {
-                    out.extend([&mut when.condition, &mut when.result]);
+                    out.inside = inside.of_conditions();
+                    out.push(&mut when.condition);
+                    out.inside = of_results;
+                    out.push(&mut when.result);
                 }
                 out.extend(else_result.as_deref_mut());
             }
@@ -190,7 +213,7 @@ impl Resolver<'_> {
 }
 
 /// A step into a value. The name of a field belongs to the value's type, not to a scope.
-fn step<'e>(access: &'e mut AccessExpr, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+fn step<'e>(access: &'e mut AccessExpr, out: &mut Parts<'e>) -> Result<()> {
     match access {
         AccessExpr::Dot(Expr::Identifier(field)) => *field = field_name(field),
         AccessExpr::Dot(Expr::Value(_)) => {}

@@ -14,7 +14,9 @@ use super::column::{Base, Column, Output, Place, fold, numbered, quoted, rename}
 use super::error::{NameError, Result, SqlState};
 use super::function::flatten;
 use super::join::as_query;
+use super::placement::{Clause, Inside, Parts};
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
+use super::untyped_arguments::is_untyped;
 use super::with::renamed;
 use super::{Lookup, Relation};
 use crate::ctes::{MATERIALIZED, NOT_MATERIALIZED};
@@ -84,7 +86,15 @@ impl Resolver<'_> {
                 with_offset_alias: None,
                 with_ordinality,
             } => {
-                self.within(lateral(before), |resolver| resolver.exprs(array_exprs.iter_mut()))?;
+                if let [array] = array_exprs.as_slice()
+                    && is_untyped(array)
+                {
+                    let message = "function unnest(unknown) is not unique";
+                    return Err(NameError::new(SqlState::AMBIGUOUS_FUNCTION, message).at_node(array));
+                }
+                self.within(lateral(before), |resolver| {
+                    resolver.in_clause(Clause::FromFunction, |resolver| resolver.exprs(array_exprs.iter_mut()))
+                })?;
                 let names = vec!["unnest".to_owned(); array_exprs.len()];
                 self.called(alias, "unnest", names, *with_ordinality, taken)
             }
@@ -258,9 +268,9 @@ impl Resolver<'_> {
             return Ok(frame);
         }
         self.within(lateral(before), |resolver| {
-            let mut inside = Vec::new();
+            let mut inside = Parts::new(Inside::clause(Clause::FromFunction));
             args.iter_mut().try_for_each(|arg| resolver.argument(arg, &mut inside))?;
-            resolver.exprs(inside)
+            resolver.parts(inside)
         })?;
         let columns = self.relations.function_columns(&function).unwrap_or_else(|| vec![function.clone()]);
         let frame = self.called(alias, &function, columns, ordinality, taken)?;
@@ -287,7 +297,9 @@ impl Resolver<'_> {
         before: &Frame,
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<(Select, Frame)> {
-        self.within(lateral(before), |resolver| resolver.expr(&mut call))?;
+        self.within(lateral(before), |resolver| {
+            resolver.in_clause(Clause::FromFunction, |resolver| resolver.expr(&mut call))
+        })?;
         let frame = self.called(alias, function, vec![function.to_owned()], ordinality, taken)?;
         let names = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
         let one = Expr::Cast {

@@ -7,7 +7,9 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::column::{fold, rename};
 use super::error::{NameError, Result, SqlState};
+use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
+use super::untyped_arguments;
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
 const WITHOUT_PARENTHESES: [&str; 9] = [
@@ -76,15 +78,29 @@ const WINDOW_KEYS_MAX: usize = 64;
 
 impl Resolver<'_> {
     /// Names a function and hands out the expressions in it.
-    pub(super) fn function<'e>(&mut self, function: &'e mut Function, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    pub(super) fn function<'e>(
+        &mut self,
+        function: &'e mut Function,
+        inside: Inside,
+        out: &mut Parts<'e>,
+    ) -> Result<()> {
         let at = function.name.span().start;
         let name = flatten(&mut function.name, self.relations.database())?;
         self.mark_rows(&name, &mut function.args);
+        untyped_arguments::settle(&name, function)?;
+        let within = out.inside;
+        let called = match name.as_str() {
+            name if self.relations.is_aggregate(name) => Called::Aggregate,
+            name if self.relations.returns_rows(name) => Called::Set,
+            _ => Called::Other,
+        };
+        out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;
         self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
         self.arguments(&mut function.args, out)?;
-        out.extend(function.filter.as_deref_mut());
         out.extend(function.within_group.iter_mut().map(|order| &mut order.expr));
+        out.inside = Inside::of_filter();
+        out.extend(function.filter.as_deref_mut());
         match &mut function.over {
             None => Ok(()),
             Some(WindowType::NamedWindow(name)) => self.window_name(name),
@@ -92,7 +108,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn arguments<'e>(&mut self, arguments: &'e mut FunctionArguments, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    fn arguments<'e>(&mut self, arguments: &'e mut FunctionArguments, out: &mut Parts<'e>) -> Result<()> {
         match arguments {
             FunctionArguments::None => Ok(()),
             FunctionArguments::Subquery(query) => self.subquery(query),
@@ -120,7 +136,7 @@ impl Resolver<'_> {
     }
 
     /// Hands out the expression of one argument.
-    pub(super) fn argument<'e>(&mut self, argument: &'e mut FunctionArg, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    pub(super) fn argument<'e>(&mut self, argument: &'e mut FunctionArg, out: &mut Parts<'e>) -> Result<()> {
         let argument = match argument {
             FunctionArg::Unnamed(argument) => argument,
             FunctionArg::Named { name, arg, .. } => {
@@ -163,7 +179,7 @@ impl Resolver<'_> {
     }
 
     /// Names the window that a specification starts from and hands out the expressions in it.
-    pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Vec<&'e mut Expr>) -> Result<()> {
+    pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Parts<'e>) -> Result<()> {
         if let Some(name) = &mut spec.window_name {
             self.window_name(name)?;
         }
@@ -171,6 +187,7 @@ impl Resolver<'_> {
             let message = format!("a window is partitioned and ordered by more than {WINDOW_KEYS_MAX} expressions");
             return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
         }
+        out.inside = Inside::of_window();
         out.extend(&mut spec.partition_by);
         out.extend(spec.order_by.iter_mut().map(|order| &mut order.expr));
         if let Some(frame) = &mut spec.window_frame {

@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
+use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
 use crate::syntax::{plain_call, plain_query, plain_select};
@@ -66,7 +67,7 @@ impl Resolver<'_> {
                 let lacking: Vec<Rc<Source>> = lacking(&left, left_lacks).chain(lacking(&right, right_lacks)).collect();
                 left.append(right);
                 let level = Level { frame: left.clone(), out_of_reach: before.sources.clone(), windows: Vec::new() };
-                self.within(level, |resolver| resolver.expr(condition))?;
+                self.in_clause(Clause::Join, |resolver| resolver.within(level, |resolver| resolver.expr(condition)))?;
                 lacking.iter().for_each(|source| source.outer.set(true));
                 return Ok(left);
             }

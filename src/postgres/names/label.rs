@@ -78,7 +78,7 @@ pub(super) fn label(expr: &Expr) -> Label {
             Expr::Tuple(_) => Cow::Borrowed("row"),
             Expr::Extract { .. } => Cow::Borrowed("extract"),
             Expr::Position { .. } => Cow::Borrowed("position"),
-            Expr::Substring { .. } => Cow::Borrowed("substring"),
+            Expr::Substring { shorthand, .. } => Cow::Borrowed(if *shorthand { "substr" } else { "substring" }),
             Expr::Overlay { .. } => Cow::Borrowed("overlay"),
             Expr::Ceil { .. } => Cow::Borrowed("ceil"),
             Expr::Floor { .. } => Cow::Borrowed("floor"),

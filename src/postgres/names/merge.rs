@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::ast::{Ident, Merge, MergeAction, MergeClauseKind
 
 use super::column::Output;
 use super::error::{NameError, Result, SqlState};
+use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver};
 use super::write::{assigned, is_default};
 
@@ -22,12 +23,15 @@ impl Resolver<'_> {
         let mut both = source.clone();
         both.append(target);
         let level = |frame: &Frame| Level { frame: frame.clone(), ..Level::default() };
-        self.within(level(&both), |resolver| resolver.expr(&mut merge.on))?;
+        self.within(level(&both), |resolver| {
+            resolver.in_clause(Clause::Join, |resolver| resolver.expr(&mut merge.on))
+        })?;
         for clause in &mut merge.clauses {
             let matched = clause.clause_kind == MergeClauseKind::Matched;
             let seen = level(if matched { &both } else { &source });
             self.within(seen, |resolver| {
-                resolver.exprs(clause.predicate.as_mut())?;
+                let predicate = clause.predicate.as_mut();
+                resolver.in_clause(Clause::MergeWhen, |resolver| resolver.exprs(predicate))?;
                 match &mut clause.action {
                     MergeAction::Delete { .. } => Ok(()),
                     MergeAction::Update(update) => resolver.assignments(&mut update.assignments, &relation),
@@ -43,7 +47,8 @@ impl Resolver<'_> {
                         }
                         let MergeInsertKind::Values(values) = &mut insert.kind else { return Ok(()) };
                         let exprs = values.rows.iter_mut().flat_map(|row| &mut row.content);
-                        resolver.exprs(exprs.filter(|expr| !is_default(expr)))
+                        let exprs = exprs.filter(|expr| !is_default(expr));
+                        resolver.in_clause(Clause::OneRow, |resolver| resolver.exprs(exprs))
                     }
                 }
             })?;

@@ -22,11 +22,13 @@ mod key_groups;
 mod label;
 mod merge;
 mod order;
+mod placement;
 mod query;
 mod row;
 mod scope;
 mod select;
 mod statement;
+mod untyped_arguments;
 mod with;
 mod write;
 
@@ -57,6 +59,9 @@ pub trait Relations {
     /// Whether a function in FROM, by its folded name, gives rows of its own: any other one gives
     /// one row with its value.
     fn returns_rows(&self, function: &str) -> bool;
+
+    /// Whether a function, by its folded name, is an aggregate.
+    fn is_aggregate(&self, function: &str) -> bool;
 
     /// The name of the database, the only one that may qualify a schema.
     fn database(&self) -> &str;

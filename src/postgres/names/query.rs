@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use super::column::{Column, Output, Place};
 use super::error::{NameError, Result, SqlState};
 use super::order::is_long;
+use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver};
 use crate::syntax::{plain_select, plain_table};
 
@@ -18,7 +19,7 @@ impl Resolver<'_> {
     pub(super) fn query(&mut self, query: &mut Query) -> Result<Vec<Output>> {
         self.nested(|resolver| {
             let known = resolver.ctes.len();
-            let outputs = resolver.query_with(query);
+            let outputs = resolver.in_clause(Clause::Rows, |resolver| resolver.query_with(query));
             resolver.ctes.truncate(known);
             outputs
         })
@@ -76,12 +77,16 @@ impl Resolver<'_> {
                 if !limit_by.is_empty() {
                     return Err(NameError::unsupported("LIMIT BY is not supported"));
                 }
-                self.exprs(limit.as_mut())?;
-                self.exprs(offset.as_mut().map(|offset| &mut offset.value))?;
+                self.in_clause(Clause::Limit, |resolver| resolver.exprs(limit.as_mut()))?;
+                let offset = offset.as_mut().map(|offset| &mut offset.value);
+                self.in_clause(Clause::Offset, |resolver| resolver.exprs(offset))?;
             }
-            Some(LimitClause::OffsetCommaLimit { offset, limit }) => self.exprs([offset, limit])?,
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
+                self.in_clause(Clause::Limit, |resolver| resolver.exprs([offset, limit]))?;
+            }
         }
-        self.exprs(query.fetch.as_mut().and_then(|fetch| fetch.quantity.as_mut()))
+        let fetch = query.fetch.as_mut().and_then(|fetch| fetch.quantity.as_mut());
+        self.in_clause(Clause::Limit, |resolver| resolver.exprs(fetch))
     }
 
     /// A tree of set operations, whose columns are those of its leftmost query. Chains lean to the
@@ -134,7 +139,7 @@ impl Resolver<'_> {
                     None => error,
                 });
             }
-            self.exprs(&mut row.content)?;
+            self.in_clause(Clause::Values, |resolver| resolver.exprs(&mut row.content))?;
         }
         Ok(Output::plain((1..=width).map(|number| format!("column{number}").into()).collect()))
     }

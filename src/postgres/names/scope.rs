@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::column::{Column, Output, Pick, fold, numbered, pick};
 use super::error::{NameError, Result, SqlState};
+use super::placement::Clause;
 use super::{Lookup, Name, OutputColumn, Relations, Resolved};
 use crate::suggestion::suggestion;
 
@@ -92,6 +93,8 @@ pub(super) struct Resolver<'a> {
     pub relations_planned: usize,
     /// How many queries in expressions are open.
     pub subqueries: usize,
+    /// The clause that is walked.
+    pub clause: Clause,
     /// Aliases that are names of columns in queries which see them.
     pub clashing: RefCell<Vec<Rc<str>>>,
     /// The labels of columns that ORDER BY gave other names in the plan, by those.
@@ -111,6 +114,7 @@ impl<'a> Resolver<'a> {
             depth: 0,
             relations_planned: 0,
             subqueries: 0,
+            clause: Clause::default(),
             clashing: RefCell::new(Vec::new()),
             labels: HashMap::new(),
         }
@@ -122,6 +126,14 @@ impl<'a> Resolver<'a> {
             relations: self.read,
             functions: self.functions,
         }
+    }
+
+    /// Does `work` in a clause.
+    pub(super) fn in_clause<T>(&mut self, clause: Clause, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.clause, clause);
+        let done = work(self);
+        self.clause = before;
+        done
     }
 
     /// Runs `work` one level further in.

@@ -13,6 +13,7 @@ use super::error::{NameError, Result, SqlState};
 use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
+use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
@@ -30,13 +31,13 @@ impl Resolver<'_> {
 
     fn clauses(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
         let mut items = self.select_list(std::mem::take(&mut select.projection))?;
-        self.exprs(select.selection.as_mut())?;
-        self.exprs(select.having.as_mut())?;
+        self.in_clause(Clause::Where, |resolver| resolver.exprs(select.selection.as_mut()))?;
+        self.in_clause(Clause::Having, |resolver| resolver.exprs(select.having.as_mut()))?;
         for NamedWindowDefinition(_, window) in &mut select.named_window {
             if let NamedWindowExpr::WindowSpec(spec) = window {
-                let mut inside = Vec::new();
+                let mut inside = Parts::new(Inside::of_window());
                 self.window_spec(spec, &mut inside)?;
-                self.exprs(inside)?;
+                self.parts(inside)?;
             }
         }
         let mut named = Vec::new();
@@ -52,7 +53,7 @@ impl Resolver<'_> {
                 named.extend(named_columns(None, Some(order_by)));
             }
         }
-        self.group_by(&mut select.group_by, &items)?;
+        self.in_clause(Clause::GroupBy, |resolver| resolver.group_by(&mut select.group_by, &items))?;
         if is_grouped(select) {
             self.group_by_rows(&mut select.group_by, &items, named);
         }

@@ -12,6 +12,7 @@ use super::Relation;
 use super::column::{Output, Pick, fold, pick, quoted, rename};
 use super::error::{NameError, Result, SqlState};
 use super::from::named_alias;
+use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver, Source, ambiguous, parts};
 use super::select::written;
 
@@ -64,7 +65,7 @@ impl Resolver<'_> {
                     both.sources.extend(self.row(&relation, &mut named_alias("excluded"), true, &mut taken)?.sources);
                     self.within(Level { frame: both, ..Level::default() }, |resolver| {
                         resolver.assignments(&mut update.assignments, &relation)?;
-                        resolver.exprs(update.selection.as_mut())
+                        resolver.in_clause(Clause::Where, |resolver| resolver.exprs(update.selection.as_mut()))
                     })?;
                 }
             }
@@ -77,7 +78,9 @@ impl Resolver<'_> {
     fn inserted(&mut self, query: &mut Query) -> Result<()> {
         match query.body.as_mut() {
             SetExpr::Values(values) if query.with.is_none() && query.order_by.is_none() => {
-                self.exprs(values.rows.iter_mut().flat_map(|row| &mut row.content).filter(|expr| !is_default(expr)))
+                let clause = if values.rows.len() == 1 { Clause::OneRow } else { Clause::Values };
+                let exprs = values.rows.iter_mut().flat_map(|row| &mut row.content).filter(|expr| !is_default(expr));
+                self.in_clause(clause, |resolver| resolver.exprs(exprs))
             }
             _ => self.subquery(query),
         }
@@ -97,7 +100,7 @@ impl Resolver<'_> {
         }
         self.within(Level { frame: frame.clone(), ..Level::default() }, |resolver| {
             resolver.assignments(&mut update.assignments, &relation)?;
-            resolver.exprs(update.selection.as_mut())
+            resolver.in_clause(Clause::Where, |resolver| resolver.exprs(update.selection.as_mut()))
         })?;
         self.returning(&mut update.returning, frame)
     }
@@ -113,7 +116,9 @@ impl Resolver<'_> {
             frame.append(self.other_tables(using, &mut taken)?);
         }
         let level = Level { frame: frame.clone(), ..Level::default() };
-        self.within(level, |resolver| resolver.exprs(delete.selection.as_mut()))?;
+        self.within(level, |resolver| {
+            resolver.in_clause(Clause::Where, |resolver| resolver.exprs(delete.selection.as_mut()))
+        })?;
         self.returning(&mut delete.returning, frame)
     }
 
@@ -211,9 +216,12 @@ impl Resolver<'_> {
                 assignment.value = Expr::Tuple(values);
             }
             match &mut assignment.value {
-                Expr::Tuple(values) => self.exprs(values.iter_mut().filter(|value| !is_default(value)))?,
+                Expr::Tuple(values) => {
+                    let values = values.iter_mut().filter(|value| !is_default(value));
+                    self.in_clause(Clause::Update, |resolver| resolver.exprs(values))?;
+                }
                 value if is_default(value) => {}
-                value => self.expr(value)?,
+                value => self.in_clause(Clause::Update, |resolver| resolver.expr(value))?,
             }
         }
         Ok(())
@@ -222,7 +230,9 @@ impl Resolver<'_> {
     fn returning(&mut self, returning: &mut Option<Vec<SelectItem>>, frame: Frame) -> Result<Vec<Output>> {
         let Some(list) = returning else { return Ok(Vec::new()) };
         let taken = std::mem::take(list);
-        let items = self.within(Level { frame, ..Level::default() }, |resolver| resolver.select_list(taken))?;
+        let items = self.within(Level { frame, ..Level::default() }, |resolver| {
+            resolver.in_clause(Clause::Returning, |resolver| resolver.select_list(taken))
+        })?;
         let (projection, outputs) = items.into_iter().map(written).unzip();
         *list = projection;
         Ok(outputs)

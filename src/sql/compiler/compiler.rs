@@ -358,7 +358,8 @@ impl Compiler {
         let (compiler, expr) = (self.clone(), expr.clone());
         let (signals, context) = (&context.signals, context.clone());
         let value = async move {
-            parameters::value_of(&compiler.planner(&context).state, &expr, ty, context.session.settings.style()).await
+            let style = context.session.settings.style().at(context.now.micros());
+            parameters::value_of(&compiler.planner(&context).state, &expr, ty, &style).await
         };
         self.compute.run(signals, value).await
     }

@@ -139,6 +139,10 @@ impl Relations for SnapshotRelations {
         self.function_columns(function).is_some() || rowkey_postgres::desugar::returns_rows(function)
     }
 
+    fn is_aggregate(&self, function: &str) -> bool {
+        rowkey_postgres::functions::is_aggregate(function)
+    }
+
     fn database(&self) -> &str {
         self.account.as_str()
     }

@@ -26,7 +26,7 @@ use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
 use rowkey_postgres::syntax::{Disposer, Request, Statement, only, parse_all};
-use rowkey_postgres::types::{PostgresType, SqlValue, field};
+use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 
 mod cursors;
 mod execute;
@@ -120,7 +120,7 @@ impl Session {
             Some(prepared) => Arc::new(prepared),
             None => self.prepare_text(text, values, &types).await?,
         };
-        let style = Arc::clone(self.settings.style());
+        let style = self.style_of_values(&prepared.parameters);
         let mut bound = Vec::with_capacity(values.len());
         for (at, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
             let value = value_as(value, ty, &style)
@@ -649,6 +649,18 @@ impl Session {
             .map_err(from_datafusion)?;
         let batches = RecordBatchStreamAdapter::new(schema, stream::iter([Ok(batch)]));
         Ok(Outcome::Rows(Rows::new(columns, verb, Answer::new(Box::pin(batches)))))
+    }
+
+    /// How values of these types are read from texts by a statement that begins now.
+    pub fn style_of_values(&mut self, types: &[&'static PostgresType]) -> Arc<TextStyle> {
+        // `now` and `today` say when.
+        let is_moment = |ty: &PostgresType| [oid::DATE, oid::TIMESTAMP, oid::TIMESTAMPTZ].contains(&ty.oid);
+        if !types.iter().any(|ty| is_moment(ty) || ty.element().is_some_and(is_moment)) {
+            return Arc::clone(self.settings.style());
+        }
+        let compiler = &self.compiler;
+        let now = self.transaction.now(|| compiler.now());
+        Arc::new(self.settings.style().at(now.micros()))
     }
 
     /// What a statement runs with: the snapshot of the transaction, or the newest one.

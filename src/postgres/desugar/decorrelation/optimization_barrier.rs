@@ -16,7 +16,7 @@ static BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
 /// The same value. It keeps the order of windows that are partitioned by it: where a column of
 /// PARTITION BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the
 /// other.
-pub(super) fn optimization_barrier(expr: Expr) -> Expr {
+pub(in crate::desugar) fn optimization_barrier(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
 }
 

@@ -11,11 +11,16 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 
+use super::super::cast::cast_array;
 use super::super::error::{Error, SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::Call;
 use super::list_of;
 use crate::types::json::{Json, Tree};
+use crate::types::{SqlValue, array_of, parse_text, type_by_name};
+
+/// A key and its value.
+const PAIR: usize = 2;
 
 /// The documents of an argument.
 pub(super) enum Documents {
@@ -74,6 +79,38 @@ pub(super) struct TextLists(ListArray);
 impl TextLists {
     pub(super) fn of(call: &Call, place: usize) -> Result<Self> {
         Ok(Self(call.as_type(place, &list_of(DataType::Utf8View))?.as_list::<i32>().clone()))
+    }
+
+    /// Pairs of texts, one behind the other: those of an array of two columns as well.
+    pub(super) fn of_pairs(call: &Call, place: usize) -> Result<Self> {
+        let array = call.arg(place)?;
+        let read = match (Kind::of(array.data_type()), type_by_name("_text")) {
+            (Kind::Text, Some(wanted)) => {
+                let texts = call.text(place)?;
+                let values = texts.iter().map(|text| match text {
+                    Some(text) => parse_text(wanted, text, call.zone.style()).map_err(Error::from),
+                    None => Ok(SqlValue::Null),
+                });
+                let values = values.collect::<Result<Vec<_>, Error>>()?;
+                array_of(wanted, &values).map_err(Error::from)?
+            }
+            _ => Arc::clone(array),
+        };
+        let Some(rows) = read.as_list_opt::<i32>() else { return Self::of(call, place) };
+        let Some(columns) = rows.values().as_list_opt::<i32>() else {
+            return Ok(Self(cast_array(&read, &list_of(DataType::Utf8View), &call.zone)?.as_list::<i32>().clone()));
+        };
+        if columns.values().as_list_opt::<i32>().is_some() {
+            return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts");
+        }
+        if columns.offsets().lengths().any(|width| width != PAIR) {
+            return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "array must have two columns");
+        }
+        let values = cast_array(columns.values(), &DataType::Utf8View, &call.zone)?;
+        let lengths = rows.offsets().lengths().map(|length| length * PAIR);
+        let item = Arc::new(Field::new_list_field(DataType::Utf8View, true));
+        let nulls = rows.nulls().cloned();
+        Ok(Self(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), values, nulls)?))
     }
 
     /// The texts of a row; None for NULL.

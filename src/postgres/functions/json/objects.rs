@@ -21,7 +21,7 @@ fn returns(arguments: &Arguments, document: DataType) -> Result<DataType> {
 }
 
 fn objects(call: &Call) -> Result<ArrayRef> {
-    let keys = TextLists::of(call, 0)?;
+    let keys = if call.len() > 1 { TextLists::of(call, 0)? } else { TextLists::of_pairs(call, 0)? };
     let values = if call.len() > 1 { Some(TextLists::of(call, 1)?) } else { None };
     let mut built = Built::of(call.returns);
     for row in 0..call.rows {

@@ -31,6 +31,6 @@ mod tests;
 
 pub(super) use cache::{PatternCache, RowPatterns};
 pub(super) use functions::{FUNCTIONS, first_part};
-pub(super) use operators::{FUNCTIONS as OPERATORS, of_operator, simplified};
+pub(super) use operators::{FUNCTIONS as OPERATORS, matched, of_operator, simplified};
 pub(super) use replace::FUNCTIONS as REPLACING;
 pub(super) use similar_to::{FUNCTIONS as SIMILAR_TO, regular_expression};

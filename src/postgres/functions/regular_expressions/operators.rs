@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Like, Operator, Volatility};
 use regex_syntax::hir::ClassUnicode;
@@ -22,10 +23,10 @@ const fn operator(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Fun
 
 /// By PostgreSQL's names of the functions behind the operators.
 pub(in crate::functions) static FUNCTIONS: [Function; 4] = [
-    operator("textregexeq", |call| matched(call, Options::default(), false)),
-    operator("texticregexeq", |call| matched(call, Options::IGNORE_CASE, false)),
-    operator("textregexne", |call| matched(call, Options::default(), true)),
-    operator("texticregexne", |call| matched(call, Options::IGNORE_CASE, true)),
+    operator("textregexeq", |call| of_call(call, false, false)),
+    operator("texticregexeq", |call| of_call(call, true, false)),
+    operator("textregexne", |call| of_call(call, false, true)),
+    operator("texticregexne", |call| of_call(call, true, true)),
 ];
 
 /// The function behind an operator.
@@ -44,12 +45,25 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
     if texts { Ok(DataType::Boolean) } else { arguments.undefined() }
 }
 
-fn matched(call: &Call, options: Options, negated: bool) -> Result<ArrayRef> {
-    let (texts, patterns) = (call.text(0)?, call.text(1)?);
-    let stop = Stop::of(call.options);
-    let mut compiled = RowPatterns::of(call.options);
-    let mut values = Vec::with_capacity(call.rows);
-    for row in 0..call.rows {
+fn of_call(call: &Call, ignore_case: bool, negated: bool) -> Result<ArrayRef> {
+    let (texts, patterns): (ArrayRef, ArrayRef) = (Arc::new(call.text(0)?), Arc::new(call.text(1)?));
+    Ok(Arc::new(matched(call.options, &texts, &patterns, ignore_case, negated)?))
+}
+
+/// Which texts match the patterns beside them, or do not; both are views.
+pub(in crate::functions) fn matched(
+    config: &ConfigOptions,
+    texts: &ArrayRef,
+    patterns: &ArrayRef,
+    ignore_case: bool,
+    negated: bool,
+) -> Result<BooleanArray> {
+    let (texts, patterns) = (texts.as_string_view(), patterns.as_string_view());
+    let options = if ignore_case { Options::IGNORE_CASE } else { Options::default() };
+    let stop = Stop::of(config);
+    let mut compiled = RowPatterns::of(config);
+    let mut values = Vec::with_capacity(texts.len());
+    for row in 0..texts.len() {
         if texts.is_null(row) || patterns.is_null(row) {
             values.push(None);
             continue;
@@ -58,7 +72,7 @@ fn matched(call: &Call, options: Options, negated: bool) -> Result<ArrayRef> {
         let pattern = compiled.pattern(patterns.value(row), options)?;
         values.push(Some(pattern.is_match(texts.value(row), &stop)? != negated));
     }
-    Ok(Arc::new(BooleanArray::from(values)))
+    Ok(BooleanArray::from(values))
 }
 
 /// A pattern that is a text between anchors, as a comparison that keys are found by: `^text$` is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, StructArray, new_empty_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
-use datafusion::common::{Result, exec_err, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -99,7 +99,11 @@ pub(super) static FUNCTIONS: &[Definition] = &[
 fn list<'a>(call: &'a Call, index: usize) -> Result<&'a [Datum]> {
     match call.get(index) {
         Datum::List(items) => Ok(items),
-        other => exec_err!("{:?} is no array", other.text()),
+        _ => Err(FunctionError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "an array in quotes without a type is not supported here",
+        )
+        .into()),
     }
 }
 

@@ -27,6 +27,10 @@ impl Relations for Fixture {
         self.function_columns(function).is_some() || crate::desugar::returns_rows(function)
     }
 
+    fn is_aggregate(&self, function: &str) -> bool {
+        crate::functions::is_aggregate(function)
+    }
+
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {
         let fold = |(text, quoted): Name<'_>| if quoted { text.to_owned() } else { text.to_lowercase() };
         let schemas = match schema {

@@ -4,8 +4,10 @@ mod abbreviations;
 mod commands;
 mod copy;
 mod explain_options;
+mod interval_literals;
 mod limits;
 mod precedence;
+mod rowless_locks;
 mod token_count;
 mod tokens;
 mod words;
@@ -79,7 +81,8 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
-    let tokens = &*abbreviations::spelled_out(tokens);
+    let tokens = rowless_locks::left_out(abbreviations::spelled_out(tokens));
+    let tokens = &*interval_literals::as_casts(tokens);
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
     let mut parser = parser(&merge_actions::with_known_actions(tokens));

@@ -150,6 +150,10 @@ impl Relations for Names {
         self.function_columns(function).is_some() || rowkey_postgres::desugar::returns_rows(function)
     }
 
+    fn is_aggregate(&self, function: &str) -> bool {
+        rowkey_postgres::functions::is_aggregate(function)
+    }
+
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {
         let fold = |(text, quoted): Name<'_>| if quoted { text.to_owned() } else { text.to_lowercase() };
         let schemas = schema.map_or_else(|| vec!["pg_catalog".to_owned()], |schema| vec![fold(schema)]);

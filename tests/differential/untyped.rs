@@ -1,0 +1,105 @@
+//! Calls, operators and constructs over literals in quotes and NULLs, which have no type until one is
+//! found for them; and over parameters, which have none either.
+
+use rowkey_base::testing::Dice;
+
+const LITERALS: &[&str] = &["'1'", "'2'", "NULL", "'{1,2}'", "'a'"];
+
+/// Over `{u}`, a literal without a type.
+const USES: &[&str] = &[
+    "json_agg({u})",
+    "jsonb_agg({u})",
+    "array_agg({u})",
+    "to_json({u})",
+    "to_jsonb({u})",
+    "min({u})",
+    "max({u})",
+    "sum({u})",
+    "avg({u})",
+    "count({u})",
+    "bit_and({u})",
+    "string_agg({u}, ',')",
+    "mode() WITHIN GROUP (ORDER BY {u})",
+    "percentile_disc(0.5) WITHIN GROUP (ORDER BY {u})",
+    "array_length({u}, 1)",
+    "array_ndims({u})",
+    "array_dims({u})",
+    "array_lower({u}, 1)",
+    "array_upper({u}, 1)",
+    "cardinality({u})",
+    "array_to_string({u}, ',')",
+    "array_to_json({u})",
+    "trim_array({u}, 1)",
+    "array_fill({u}, '{2}')",
+    "unnest({u})",
+    "generate_subscripts({u}, 1)",
+    "generate_series({u}, {u})",
+    "date_trunc('year', {u})",
+    "date_part('year', {u})",
+    "extract(year FROM {u})",
+    "to_char({u}, '9')",
+    "isfinite({u})",
+    "mod({u}, {u})",
+    "gcd({u}, {u})",
+    "to_hex({u})",
+    "age({u})",
+    "{u} + {u}",
+    "{u} - {u}",
+    "{u} * {u}",
+    "{u} / {u}",
+    "{u} % {u}",
+    "{u} & {u}",
+    "{u} | {u}",
+    "{u} && {u}",
+    "{u} @> {u}",
+    "{u} || {u}",
+    "{u} = {u}",
+    "{u} IS DISTINCT FROM {u}",
+    "- {u}",
+    "coalesce({u}, {u})",
+    "greatest({u}, {u})",
+    "nullif({u}, {u})",
+    "CASE WHEN true THEN {u} ELSE {u} END",
+    "concat({u}, {u})",
+    "first_value({u}) OVER ()",
+    "lag({u}) OVER ()",
+    "date '2020-01-01' + {u}",
+];
+
+pub(crate) fn question(dice: &mut Dice) -> String {
+    let mut question = format!("SELECT {}", dice.pick(USES));
+    while question.contains("{u}") {
+        question = question.replacen("{u}", dice.pick(LITERALS), 1);
+    }
+    question
+}
+
+/// What is asked as it stands.
+pub(crate) const QUESTIONS: &[&str] = &[
+    "SELECT bool_and('t'), bool_or(NULL), every('f'), stddev('1'), variance(NULL)",
+    "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY '1')",
+    "SELECT NOT 't', 't' AND 'f', NULL AND NULL, NOT NULL, + '1', NULL || NULL, 'a' || NULL",
+    "SELECT NOT 'x'",
+    "SELECT substr('abc', '2'), substr('abc', '2', '1'), substring('abc', '2'), overlay('abc' PLACING 'x' FROM '2')",
+    "SELECT age('2020-01-01', '2019-01-01'), date '2020-01-02' - '2020-01-01', timestamp '2020-01-01' + '1 day'",
+    "SELECT * FROM unnest('{a,b}')",
+];
+
+/// Parameters without a type, whose type is that of what stands beside them.
+pub(crate) const WITH_PARAMETERS: &[(&str, &[&str])] = &[
+    ("VALUES ($1), (2)", &["1"]),
+    ("VALUES (2), ($1)", &["1"]),
+    ("VALUES ($1), (2), (3000000000)", &["1"]),
+    ("VALUES ($1, 'a'), (2, $2)", &["1", "b"]),
+    ("VALUES ($1), ($2)", &["1", "b"]),
+    ("VALUES ($1), ('2020-01-01'::date)", &["2021-01-01"]),
+    ("VALUES ($1::int8), (2)", &["1"]),
+    ("SELECT x + 1 FROM (VALUES ($1), (2)) AS v(x)", &["1"]),
+    ("SELECT $1 UNION ALL SELECT 2 ORDER BY 1", &["1"]),
+    ("SELECT 'a' AS x UNION ALL SELECT $1 ORDER BY 1", &["b"]),
+    ("SELECT ARRAY[$1, 2]", &["1"]),
+    ("SELECT ARRAY[now(), $1] IS NULL", &["now"]),
+    ("SELECT generate_series(1, $1) * 2", &["3"]),
+    ("SELECT $1::timestamptz <= now(), $2::date = current_date", &["now", "today"]),
+    ("SELECT 'abc' LIKE ANY ($1), 'abc' ~ ANY ($2)", &["{a%,b}", "{x,^a}"]),
+];
