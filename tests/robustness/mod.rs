@@ -21,6 +21,7 @@ mod read_only;
 mod server;
 mod shutdown;
 mod slow;
+mod spilled;
 mod unfinished;
 mod wire;
 

@@ -145,3 +145,42 @@ impl ScalarUDFImpl for Abbreviated {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::{col, lit, placeholder};
+
+    use super::*;
+
+    fn chain(terms: usize, first: Expr) -> Expr {
+        (1..terms).fold(first, |chain, _| abbreviated(chain, |_| Some(DataType::Int32)) + lit(1))
+    }
+
+    #[test]
+    fn names_of_long_chains_are_short_and_differ() {
+        let (long, longer) = (chain(1000, col("a")), chain(1001, col("a")));
+        assert!(long.schema_name().to_string().len() < 200);
+        assert_ne!(long.schema_name().to_string(), longer.schema_name().to_string());
+        assert_ne!(long.schema_name().to_string(), chain(1000, col("b")).schema_name().to_string());
+        assert_eq!(long, chain(1000, col("a")));
+        assert_ne!(long, chain(1000, col("b")));
+    }
+
+    #[test]
+    fn short_chains_stay_as_they_are() {
+        let written = (1..LEVELS_MAX).fold(col("a"), |chain, _| chain + lit(1));
+        assert_eq!(chain(LEVELS_MAX, col("a")), written);
+    }
+
+    #[test]
+    fn types_are_known_unless_a_parameter_has_none_yet() {
+        let operand = |first: Expr| (0..LEVELS_MAX).fold(first, |chain, _| chain + lit(1));
+        let known = abbreviated(operand(col("a")), |_| Some(DataType::Int32));
+        assert_eq!(known_type(&known), Some(&DataType::Int32));
+        let unknown = abbreviated(operand(placeholder("$1")), |_| Some(DataType::Int32));
+        assert_eq!(known_type(&unknown), None);
+        assert_eq!(in_full(&known), &operand(col("a")));
+        assert_eq!(into_full(known), Ok(operand(col("a"))));
+        assert_eq!(into_full(col("a")), Err(col("a")));
+    }
+}
