@@ -58,6 +58,9 @@ const JOIN_KEYS_PUSHED_MAX: usize = 1000;
 /// Of the memory of queries, operators reserve one part of so many for what they hold: they copy it
 /// (a join its build side, a sort its last batches, a spill its groups) before they let go of it.
 const POOL_PARTS: u64 = 2;
+/// But as much as this, if there is as much: a sort needs ten mebibytes a thread to merge what it
+/// has spilled.
+const POOL_BYTES_MIN: u64 = 64 << 20;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -104,7 +107,7 @@ impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
-        let pool = FairSpillPool::new((memory_bytes / POOL_PARTS) as usize);
+        let pool = FairSpillPool::new((memory_bytes / POOL_PARTS).max(memory_bytes.min(POOL_BYTES_MIN)) as usize);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
