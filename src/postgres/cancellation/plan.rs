@@ -34,12 +34,13 @@ pub fn cancellable(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let mut gathered_max = rows_max.unwrap_or(usize::MAX);
     let plan = plan.transform_up(|plan| {
-        gathered_max = gathered_max.min(Growth::of(plan.as_ref())?.rows_gathered());
+        let growth = Growth::of(plan.as_ref())?;
+        gathered_max = gathered_max.min(growth.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
-            None => match LargeProjectionExec::of(&plan, token)? {
+            None => match LargeProjectionExec::of(&plan, &growth, token) {
                 Some(projection) => projection,
-                None => in_slices(plan, token)?,
+                None => in_slices(plan, &growth, token)?,
             },
         };
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
@@ -56,12 +57,12 @@ pub fn cancellable(
 }
 
 /// An operator over slices of its inputs' batches, if it makes large values of their rows.
-fn in_slices(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
-    if plan.children().is_empty() {
-        return Ok(plan);
-    }
-    let growth = Growth::of(plan.as_ref())?;
-    if !growth.is_large() {
+fn in_slices(
+    plan: Arc<dyn ExecutionPlan>,
+    growth: &Growth,
+    token: &Arc<CancellationToken>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    if plan.children().is_empty() || !growth.is_large() {
         return Ok(plan);
     }
     let slices =

@@ -36,15 +36,15 @@ impl LargeProjectionExec {
     /// None if its values are about as large as those of its input.
     pub(super) fn of(
         plan: &Arc<dyn ExecutionPlan>,
+        growth: &Growth,
         token: &Arc<CancellationToken>,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
-        let growth = Growth::of(projection)?;
+    ) -> Option<Arc<dyn ExecutionPlan>> {
+        let projection = plan.downcast_ref::<ProjectionExec>()?;
         if !growth.is_large() {
-            return Ok(None);
+            return None;
         }
         let rows_max = growth.rows_of_constants();
-        Ok(Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max })))
+        Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max }))
     }
 }
 

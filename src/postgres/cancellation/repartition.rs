@@ -1,8 +1,9 @@
-//! Repartitioning that spills: in the memory it takes, and without waiting for itself.
+//! Repartitioning that spills: in bounded memory, and without a deadlock.
 //!
 //! Several inputs of a `RepartitionExec` spill into files of one queue, each into its own, and the
 //! reader waits for the next batch of the first file while it is in the second. Once all outputs
-//! wait so, nobody reads and nobody writes. So each input has a `RepartitionExec` of its own.
+//! wait so, the gate that holds back the inputs is closed for good. So each input has a
+//! `RepartitionExec` of its own.
 
 use std::fmt;
 use std::sync::Arc;

@@ -26,11 +26,11 @@ pub(super) struct SmallBatchesExec {
 #[derive(Debug, Clone, Copy)]
 enum BatchSize {
     AtMost(usize),
-    /// As it was above the operators that have less rows.
+    /// As it was above the operators that have fewer rows.
     AsBefore,
 }
 
-/// The batch size above operators that have less rows.
+/// The batch size above operators that have fewer rows.
 struct SizeBefore(usize);
 
 impl SmallBatchesExec {
