@@ -20,7 +20,7 @@ fn repartitioning_that_spills_ends() {
 }
 
 #[test]
-fn what_is_grouped_and_joined_from_disk_is_all_there() {
+fn what_is_grouped_from_disk_is_all_there() {
     let server = Server::start(&["--data", ":memory:", "--memory-mib", "32", "--cache-mib", "16"]);
     let mut client = server.connect();
     let groups = "select count(*) || ' ' || sum(c) || ' ' || sum(length(t)) from (select n % 100000 k, count(*) c, \
