@@ -23,7 +23,7 @@ pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 const BUFFER_BYTES_KEPT_MAX: usize = 2 * CHUNK_BYTES;
 /// Least room in the buffer for a read.
 const READ_BYTES: usize = 8 << 10;
-/// After so many bytes of a message other connections have their turn.
+/// After so many bytes, read of a message or sent, other connections have their turn.
 const TURN_BYTES: usize = 512 << 10;
 /// While the client does not take its answers, no more than this is read ahead.
 const AHEAD_BYTES_MAX: usize = 16 << 20;
@@ -43,6 +43,8 @@ pub(crate) struct Wire {
     incoming_bytes_max: usize,
     /// The last read took all that there was room for.
     was_filled: bool,
+    /// The socket took no more at the last write.
+    is_blocked: bool,
     peer: Arc<Peer>,
 }
 
@@ -58,6 +60,7 @@ impl Wire {
             has_ended: false,
             incoming_bytes_max: 0,
             was_filled: false,
+            is_blocked: false,
             peer,
         }
     }
@@ -184,6 +187,10 @@ impl Wire {
     /// they read.
     pub(crate) async fn flush(&mut self) -> Result<()> {
         while !self.try_flush()? {
+            if !self.is_blocked {
+                tokio::task::yield_now().await;
+                continue;
+            }
             let buffered = self.incoming.len();
             let reads_on = !self.has_ended && buffered < AHEAD_BYTES_MAX && self.held.room(buffered) > 0;
             let awaited = if reads_on { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
@@ -195,13 +202,25 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what the socket takes without a wait; true if that is all there is.
+    /// Sends what the socket takes without a wait, as far as a turn goes; true if that is all there
+    /// is.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
+        let mut turn = TURN_BYTES;
+        self.is_blocked = false;
         while !self.buffer.is_empty() {
-            match self.peer.socket.try_write(&self.buffer) {
+            if turn == 0 {
+                return Ok(false);
+            }
+            match self.peer.socket.try_write(&self.buffer[..turn.min(self.buffer.len())]) {
                 Ok(0) => return Err(gone()),
-                Ok(bytes) => self.buffer.advance(bytes),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Ok(bytes) => {
+                    self.buffer.advance(bytes);
+                    turn -= bytes;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_blocked = true;
+                    return Ok(false);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(gone()),
             }

@@ -24,11 +24,9 @@ use datafusion::physical_plan::{
 
 use super::small_batches::SmallBatchesExec;
 
-/// Rows that repartitioning gathers from batches with fewer, where they have texts.
-const ROWS_MAX: usize = 64;
-/// The same where they have lists: those of a partial aggregate that ran out of memory take
-/// megabytes each.
-const ROWS_WITH_LISTS_MAX: usize = 2;
+/// How many times fewer rows repartitioning gathers where they have lists than where they have
+/// texts: lists of a partial aggregate that ran out of memory take megabytes each.
+const LISTS_DIVISOR: usize = 32;
 
 /// The same repartitioning, one for each input, which gathers few rows where they may be wide.
 pub(super) fn repartitioned(plan: &RepartitionExec) -> Result<Arc<dyn ExecutionPlan>> {
@@ -49,18 +47,19 @@ pub(super) fn repartitioned(plan: &RepartitionExec) -> Result<Arc<dyn ExecutionP
 }
 
 fn few_rows(plan: RepartitionExec) -> Result<Arc<dyn ExecutionPlan>> {
-    match rows_max(&plan.schema()) {
-        Some(rows_max) => SmallBatchesExec::around(Arc::new(plan), rows_max),
+    match divisor(&plan.schema()) {
+        Some(divisor) => SmallBatchesExec::around(Arc::new(plan), divisor),
         None => Ok(Arc::new(plan)),
     }
 }
 
-fn rows_max(schema: &Schema) -> Option<usize> {
+/// None where the rows are as wide as their types.
+fn divisor(schema: &Schema) -> Option<usize> {
     let mut types = schema.fields().iter().map(|field| field.data_type());
     if types.clone().any(DataType::is_nested) {
-        return Some(ROWS_WITH_LISTS_MAX);
+        return Some(LISTS_DIVISOR);
     }
-    types.any(|data_type| data_type.primitive_width().is_none()).then_some(ROWS_MAX)
+    types.any(|data_type| data_type.primitive_width().is_none()).then_some(1)
 }
 
 /// One of the partitions of its input, which others read the rest of.

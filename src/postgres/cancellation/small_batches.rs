@@ -14,6 +14,8 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
 };
 
+use crate::functions::ValueBudget;
+
 /// Runs a plan with another batch size: filters, joins, merges and repartitioning gather as many
 /// rows as it says, however wide they are, before any pool knows of them.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ pub(super) struct SmallBatchesExec {
 #[derive(Debug, Clone, Copy)]
 enum BatchSize {
     AtMost(usize),
+    /// As many rows as the memory of queries allows where they may be wide, over this number.
+    Gathered {
+        divisor: usize,
+    },
     /// As it was above the operators that have fewer rows.
     AsBefore,
 }
@@ -38,14 +44,16 @@ impl SmallBatchesExec {
         Arc::new(Self { input, size: BatchSize::AtMost(rows_max) })
     }
 
-    /// Only the operator itself has fewer rows, what is below it does not.
-    pub(super) fn around(operator: Arc<dyn ExecutionPlan>, rows_max: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    /// Only the operator itself gathers fewer rows, what is below it does not: as many as the
+    /// memory of queries allows where rows may be wide, over `divisor`.
+    pub(super) fn around(operator: Arc<dyn ExecutionPlan>, divisor: usize) -> Result<Arc<dyn ExecutionPlan>> {
         let restored = operator.children().into_iter().map(|input| {
             let input = Arc::clone(input);
             Arc::new(Self { input, size: BatchSize::AsBefore }) as Arc<dyn ExecutionPlan>
         });
         let restored = restored.collect();
-        Ok(Self::wrap(replace_children_if_necessary(operator, restored)?, rows_max))
+        let input = replace_children_if_necessary(operator, restored)?;
+        Ok(Arc::new(Self { input, size: BatchSize::Gathered { divisor } }))
     }
 }
 
@@ -102,6 +110,10 @@ impl ExecutionPlan for SmallBatchesExec {
         let config = context.session_config();
         let rows = match self.size {
             BatchSize::AtMost(rows) => rows.min(config.batch_size()),
+            BatchSize::Gathered { divisor } => {
+                let rows = ValueBudget::of(config.options()).gathered_rows() / divisor;
+                rows.clamp(1, config.batch_size())
+            }
             BatchSize::AsBefore => config.get_extension::<SizeBefore>().map_or(config.batch_size(), |before| before.0),
         };
         if config.batch_size() == rows {

@@ -14,6 +14,11 @@ const VALUE_BYTES_MIN: usize = 16 << 20;
 /// The values of several rows.
 const BATCH_BYTES_MAX: usize = 64 << 20;
 const BATCH_BYTES_MIN: usize = 4 << 20;
+/// Rows that operators gather into a batch before they know how wide they are.
+const GATHERED_ROWS_MAX: usize = 8192;
+const GATHERED_ROWS_MIN: usize = 64;
+/// The memory of queries for each such row, in bytes.
+const MEMORY_OF_GATHERED_ROW: usize = 4 << 20;
 /// How many of the longest values a row holds.
 const VALUES_OF_ROW: usize = 4;
 /// What is not larger than its arguments by more than this is no concern: they are there already.
@@ -29,13 +34,14 @@ pub fn batch_bytes(options: &ConfigOptions) -> usize {
 pub struct ValueBudget {
     value_bytes: usize,
     batch_bytes: usize,
+    gathered_rows: usize,
 }
 
 carried_in_options!(ValueBudget, "rowkey_values");
 
 impl Default for ValueBudget {
     fn default() -> Self {
-        Self { value_bytes: VALUE_BYTES_MAX, batch_bytes: BATCH_BYTES_MAX }
+        Self { value_bytes: VALUE_BYTES_MAX, batch_bytes: BATCH_BYTES_MAX, gathered_rows: GATHERED_ROWS_MAX }
     }
 }
 
@@ -46,6 +52,7 @@ impl ValueBudget {
         Self {
             value_bytes: (bytes / 16).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
             batch_bytes: (bytes / 32).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX),
+            gathered_rows: (bytes / MEMORY_OF_GATHERED_ROW).clamp(GATHERED_ROWS_MIN, GATHERED_ROWS_MAX),
         }
     }
 
@@ -62,6 +69,11 @@ impl ValueBudget {
     /// The most that the rows of one batch show, in bytes.
     pub(crate) fn batch_bytes(self) -> usize {
         self.batch_bytes
+    }
+
+    /// The most rows that an operator gathers into a batch where they may be wide.
+    pub(crate) fn gathered_rows(self) -> usize {
+        self.gathered_rows
     }
 
     /// An error for a row that shows so many bytes, if these are more than several values have.
@@ -129,11 +141,13 @@ mod tests {
     #[test]
     fn a_budget_is_a_part_of_the_memory() {
         let small = ValueBudget::of_memory(256 << 20);
-        assert_eq!((small.value_bytes, small.batch_bytes), (16 << 20, 8 << 20));
+        assert_eq!((small.value_bytes, small.batch_bytes, small.gathered_rows), (16 << 20, 8 << 20, 64));
         let tiny = ValueBudget::of_memory(1);
         assert_eq!((tiny.value_bytes, tiny.batch_bytes), (VALUE_BYTES_MIN, BATCH_BYTES_MIN));
         let large = ValueBudget::of_memory(u64::MAX);
         assert_eq!((large.value_bytes, large.batch_bytes), (VALUE_BYTES_MAX, BATCH_BYTES_MAX));
+        assert_eq!(large.gathered_rows, GATHERED_ROWS_MAX);
+        assert_eq!(ValueBudget::of_memory(6 << 30).gathered_rows, 1536);
     }
 
     #[test]

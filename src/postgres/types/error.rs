@@ -1,6 +1,12 @@
 //! What can be wrong with a value.
 
+use std::borrow::Cow;
+
 pub use rowkey_base::SqlState;
+
+/// What an error shows of a value. Clients are sent no more, and texts of megabytes would be copied
+/// with each step that an error takes.
+const SHOWN_BYTES_MAX: usize = 8 << 10;
 
 /// Why a text or a binary form is no value of its type, or a value cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,19 +24,27 @@ impl Error {
     pub(super) fn invalid_text(type_name: &str, text: &str) -> Self {
         Self::new(
             SqlState::INVALID_TEXT_REPRESENTATION,
-            format!("invalid input syntax for type {type_name}: \"{text}\""),
+            format!("invalid input syntax for type {type_name}: \"{}\"", shown(text)),
         )
     }
 
     pub(super) fn value_out_of_range(type_name: &str, text: &str) -> Self {
         Self::new(
             SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("value \"{text}\" is out of range for type {type_name}"),
+            format!("value \"{}\" is out of range for type {type_name}", shown(text)),
         )
     }
 
     pub(super) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    }
+}
+
+/// A value as errors show it: long ones in part.
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    match text.len() <= SHOWN_BYTES_MAX {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{} ...", &text[..text.floor_char_boundary(SHOWN_BYTES_MAX)])),
     }
 }
 

@@ -42,6 +42,8 @@ pub use writing::write_tag;
 const NAMED_MAX: usize = 10_000;
 /// A text of so many bytes is parsed on the thread that asks for it.
 const PARSED_HERE_BYTES_MAX: usize = 16 << 10;
+/// What others see of the text that a session runs.
+const QUERY_SHOWN_BYTES_MAX: usize = 64 << 10;
 
 /// A session. Its statements run one after the other.
 #[derive(Debug)]
@@ -229,7 +231,7 @@ impl Session {
         let name = self.settings.get("application_name").unwrap_or_default();
         self.registration.update(|activity| {
             name.clone_into(&mut activity.application_name);
-            text.clone_into(&mut activity.query);
+            text[..text.floor_char_boundary(QUERY_SHOWN_BYTES_MAX)].clone_into(&mut activity.query);
             activity.state = "active";
             activity.query_began = Some(now);
             activity.transaction_began.get_or_insert(now);

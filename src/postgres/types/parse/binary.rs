@@ -33,8 +33,8 @@ fn invalid(message: &str) -> Error {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
-        let (taken, rest) =
-            self.rest.split_at_checked(len).ok_or_else(|| invalid("insufficient data left in message"))?;
+        let insufficient = || Error::new(SqlState::PROTOCOL_VIOLATION, "insufficient data left in message");
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(insufficient)?;
         self.rest = rest;
         Ok(taken)
     }

@@ -193,5 +193,5 @@ fn what_cannot_be_held_is_refused() {
     let infinite = parse_binary(type_by_name("timestamptz").unwrap(), &i64::MAX.to_be_bytes()).unwrap_err();
     assert_eq!(infinite.sqlstate, SqlState::FEATURE_NOT_SUPPORTED);
     let short = parse_binary(type_by_name("int4").unwrap(), &[0; 3]).unwrap_err();
-    assert_eq!(short.sqlstate, SqlState::INVALID_BINARY_REPRESENTATION);
+    assert_eq!(short.sqlstate, SqlState::PROTOCOL_VIOLATION);
 }

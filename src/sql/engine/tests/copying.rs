@@ -93,10 +93,10 @@ fn wrong_values_say_where_they_are() {
         [b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", &[0, 3][..], &field(b"p"), &field(b"1"), &field(last)].concat()
     };
     for (column, value, code, message) in [
-        ("n", &[0, 0, 1][..], "22P03", "insufficient data left in message"),
+        ("n", &[0, 0, 1][..], "08P01", "insufficient data left in message"),
         ("n", &[0; 5], "22P03", "incorrect binary data format"),
         ("t", b"a\xff", "22021", "invalid byte sequence for encoding \"UTF8\": 0xff"),
-        ("id", &[0; 15], "22P03", "insufficient data left in message"),
+        ("id", &[0; 15], "08P01", "insufficient data left in message"),
     ] {
         let sql = format!("COPY again (partitionkey, rowkey, {column}) FROM STDIN (FORMAT binary)");
         let error = copy_in(&mut session, &sql, &file(value), || 100).expect_err(column);
