@@ -1,8 +1,9 @@
-//! What can be wrong with a value.
+//! What can be wrong with a value, a cast or a call.
 
 pub use rowkey_base::SqlState;
 
-/// Why a text or a binary form is no value of its type, or a value cannot be shown.
+/// Why a text or a binary form is no value of its type, a value cannot be shown, or a function
+/// refuses its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub sqlstate: SqlState,
@@ -11,7 +12,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
+    /// An error with PostgreSQL's code and message.
+    pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into() }
     }
 

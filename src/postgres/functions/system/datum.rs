@@ -14,7 +14,7 @@ use arrow::datatypes::{TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{Error, SqlState};
 use crate::types::POSTGRES_TYPE;
 
 /// One value, as far as these functions tell them apart.
@@ -179,9 +179,9 @@ pub(super) fn array_text(items: &[Datum]) -> String {
 /// Reads `{a,NULL,"b c"}`: the items' texts, `None` where NULL stands.
 ///
 /// One dimension; `array` is named in errors. The rules are those of PostgreSQL's `array_in`.
-pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, FunctionError> {
+pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, Error> {
     let malformed =
-        || FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{array}\""));
+        || Error::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{array}\""));
     let inner = array.trim_matches(|c: char| c.is_ascii_whitespace());
     let inner = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(malformed)?;
     let mut items = Vec::new();
@@ -196,7 +196,7 @@ pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, 
         let mut text = String::new();
         if first == '{' {
             let message = format!("arrays of more than one dimension are not supported: \"{array}\"");
-            return Err(FunctionError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         if first == '"' {
             chars.next();

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::value_budget::ValueBudget;
 use crate::functions::{ENLARGING, shown_bytes};
 use crate::types::POSTGRES_TYPE;
@@ -65,7 +65,7 @@ impl Call<'_> {
             Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
             {
                 Ok(oid) => Ok(oid),
-                Err(_) => Err(FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range").into()),
+                Err(_) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range"),
             },
             Datum::Text(text) => Ok(read_oid(text)?),
             other => internal_err!("{other:?} as an oid"),
@@ -83,7 +83,7 @@ impl Call<'_> {
             Datum::Float(value) if value.fract() == 0.0 => Ok(*value as i64),
             Datum::Text(text) => text.trim().parse().map_err(|_| {
                 let message = format!("invalid input syntax for type integer: \"{text}\"");
-                FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
+                Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
             }),
             other => internal_err!("{other:?} as an integer"),
         }
@@ -98,7 +98,7 @@ impl Call<'_> {
                 "f" | "false" | "n" | "no" | "off" | "0" => Ok(false),
                 _ => {
                     let message = format!("invalid input syntax for type boolean: \"{text}\"");
-                    Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into())
+                    fail(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 }
             },
             other => internal_err!("{other:?} as a boolean"),
@@ -107,16 +107,16 @@ impl Call<'_> {
 }
 
 /// The text form of an oid: PostgreSQL takes negative numbers, as 32 bits.
-pub(super) fn read_oid(text: &str) -> std::result::Result<u32, FunctionError> {
+pub(super) fn read_oid(text: &str) -> std::result::Result<u32, Error> {
     let trimmed = text.trim();
     match trimmed.parse::<i64>() {
         Ok(value) => u32::try_from(value).or_else(|_| i32::try_from(value).map(i32::cast_unsigned)).map_err(|_| {
             let message = format!("value \"{text}\" is out of range for type oid");
-            FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
         }),
         Err(_) => {
             let message = format!("invalid input syntax for type oid: \"{text}\"");
-            Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
+            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
         }
     }
 }
@@ -255,7 +255,7 @@ pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[Fie
     }
     let types: Vec<_> = arguments.iter().map(|field| sql_type_name(field.data_type())).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
-    Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message).into())
+    fail(SqlState::UNDEFINED_FUNCTION, message)
 }
 
 fn sql_type_name(data_type: &DataType) -> String {

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{Error, SqlState};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sleep {
@@ -62,7 +62,7 @@ impl AsyncScalarUDFImpl for Sleep {
                 Datum::Int(seconds) => seconds as f64,
                 Datum::Text(text) => text.trim().parse().map_err(|_| {
                     let message = format!("invalid input syntax for type double precision: \"{text}\"");
-                    FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+                    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 })?,
                 _ => {
                     results.push(Datum::Null);

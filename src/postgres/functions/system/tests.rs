@@ -3,6 +3,7 @@
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::*;
+use crate::types::Error;
 
 fn answer(sql: &str) -> Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -97,7 +98,7 @@ fn wrong_arguments_are_refused() {
     for (expression, sqlstate, message) in cases {
         let error = answer(&format!("select {expression}")).expect_err(expression);
         let datafusion::error::DataFusionError::External(error) = error.find_root() else { panic!("{error}") };
-        let refusal = error.downcast_ref::<FunctionError>().expect("a refusal");
+        let refusal = error.downcast_ref::<Error>().expect("a refusal");
         assert_eq!((refusal.sqlstate.code(), refusal.message.as_str()), (sqlstate, message), "{expression}");
     }
 }
