@@ -14,7 +14,7 @@ use super::datum::{Datum, Returns, build};
 use super::function::{ANY, Call, Definition, arity};
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::system::context::FunctionContextExtension;
-use crate::types::POSTGRES_TYPE;
+use crate::types::{POSTGRES_TYPE, TextStyle};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("array_lower", (2, 2), Returns::Int4, |call| {
@@ -295,9 +295,10 @@ const ACL_LETTERS: &[(char, &str)] = &[
 fn explode(array: &ArrayRef, role: &dyn Fn(&str) -> u32) -> Result<ListArray> {
     let (mut grantors, mut grantees, mut kinds, mut grantable) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut lengths = Vec::with_capacity(array.len());
+    let style = TextStyle::default();
     for row in 0..array.len() {
         let before = kinds.len();
-        if let Datum::List(items) = Datum::read(array, row)? {
+        if let Datum::List(items) = Datum::read(array, row, &style)? {
             for item in items.iter().filter_map(Datum::text) {
                 let malformed = || {
                     let message = format!("invalid input syntax for type aclitem: \"{item}\"");

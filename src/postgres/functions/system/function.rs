@@ -14,8 +14,9 @@ use datafusion::logical_expr::{
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
 use crate::functions::error::{Error, SqlState, fail};
+use crate::functions::kind::Kind;
 use crate::functions::value_budget::ValueBudget;
-use crate::functions::{ENLARGING, shown_bytes};
+use crate::functions::{ENLARGING, Zone, shown_bytes};
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -80,7 +81,6 @@ impl Call<'_> {
     pub(super) fn int(&self, index: usize) -> Result<i64> {
         match self.get(index) {
             Datum::Int(value) => Ok(*value),
-            Datum::Float(value) if value.fract() == 0.0 => Ok(*value as i64),
             Datum::Text(text) => text.trim().parse().map_err(|_| {
                 let message = format!("invalid input syntax for type integer: \"{text}\"");
                 Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
@@ -217,6 +217,7 @@ impl ScalarUDFImpl for SystemFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let context = FunctionContextExtension::of(&args.config_options).ok();
         let budget = ValueBudget::of(&args.config_options);
+        let zone = Zone::of(&args.config_options)?;
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
@@ -229,7 +230,8 @@ impl ScalarUDFImpl for SystemFunction {
                 // A list is copied, item by item.
                 budget.reserve(1, 0).value(shown_bytes(&array.slice(row, 1)))?;
             }
-            let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;
+            let arguments =
+                arrays.iter().map(|array| Datum::read(array, row, zone.style())).collect::<Result<Vec<_>>>()?;
             let result = if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
             } else {
@@ -260,21 +262,7 @@ pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[Fie
 
 fn sql_type_name(data_type: &DataType) -> String {
     match data_type {
-        DataType::Null => "unknown".to_owned(),
-        DataType::Boolean => "boolean".to_owned(),
-        DataType::Int16 => "smallint".to_owned(),
-        DataType::Int32 => "integer".to_owned(),
-        DataType::Int64 => "bigint".to_owned(),
-        DataType::UInt32 => "oid".to_owned(),
-        DataType::Float32 => "real".to_owned(),
-        DataType::Float64 => "double precision".to_owned(),
-        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "text".to_owned(),
-        DataType::Binary | DataType::BinaryView => "bytea".to_owned(),
-        DataType::FixedSizeBinary(16) => "uuid".to_owned(),
-        DataType::Date32 => "date".to_owned(),
-        DataType::Timestamp(_, Some(_)) => "timestamp with time zone".to_owned(),
-        DataType::Timestamp(_, None) => "timestamp without time zone".to_owned(),
         DataType::List(item) => format!("{}[]", sql_type_name(item.data_type())),
-        other => other.to_string(),
+        other => Kind::of(other).name().to_owned(),
     }
 }

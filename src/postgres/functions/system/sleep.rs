@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 
 use super::datum::{Datum, Returns};
 use crate::functions::error::{Error, SqlState};
+use crate::types::TextStyle;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sleep {
@@ -57,8 +58,7 @@ impl AsyncScalarUDFImpl for Sleep {
         let seconds = seconds.into_array(args.number_rows)?;
         let mut results = Vec::with_capacity(args.number_rows);
         for row in 0..args.number_rows {
-            let wait = match Datum::read(&seconds, row)? {
-                Datum::Float(seconds) => seconds,
+            let wait = match Datum::read(&seconds, row, &TextStyle::default())? {
                 Datum::Int(seconds) => seconds as f64,
                 Datum::Text(text) => text.trim().parse().map_err(|_| {
                     let message = format!("invalid input syntax for type double precision: \"{text}\"");

@@ -3,7 +3,7 @@
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::*;
-use crate::types::Error;
+use crate::types::{Error, TextStyle};
 
 fn answer(sql: &str) -> Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -13,7 +13,7 @@ fn answer(sql: &str) -> Result<String> {
     let context = SessionContext::new_with_state(state);
     let batches = runtime.block_on(async { context.sql(sql).await?.collect().await })?;
     let column = batches[0].column(0);
-    Ok(datum::Datum::read(column, 0)?.text().unwrap_or_else(|| "<null>".to_owned()))
+    Ok(datum::Datum::read(column, 0, &TextStyle::default())?.text().unwrap_or_else(|| "<null>".to_owned()))
 }
 
 /// Each with what psql prints.
