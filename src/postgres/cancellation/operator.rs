@@ -38,12 +38,12 @@ struct Cancellable {
     cut: Cut,
 }
 
-pub(super) fn cancellable(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
-    cancellable_in_slices(input, usize::MAX, token)
+pub(super) fn checked(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
+    checked_in_slices(input, usize::MAX, token)
 }
 
 /// Cuts batches of more rows.
-pub(super) fn cancellable_in_slices(
+pub(super) fn checked_in_slices(
     input: Arc<dyn ExecutionPlan>,
     rows_max: usize,
     token: &Arc<CancellationToken>,
@@ -53,7 +53,7 @@ pub(super) fn cancellable_in_slices(
 
 /// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat long
 /// values.
-pub(super) fn cancellable_in_pieces(
+pub(super) fn checked_in_pieces(
     input: Arc<dyn ExecutionPlan>,
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
@@ -173,7 +173,7 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8View, true)]));
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(texts)])?;
         let input = MemorySourceConfig::try_new_exec(&[vec![batch]], schema, None)?;
-        let operator = cancellable_in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
+        let operator = checked_in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
         let mut config = SessionConfig::new();
         config.options_mut().extensions.insert(ValueBudget::of_memory(1));
         operator.execute(0, SessionContext::new_with_config(config).task_ctx())?.try_collect().await

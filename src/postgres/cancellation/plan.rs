@@ -19,7 +19,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
 use super::growth::Growth;
-use super::operator::{cancellable, cancellable_in_pieces, cancellable_in_slices};
+use super::operator::{checked, checked_in_pieces, checked_in_slices};
 use super::projection::LargeProjectionExec;
 use super::repartition::repartitioned;
 use super::small_batches::with_small_batches;
@@ -47,8 +47,8 @@ pub fn cancellable(
             return repartitioned(repartition).map(Transformed::yes);
         }
         Ok(match (repeats_values(&plan), needs_checks(&plan)) {
-            (true, _) => Transformed::yes(cancellable_in_pieces(plan, token)),
-            (false, true) => Transformed::yes(cancellable(plan, token)),
+            (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
+            (false, true) => Transformed::yes(checked(plan, token)),
             (false, false) => Transformed::no(plan),
         })
     });
@@ -65,8 +65,7 @@ fn in_slices(
     if plan.children().is_empty() || !growth.is_large() {
         return Ok(plan);
     }
-    let slices =
-        plan.children().into_iter().map(|input| cancellable_in_slices(Arc::clone(input), growth.rows(), token));
+    let slices = plan.children().into_iter().map(|input| checked_in_slices(Arc::clone(input), growth.rows(), token));
     let slices = slices.collect();
     replace_children_if_necessary(plan, slices)
 }
