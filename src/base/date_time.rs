@@ -4,6 +4,7 @@ mod serialized;
 
 use std::fmt;
 
+use crate::calendar::{civil_of_days, days_in_month, days_of_civil};
 use crate::{Rejected, Rule};
 
 pub use serialized::DATE_TIME_NEWTYPE;
@@ -11,11 +12,6 @@ pub use serialized::DATE_TIME_NEWTYPE;
 /// Ticks (100 ns) in a second.
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
-
-/// Days from 0000-03-01 to 1970-01-01. Years are counted from 1 March, so that a leap day is the
-/// last day of its year.
-const DAYS_TO_EPOCH: i64 = 719_468;
-const DAYS_PER_400_YEARS: i64 = 146_097;
 
 /// A point in time in UTC, in ticks of 100 ns since 1970-01-01; the service keeps 1601-01-01 up to
 /// the last tick of 9999.
@@ -107,7 +103,7 @@ fn civil_seconds(text: &[u8; 19]) -> Result<i64, &'static str> {
     if [century, year, month, day, hour, minute, second].contains(&u32::MAX) {
         return Err(FORM);
     }
-    let year = i64::from(century * 100 + year);
+    let (year, month, day) = (i64::from(century * 100 + year), i64::from(month), i64::from(day));
     if !(1..=12).contains(&month) {
         return Err("a month is 01 to 12");
     }
@@ -118,7 +114,7 @@ fn civil_seconds(text: &[u8; 19]) -> Result<i64, &'static str> {
         return Err("a time of day is 00:00:00 to 23:59:59");
     }
     let seconds = hour * 3600 + minute * 60 + second;
-    Ok(days_from_civil(year, month, day) * SECONDS_PER_DAY + i64::from(seconds))
+    Ok(days_of_civil(year, month, day) * SECONDS_PER_DAY + i64::from(seconds))
 }
 
 /// The ticks of a leading `.1234567`, and what follows it.
@@ -153,47 +149,12 @@ fn offset_seconds(zone: &[u8]) -> Result<i64, &'static str> {
     Ok(if sign == b'-' { -seconds } else { seconds })
 }
 
-fn days_in_month(year: i64, month: u32) -> u32 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970-01-01 in the proleptic Gregorian calendar.
-fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    // Months from March on take 31 30 31 30 31 days, twice over: 153 days for every five.
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leap_days + i64::from(day_of_year) - DAYS_TO_EPOCH
-}
-
-/// Year, month and day of a day counted from 1970-01-01.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + DAYS_TO_EPOCH;
-    let (cycle, day) = (days.div_euclid(DAYS_PER_400_YEARS), days.rem_euclid(DAYS_PER_400_YEARS));
-    // The last day of four years, and of four centuries, is a leap day that must not begin a fifth.
-    let century = (day / 36_524).min(3);
-    let day = day - century * 36_524;
-    let (leap_cycle, day) = (day / 1_461, day % 1_461);
-    let year = (day / 365).min(3);
-    let day = day - year * 365;
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let year = cycle * 400 + century * 100 + leap_cycle * 4 + year;
-    if month < 10 { (year, month + 3, day_of_month) } else { (year + 1, month - 9, day_of_month) }
-}
-
 /// The service's text: UTC with `Z`, the fraction without trailing zeros, no point when it is zero.
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, fraction) = (self.0.div_euclid(TICKS_PER_SECOND), self.0.rem_euclid(TICKS_PER_SECOND));
         let (days, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
-        let (year, month, day) = civil_from_days(days);
+        let (year, month, day) = civil_of_days(days);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         if !(0..=9999).contains(&year) {
             // Nothing validated comes here; ISO 8601 asks for a sign before longer years.

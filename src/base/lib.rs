@@ -1,5 +1,6 @@
 //! What every other crate stands on: the error, and time from ticks to calendar dates.
 
+pub mod calendar;
 pub mod clock;
 mod date_time;
 mod error;

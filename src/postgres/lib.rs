@@ -16,6 +16,7 @@ pub mod functions;
 mod install;
 pub mod names;
 pub mod parameters;
+mod pass_through;
 pub mod plan_size;
 pub mod rules;
 pub mod settings;

@@ -1,7 +1,6 @@
 //! An operator that checks for cancellation between batches, and yields its thread; it cuts batches
 //! where what is made of their rows is large.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,20 +8,16 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::Stream;
 use tokio::time::Instant;
 
 use super::row_bytes::{compacted, rows_within, shown_bytes_of};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
+use crate::pass_through::{PassThrough, PassThroughExec};
 use rowkey_base::clock::timer_now;
 
 /// After this time a stream yields.
@@ -37,86 +32,45 @@ enum Cut {
 }
 
 /// Returns the batches of its input; an error once the statement is cancelled.
-#[derive(Debug)]
-pub(super) struct CancellableExec {
-    input: Arc<dyn ExecutionPlan>,
+#[derive(Debug, Clone)]
+struct Cancellable {
     token: Arc<CancellationToken>,
     cut: Cut,
 }
 
-impl CancellableExec {
-    pub(super) fn wrap(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
-        Self::in_slices(input, usize::MAX, token)
-    }
-
-    /// Cuts batches of more rows.
-    pub(super) fn in_slices(
-        input: Arc<dyn ExecutionPlan>,
-        rows_max: usize,
-        token: &Arc<CancellationToken>,
-    ) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, token: Arc::clone(token), cut: Cut::Rows(rows_max) })
-    }
-
-    /// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat
-    /// long values.
-    pub(super) fn in_pieces(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self { input, token: Arc::clone(token), cut: Cut::Bytes })
-    }
+pub(super) fn checked(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
+    checked_in_slices(input, usize::MAX, token)
 }
 
-impl DisplayAs for CancellableExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CancellableExec")
-    }
+/// Cuts batches of more rows.
+pub(super) fn checked_in_slices(
+    input: Arc<dyn ExecutionPlan>,
+    rows_max: usize,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Rows(rows_max) })
 }
 
-impl ExecutionPlan for CancellableExec {
-    fn name(&self) -> &str {
-        "CancellableExec"
-    }
+/// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat long
+/// values.
+pub(super) fn checked_in_pieces(
+    input: Arc<dyn ExecutionPlan>,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Bytes })
+}
 
-    fn schema(&self) -> SchemaRef {
-        self.input.schema()
-    }
+impl PassThrough for Cancellable {
+    const NAME: &'static str = "CancellableExec";
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input, token: Arc::clone(&self.token), cut: self.cut })),
-            _ => internal_err!("a cancellable operator has one input"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
-        let rows = self.input.execute(partition, context)?;
+        let rows = input.execute(partition, context)?;
         Ok(Box::pin(CancellableStream {
             rows,
             token: Arc::clone(&self.token),
@@ -125,17 +79,6 @@ impl ExecutionPlan for CancellableExec {
             budget,
             pending: None,
         }))
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        match inputs {
-            [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("a cancellable operator has one input"),
-        }
     }
 }
 
@@ -230,7 +173,7 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8View, true)]));
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(texts)])?;
         let input = MemorySourceConfig::try_new_exec(&[vec![batch]], schema, None)?;
-        let operator = CancellableExec::in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
+        let operator = checked_in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
         let mut config = SessionConfig::new();
         config.options_mut().extensions.insert(ValueBudget::of_memory(1));
         operator.execute(0, SessionContext::new_with_config(config).task_ctx())?.try_collect().await

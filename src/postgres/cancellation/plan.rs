@@ -19,10 +19,10 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
 use super::growth::Growth;
-use super::operator::CancellableExec;
+use super::operator::{checked, checked_in_pieces, checked_in_slices};
 use super::projection::LargeProjectionExec;
 use super::repartition::repartitioned;
-use super::small_batches::SmallBatchesExec;
+use super::small_batches::with_small_batches;
 use super::token::CancellationToken;
 
 /// The same plan with checks for cancellation: to be executed, not to be displayed. `rows_max`:
@@ -47,13 +47,13 @@ pub fn cancellable(
             return repartitioned(repartition).map(Transformed::yes);
         }
         Ok(match (repeats_values(&plan), needs_checks(&plan)) {
-            (true, _) => Transformed::yes(CancellableExec::in_pieces(plan, token)),
-            (false, true) => Transformed::yes(CancellableExec::wrap(plan, token)),
+            (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
+            (false, true) => Transformed::yes(checked(plan, token)),
             (false, false) => Transformed::no(plan),
         })
     });
     let plan = plan.data()?;
-    Ok(if gathered_max == usize::MAX { plan } else { SmallBatchesExec::wrap(plan, gathered_max) })
+    Ok(if gathered_max == usize::MAX { plan } else { with_small_batches(plan, gathered_max) })
 }
 
 /// An operator over slices of its inputs' batches, if it makes large values of their rows.
@@ -65,8 +65,7 @@ fn in_slices(
     if plan.children().is_empty() || !growth.is_large() {
         return Ok(plan);
     }
-    let slices =
-        plan.children().into_iter().map(|input| CancellableExec::in_slices(Arc::clone(input), growth.rows(), token));
+    let slices = plan.children().into_iter().map(|input| checked_in_slices(Arc::clone(input), growth.rows(), token));
     let slices = slices.collect();
     replace_children_if_necessary(plan, slices)
 }

@@ -21,7 +21,8 @@ use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
 use super::token::CancellationToken;
-use crate::functions::{self, ValueBudget};
+use crate::functions::ValueBudget;
+use crate::types;
 
 /// Evaluates as the projection that it replaces, in smaller batches where values are large.
 #[derive(Debug)]
@@ -173,9 +174,9 @@ impl LargeRows {
 
 fn is_too_large(error: &DataFusionError) -> bool {
     match error.find_root() {
-        DataFusionError::External(error) => error
-            .downcast_ref::<functions::Error>()
-            .is_some_and(|error| error.sqlstate == functions::SqlState::BATCH_TOO_LARGE),
+        DataFusionError::External(error) => {
+            error.downcast_ref::<types::Error>().is_some_and(|error| error.sqlstate == types::SqlState::BATCH_TOO_LARGE)
+        }
         _ => false,
     }
 }

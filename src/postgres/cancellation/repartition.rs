@@ -5,24 +5,18 @@
 //! wait so, the gate that holds back the inputs is closed for good. So each input has a
 //! `RepartitionExec` of its own.
 
-use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema, SchemaRef};
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics, internal_err};
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::union::InterleaveExec;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
-use super::small_batches::SmallBatchesExec;
+use super::small_batches::small_batches_around;
+use crate::pass_through::{PassThrough, PassThroughExec};
 
 /// How many times fewer rows repartitioning gathers where they have lists than where they have
 /// texts: lists of a partial aggregate that ran out of memory take megabytes each.
@@ -40,7 +34,7 @@ pub(super) fn repartitioned(plan: &RepartitionExec) -> Result<Arc<dyn ExecutionP
         return few_rows(RepartitionExec::try_new(one, partitioning.clone())?);
     }
     let each = (0..inputs).map(|partition| {
-        let one = Arc::new(OnePartitionExec::new(Arc::clone(input), partition));
+        let one = PassThroughExec::over(Arc::clone(input), OnePartition(partition));
         few_rows(RepartitionExec::try_new(one, partitioning.clone())?)
     });
     Ok(Arc::new(InterleaveExec::try_new(each.collect::<Result<_>>()?)?))
@@ -48,7 +42,7 @@ pub(super) fn repartitioned(plan: &RepartitionExec) -> Result<Arc<dyn ExecutionP
 
 fn few_rows(plan: RepartitionExec) -> Result<Arc<dyn ExecutionPlan>> {
     match divisor(&plan.schema()) {
-        Some(divisor) => SmallBatchesExec::around(Arc::new(plan), divisor),
+        Some(divisor) => small_batches_around(Arc::new(plan), divisor),
         None => Ok(Arc::new(plan)),
     }
 }
@@ -63,81 +57,26 @@ fn divisor(schema: &Schema) -> Option<usize> {
 }
 
 /// One of the partitions of its input, which others read the rest of.
-#[derive(Debug)]
-struct OnePartitionExec {
-    input: Arc<dyn ExecutionPlan>,
-    partition: usize,
-    properties: Arc<PlanProperties>,
-}
+#[derive(Debug, Clone, Copy)]
+struct OnePartition(usize);
 
-impl OnePartitionExec {
-    fn new(input: Arc<dyn ExecutionPlan>, partition: usize) -> Self {
-        let properties = input.properties().as_ref().clone().with_partitioning(Partitioning::UnknownPartitioning(1));
-        Self { input, partition, properties: Arc::new(properties) }
-    }
-}
+impl PassThrough for OnePartition {
+    const NAME: &'static str = "OnePartitionExec";
 
-impl DisplayAs for OnePartitionExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OnePartitionExec: partition={}", self.partition)
-    }
-}
-
-impl ExecutionPlan for OnePartitionExec {
-    fn name(&self) -> &str {
-        "OnePartitionExec"
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        Arc::new(input.properties().as_ref().clone().with_partitioning(Partitioning::UnknownPartitioning(1)))
     }
 
-    fn schema(&self) -> SchemaRef {
-        self.input.schema()
+    fn input_partition(&self, _: Option<usize>) -> Option<usize> {
+        Some(self.0)
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input, self.partition))),
-            _ => internal_err!("one partition is read of one input"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(self.partition, context)
-    }
-
-    fn child_stats_requests(&self, _: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(Some(self.partition))]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        match inputs {
-            [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("one partition is read of one input"),
-        }
+        input: &Arc<dyn ExecutionPlan>,
+        _: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        input.execute(self.0, context)
     }
 }

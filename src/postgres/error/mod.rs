@@ -12,9 +12,8 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::parquet::errors::ParquetError;
 
-use crate::functions::system::FunctionError;
 use crate::suggestion::suggestion;
-use crate::{functions, types};
+use crate::types;
 pub use postgres_messages::at_function;
 use postgres_messages::{reworded, with_usual_hint};
 use rowkey_base::{Error, SqlState};
@@ -90,13 +89,7 @@ fn own(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(value) = error.downcast_ref::<types::Error>() {
-            return Some(value.clone().into());
-        }
-        if let Some(function) = error.downcast_ref::<functions::Error>() {
-            return Some(with_usual_hint(Error::new(function.sqlstate, function.to_string())));
-        }
-        if let Some(function) = error.downcast_ref::<FunctionError>() {
-            return Some(with_usual_hint(Error::new(function.sqlstate, function.to_string())));
+            return Some(with_usual_hint(value.clone().into()));
         }
         if let Some(regex) = error.downcast_ref::<regex::Error>() {
             let reason = regex.to_string();
@@ -214,9 +207,7 @@ mod tests {
         let message = "invalid input syntax for type integer: \"a\"";
         let state = SqlState::INVALID_TEXT_REPRESENTATION;
         let expected = (state, message.to_owned());
-        assert_eq!(external(&functions::Error::new(state, message)), expected);
-        assert_eq!(external(&FunctionError::new(state, message)), expected);
-        assert_eq!(external(&types::Error { sqlstate: state, message: message.to_owned() }), expected);
+        assert_eq!(external(&types::Error::new(state, message)), expected);
         let stopped = Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
         assert_eq!(external(&stopped), (SqlState::QUERY_CANCELED, stopped.to_string()));
         let hinted = Error::new(state, message).with_hint("a hint");

@@ -142,20 +142,6 @@ fn cannot<T>(from: Kind, to: Kind) -> Result<T> {
     fail(SqlState::CANNOT_COERCE, format!("cannot cast type {} to {}", from.name(), to.name()))
 }
 
-impl From<types::Error> for Error {
-    fn from(error: types::Error) -> Self {
-        let sqlstate = match error.sqlstate {
-            SqlState::INVALID_BINARY_REPRESENTATION | SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
-                SqlState::INVALID_TEXT_REPRESENTATION
-            }
-            SqlState::INVALID_TIME_ZONE_DISPLACEMENT => SqlState::DATETIME_FIELD_OVERFLOW,
-            SqlState::INTERNAL_ERROR => SqlState::FEATURE_NOT_SUPPORTED,
-            same => same,
-        };
-        Error { sqlstate, message: error.message }
-    }
-}
-
 /// The text form of every value; truth values as words, as a cast writes them.
 pub(super) fn to_text(array: &ArrayRef, zone: &Zone) -> Result<ArrayRef> {
     if let Some(truths) = array.as_boolean_opt() {
@@ -164,7 +150,7 @@ pub(super) fn to_text(array: &ArrayRef, zone: &Zone) -> Result<ArrayRef> {
         return Ok(Arc::new(texts.finish()));
     }
     let field = Field::new("", array.data_type().clone(), true);
-    let encoder = ColumnEncoder::new(&field, array, Format::Text, zone.style()).map_err(Error::from)?;
+    let encoder = ColumnEncoder::new(&field, array, Format::Text, zone.style())?;
     let mut texts = StringViewBuilder::with_capacity(array.len());
     let mut buffer = bytes::BytesMut::new();
     for row in 0..array.len() {
@@ -173,7 +159,7 @@ pub(super) fn to_text(array: &ArrayRef, zone: &Zone) -> Result<ArrayRef> {
             continue;
         }
         buffer.clear();
-        encoder.write(row, &mut buffer).map_err(Error::from)?;
+        encoder.write(row, &mut buffer)?;
         match std::str::from_utf8(&buffer) {
             Ok(text) => texts.append_value(text),
             Err(_) => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "the text form of a value is not UTF-8"),
@@ -198,11 +184,11 @@ fn from_text(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
     let values = texts(array)?
         .iter()
         .map(|text| match text {
-            Some(text) => parse_text(wanted, text, zone.style()).map_err(Error::from),
+            Some(text) => parse_text(wanted, text, zone.style()),
             None => Ok(SqlValue::Null),
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let parsed = array_of(wanted, &values).map_err(Error::from)?;
+    let parsed = array_of(wanted, &values)?;
     refuse_deeper(parsed.data_type(), field.data_type())?;
     if parsed.data_type() == field.data_type() { Ok(parsed) } else { Ok(arrow_cast(&parsed, field.data_type())?) }
 }
@@ -222,7 +208,7 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
             None => {
                 // It says what is wrong with the text, if it is none of ours.
                 if let Some(numeric) = numeric {
-                    parse_text(numeric, text, zone.style()).map_err(Error::from)?;
+                    parse_text(numeric, text, zone.style())?;
                 }
                 return fail(
                     SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
@@ -243,8 +229,7 @@ fn text_to_interval(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<Arra
             built.append_null();
             continue;
         };
-        let types::Interval { months, days, micros } =
-            types::parse_interval_of(fields, text, zone.style()).map_err(Error::from)?;
+        let types::Interval { months, days, micros } = types::parse_interval_of(fields, text, zone.style())?;
         let Some(nanos) = micros.checked_mul(NANOS_PER_MICRO) else { return Err(interval_range()) };
         built.append_value(IntervalMonthDayNano::new(months, days, nanos));
     }

@@ -1,35 +1,13 @@
 //! Errors of functions and casts, by what PostgreSQL calls them.
 
-use std::fmt;
-
 use datafusion::common::DataFusionError;
-pub use rowkey_base::SqlState;
 
-/// An error in PostgreSQL's words. It travels through DataFusion as an external one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    pub sqlstate: SqlState,
-    pub message: String,
-}
+pub(super) use crate::types::{Error, SqlState};
 
-impl Error {
-    /// An error with PostgreSQL's code and message.
-    pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
-        Self { sqlstate, message: message.into() }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Error {}
-
+/// It travels through DataFusion as an external one.
 impl From<Error> for DataFusionError {
     fn from(error: Error) -> Self {
-        DataFusionError::External(Box::new(error))
+        Self::External(Box::new(error))
     }
 }
 

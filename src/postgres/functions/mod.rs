@@ -88,7 +88,6 @@ pub(crate) use common_type::{common_field, is_of_one_type};
 pub use conditional::{conditional, conditional_filter};
 pub(crate) use deferred::unwrapped as without_wrapping;
 pub(crate) use enlarging::ENLARGING;
-pub use error::{Error, SqlState};
 pub use frames::FrameLimits;
 pub(crate) use json::jsonb_part;
 pub use json::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};

@@ -6,7 +6,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 
 use super::calendar::MICROS_PER_SECOND;
-use super::error::{Error, SqlState, fail};
+use super::error::{SqlState, fail};
 use crate::carried::carried_in_options;
 use crate::types::{self, TextStyle};
 
@@ -62,7 +62,7 @@ impl Zone {
         let number = number.or(hours.map(|hours| (hours * 3600.0) as i32));
         match number {
             Some(seconds) => Ok(Self::fixed(-seconds)),
-            None => Ok(Self::from(types::Zone::parse(name).map_err(Error::from)?)),
+            None => Ok(Self::from(types::Zone::parse(name)?)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a value.
+//! What can be wrong with a value, a cast or a call.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ pub use rowkey_base::SqlState;
 /// with each step that an error takes.
 const SHOWN_BYTES_MAX: usize = 8 << 10;
 
-/// Why a text or a binary form is no value of its type, or a value cannot be shown.
+/// Why a text or a binary form is no value of its type, a value cannot be shown, or a function
+/// refuses its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub sqlstate: SqlState,
@@ -17,7 +18,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
+    /// An error with PostgreSQL's code and message.
+    pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into() }
     }
 
@@ -41,7 +43,7 @@ impl Error {
 }
 
 /// A value as errors show it: long ones in part.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+fn shown(text: &str) -> Cow<'_, str> {
     match text.len() <= SHOWN_BYTES_MAX {
         true => Cow::Borrowed(text),
         false => Cow::Owned(format!("{} ...", &text[..text.floor_char_boundary(SHOWN_BYTES_MAX)])),

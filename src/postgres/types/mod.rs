@@ -25,6 +25,7 @@ pub use error::{Error, SqlState};
 pub use parse::{IntervalFields, parse_binary, parse_interval_of, parse_text};
 pub use postgres_type::{PostgresType, TYPES, oid, type_by_name, type_by_oid, type_by_sql_name};
 pub use style::{ByteaOutput, DateFormat, DateOrder, DateStyle, IntervalStyle, TextStyle};
+pub(crate) use text::quoted_element;
 pub use value::{Interval, SqlValue, array_of};
 pub use zone::Zone;
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Offset, TimeZone, Utc};
 use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
 
-use super::calendar::{Day, MICROS_PER_DAY, MICROS_PER_SECOND, day_of, days_of, is_leap, weekday};
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, day_of, days_of_civil, is_leap, weekday};
 use super::{Error, SqlState};
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ impl Zone {
         }
         // Some zones end their rules before the end of the tables (Morocco's follow Ramadan up to
         // 2087).
-        let january = days_of(Day { year: LAST_TABLED_YEAR + 1, month: 1, day: 1 });
+        let january = days_of_civil(LAST_TABLED_YEAR + 1, 1, 1);
         let mut offsets = (0..12).map(|month| tabled_offset(tz, (january + 30 * month) * MICROS_PER_DAY).fix());
         let first = offsets.next();
         let repeats = offsets.any(|offset| Some(offset) != first);
@@ -212,7 +212,7 @@ fn tabled_instant(utc_micros: i64, repeats: bool) -> i64 {
         return utc_micros.min(END + 300 * MICROS_PER_DAY);
     }
     let year = day_of(utc_micros.div_euclid(MICROS_PER_DAY)).year;
-    let january = |year| days_of(Day { year, month: 1, day: 1 });
+    let january = |year| days_of_civil(year, 1, 1);
     let alike = |other: &i64| is_leap(*other) == is_leap(year) && weekday(january(*other)) == weekday(january(year));
     let twin = (LAST_TABLED_YEAR - 27..=LAST_TABLED_YEAR).find(alike).unwrap_or(LAST_TABLED_YEAR);
     utc_micros - (january(year) - january(twin)) * MICROS_PER_DAY

@@ -6,28 +6,21 @@
 //! - A filter over a projection is pushed below it with the projection's expressions in the place
 //!   of its columns: those that are volatile have other values there. So nothing is pushed below.
 
-use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Result, Statistics, internal_err};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
-use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
+use crate::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::Rules;
 
 /// Before all other rules: they drop what is known to hold.
@@ -57,7 +50,7 @@ fn forgetting(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Execut
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let volatile = projection.expr().iter().any(|projected| is_volatile(&projected.expr));
         return Ok(match volatile {
-            true => Transformed::yes(ForgettingExec::over(plan, Keeps::Order)),
+            true => Transformed::yes(PassThroughExec::over(plan, Keeps::Order)),
             false => Transformed::no(plan),
         });
     }
@@ -72,7 +65,7 @@ fn forgetting(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Execut
         return Ok(Transformed::no(plan));
     }
     let inputs = inputs.into_iter().map(|(forgets, input)| match forgets {
-        true => ForgettingExec::over(input, keeps),
+        true => PassThroughExec::over(input, keeps),
         false => input,
     });
     Ok(Transformed::yes(replace_children_if_necessary(plan, inputs.collect())?))
@@ -111,107 +104,31 @@ enum Keeps {
     OrderAndFilters,
 }
 
-/// Hands on the batches of its input.
-#[derive(Debug)]
-struct ForgettingExec {
-    input: Arc<dyn ExecutionPlan>,
-    keeps: Keeps,
-    properties: Arc<PlanProperties>,
-}
+impl PassThrough for Keeps {
+    const NAME: &'static str = "ForgettingExec";
 
-impl ForgettingExec {
-    fn over(input: Arc<dyn ExecutionPlan>, keeps: Keeps) -> Arc<dyn ExecutionPlan> {
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         let mut known = EquivalenceProperties::new(input.schema());
-        if keeps != Keeps::Nothing {
+        if self.keeps_order() {
             known.add_orderings(input.equivalence_properties().oeq_class().clone());
         }
-        let properties = PlanProperties::new(
+        Arc::new(PlanProperties::new(
             known,
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             input.pipeline_behavior(),
             input.boundedness(),
-        );
-        Arc::new(Self { input, keeps, properties: Arc::new(properties) })
-    }
-}
-
-impl DisplayAs for ForgettingExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ForgettingExec")
-    }
-}
-
-impl ExecutionPlan for ForgettingExec {
-    fn name(&self) -> &str {
-        "ForgettingExec"
+        ))
     }
 
-    fn schema(&self) -> SchemaRef {
-        self.input.schema()
+    fn keeps_order(&self) -> bool {
+        *self != Self::Nothing
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
+    fn benefits_from_partitions(&self) -> bool {
+        false
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![self.keeps != Keeps::Nothing]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) {
-            Ok([input]) => Ok(Self::over(input, self.keeps)),
-            Err(_) => internal_err!("it has one input"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
-    }
-
-    fn gather_filters_for_pushdown(
-        &self,
-        _phase: FilterPushdownPhase,
-        filters: Vec<Arc<dyn PhysicalExpr>>,
-        _config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        match self.keeps {
-            Keeps::OrderAndFilters => FilterDescription::from_children(filters, &self.children()),
-            Keeps::Nothing | Keeps::Order => Ok(FilterDescription::all_unsupported(&filters, &self.children())),
-        }
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        match inputs {
-            [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("it has one input"),
-        }
+    fn passes_filters(&self) -> bool {
+        *self == Self::OrderAndFilters
     }
 }

@@ -13,9 +13,8 @@ use crate::system_catalog::SessionControl;
 use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow};
 use rowkey_model::AccountName;
 use rowkey_postgres::cancellation::Interrupt;
-use rowkey_postgres::functions::system::{FunctionError, SqlState};
 use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings, bound};
-use rowkey_postgres::types::type_of;
+use rowkey_postgres::types::{Error, type_of};
 use rowkey_storage::Catalog;
 
 /// Answers the catalog and functions from the session that a statement sees.
@@ -55,17 +54,10 @@ impl SessionControl for CatalogSession {
         self.current().get(name).map(str::to_owned)
     }
 
-    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, FunctionError> {
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, Error> {
         let mut settings = self.current();
-        settings.set(name, Some(value), false).map_err(|error| {
-            let kind = match error.sqlstate() {
-                rowkey_base::SqlState::UNDEFINED_OBJECT => SqlState::UNDEFINED_OBJECT,
-                rowkey_base::SqlState::CANT_CHANGE_RUNTIME_PARAM => SqlState::CANT_CHANGE_RUNTIME_PARAM,
-                rowkey_base::SqlState::INVALID_NAME => SqlState::INVALID_NAME,
-                _ => SqlState::INVALID_PARAMETER_VALUE,
-            };
-            FunctionError::new(kind, error.to_string())
-        })?;
+        let refused = |error: rowkey_base::Error| Error::new(error.sqlstate(), error.to_string());
+        settings.set(name, Some(value), false).map_err(refused)?;
         self.session.changes.lock().push(SettingChange { name: name.to_owned(), value: value.to_owned(), local });
         Ok(settings.get(name).unwrap_or(value).to_owned())
     }

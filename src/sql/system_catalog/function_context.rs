@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::lookup::Oids;
 use super::session_info::{SessionInfo, SettingRow};
 use rowkey_postgres::functions::system::{
-    ConstraintFacts, FunctionContext, FunctionError, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, TypeFacts,
+    ConstraintFacts, FunctionContext, FunctionFacts, IndexFacts, RelationFacts, SettingFacts, TypeFacts,
 };
+use rowkey_postgres::types::Error;
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY};
 
 /// What only the session can answer or do.
@@ -16,7 +17,7 @@ pub(crate) trait SessionControl: std::fmt::Debug + Send + Sync {
     fn version_text(&self) -> String;
     /// A setting as SHOW prints it.
     fn setting(&self, name: &str) -> Option<String>;
-    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, FunctionError>;
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, Error>;
     fn cancel_backend(&self, pid: i32) -> bool;
     fn terminate_backend(&self, pid: i32) -> bool;
     fn transaction_id(&self) -> u64;
@@ -78,7 +79,7 @@ impl FunctionContext for CatalogContext {
         self.control.setting(name)
     }
 
-    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, FunctionError> {
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, Error> {
         self.control.set_setting(name, value, local)
     }
 

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, LargeStri
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::super::error::{Error, SqlState, fail, out_of_range};
+use super::super::error::{SqlState, fail, out_of_range};
 use super::super::kind::Kind;
 use super::super::zone::Zone;
 use super::cast_array;
@@ -17,7 +17,7 @@ pub(super) fn to_scalar(array: &ArrayRef, to: Kind, wanted: &DataType, zone: &Zo
     let held = if to == Kind::Bool { JsonKind::Boolean } else { JsonKind::Number };
     let texts = array.as_string::<i64>().iter().map(|text| {
         let Some(text) = text else { return Ok(None) };
-        let json = Json::read(text).map_err(Error::from)?;
+        let json = Json::read(text)?;
         if json.kind == held {
             return Ok(Some(json.text()));
         }
@@ -55,7 +55,7 @@ pub(super) fn of_json(array: &ArrayRef) -> Result<ArrayRef> {
     let texts = documents.iter().map(|bytes| {
         let Some(bytes) = bytes else { return Ok(None) };
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Some(normalized(text).map_err(Error::from)?)),
+            Ok(text) => Ok(Some(normalized(text)?)),
             Err(_) => fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json"),
         }
     });

@@ -6,7 +6,6 @@ use arrow::array::{Array, ArrayRef, Int32Array, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::super::error::Error;
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function};
 use super::documents::{Built, Documents, TextLists};
@@ -83,7 +82,7 @@ fn get(call: &Call) -> Result<ArrayRef> {
             let found = match documents.get(row, true)? {
                 // A scalar is an array of itself.
                 Some(json) if of_scalar && json.kind.is_scalar() => matches!(places.value(row), 0 | -1).then_some(json),
-                Some(json) => json.element(places.value(row)).map_err(Error::from)?,
+                Some(json) => json.element(places.value(row))?,
                 None => None,
             };
             built.append_part(found)?;
@@ -97,7 +96,7 @@ fn get(call: &Call) -> Result<ArrayRef> {
             continue;
         }
         let found = match documents.get(row, true)? {
-            Some(json) => json.field(keys.value(row)).map_err(Error::from)?,
+            Some(json) => json.field(keys.value(row))?,
             None => None,
         };
         built.append_part(found)?;
@@ -137,7 +136,7 @@ fn get_steps(call: &Call) -> Result<ArrayRef> {
 /// None: there is no document, or a step leads nowhere.
 fn at<'a>(json: Option<Json<'a>>, path: &[String]) -> Result<Option<Json<'a>>> {
     match json {
-        Some(json) => Ok(json.at_path(path).map_err(Error::from)?),
+        Some(json) => Ok(json.at_path(path)?),
         None => Ok(None),
     }
 }
@@ -147,7 +146,7 @@ fn lengths(call: &Call) -> Result<ArrayRef> {
     let length = |row| match documents.get(row, false)? {
         None => Ok(None),
         Some(json) => match json.kind {
-            JsonKind::Array => Ok(i32::try_from(json.count().map_err(Error::from)?).ok()),
+            JsonKind::Array => Ok(i32::try_from(json.count()?).ok()),
             JsonKind::Object => invalid("cannot get array length of a non-array"),
             _ => invalid("cannot get array length of a scalar"),
         },

@@ -5,7 +5,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
 
-use super::super::error::{Error, SqlState, fail};
+use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function};
 use super::documents::Built;
@@ -89,7 +89,7 @@ fn made(call: &Call, mut write: impl FnMut(usize, &mut String) -> Result<bool>) 
         }
         reserved.value(out.len())?;
         if is_jsonb(call.function) {
-            built.append(Some(&normalized(&out).map_err(Error::from)?));
+            built.append(Some(&normalized(&out)?));
         } else {
             built.append(Some(&out));
         }

@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Large
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::super::error::{Error, SqlState, fail};
+use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function};
 use super::documents::{Built, Documents, TextLists, borrowed, jsonb, tree};
@@ -120,7 +120,7 @@ fn contained(call: &Call, whole: usize, part: usize) -> Result<ArrayRef> {
             None => tree(&parts, row)?,
         };
         match (tree(&wholes, row)?, one.as_ref().or(sought.as_ref())) {
-            (Some(whole), Some(part)) => found.append_value(contains(&whole, part).map_err(Error::from)?),
+            (Some(whole), Some(part)) => found.append_value(contains(&whole, part)?),
             _ => found.append_null(),
         }
     }
@@ -134,9 +134,7 @@ fn delete(call: &Call) -> Result<ArrayRef> {
         return changed(
             call,
             (0..call.rows).map(|row| match tree(&documents, row)? {
-                Some(tree) if places.is_valid(row) => {
-                    Ok(Some(removed_at(tree, places.value(row)).map_err(Error::from)?))
-                }
+                Some(tree) if places.is_valid(row) => Ok(Some(removed_at(tree, places.value(row))?)),
                 _ => Ok(None),
             }),
         );
@@ -148,7 +146,7 @@ fn delete(call: &Call) -> Result<ArrayRef> {
             (0..call.rows).map(|row| match (tree(&documents, row)?, keys.get(row)?) {
                 (Some(tree), Some(keys)) => {
                     let keys: HashSet<&str> = keys.iter().flatten().map(String::as_str).collect();
-                    Ok(Some(removed(tree, &|key| keys.contains(key)).map_err(Error::from)?))
+                    Ok(Some(removed(tree, &|key| keys.contains(key))?))
                 }
                 _ => Ok(None),
             }),
@@ -160,7 +158,7 @@ fn delete(call: &Call) -> Result<ArrayRef> {
         (0..call.rows).map(|row| match tree(&documents, row)? {
             Some(tree) if keys.is_valid(row) => {
                 let key = keys.value(row);
-                Ok(Some(removed(tree, &|name| name == key).map_err(Error::from)?))
+                Ok(Some(removed(tree, &|name| name == key)?))
             }
             _ => Ok(None),
         }),
@@ -173,7 +171,7 @@ fn delete_path(call: &Call) -> Result<ArrayRef> {
     for row in 0..call.rows {
         match (tree(&documents, row)?, paths.get(row)?) {
             (Some(tree), Some(path)) => {
-                texts.append_value(removed_path(tree, &borrowed(&path)).map_err(Error::from)?.to_text());
+                texts.append_value(removed_path(tree, &borrowed(&path))?.to_text());
             }
             _ => texts.append_null(),
         }
@@ -185,21 +183,21 @@ fn delete_path(call: &Call) -> Result<ArrayRef> {
 fn has(json: Json, is_sought: &mut dyn FnMut(&str) -> bool) -> Result<()> {
     match json.kind {
         JsonKind::Object => {
-            for (key, _) in json.parts().map_err(Error::from)? {
+            for (key, _) in json.parts()? {
                 is_sought(&key);
             }
         }
         JsonKind::Array => {
-            for (_, part) in json.parts().map_err(Error::from)? {
+            for (_, part) in json.parts()? {
                 if part.kind == JsonKind::String
-                    && let Some(text) = part.plain().map_err(Error::from)?
+                    && let Some(text) = part.plain()?
                 {
                     is_sought(&text);
                 }
             }
         }
         JsonKind::String => {
-            if let Some(text) = json.plain().map_err(Error::from)? {
+            if let Some(text) = json.plain()? {
                 is_sought(&text);
             }
         }
@@ -259,7 +257,7 @@ fn set(call: &Call) -> Result<ArrayRef> {
                     true => Placement::Insert { after: flag },
                     false => Placement::Set { create: flag },
                 };
-                let changed = set_path(tree, &borrowed(&path), value, placement).map_err(Error::from)?;
+                let changed = set_path(tree, &borrowed(&path), value, placement)?;
                 texts.append_value(changed.to_text());
             }
             _ => texts.append_null(),
@@ -300,7 +298,7 @@ fn set_lax(call: &Call) -> Result<ArrayRef> {
                 return fail(SqlState::INVALID_PARAMETER_VALUE, message);
             }
         };
-        texts.append_value(changed.map_err(Error::from)?.to_text());
+        texts.append_value(changed?.to_text());
     }
     Ok(Arc::new(texts.finish()))
 }
@@ -333,7 +331,7 @@ fn write_stripped(json: Json, out: &mut String) -> Result<()> {
         JsonKind::Object | JsonKind::Array => {
             let is_object = json.kind == JsonKind::Object;
             out.push(if is_object { '{' } else { '[' });
-            let parts = json.parts().map_err(Error::from)?;
+            let parts = json.parts()?;
             let left = parts.into_iter().filter(|(_, part)| !is_object || part.kind != JsonKind::Null);
             for (at, (key, part)) in left.enumerate() {
                 if at > 0 {
@@ -347,7 +345,7 @@ fn write_stripped(json: Json, out: &mut String) -> Result<()> {
             }
             out.push(if is_object { '}' } else { ']' });
         }
-        JsonKind::String => write_quoted(&json.plain().map_err(Error::from)?.unwrap_or_default(), out),
+        JsonKind::String => write_quoted(&json.plain()?.unwrap_or_default(), out),
         _ => out.push_str(json.text()),
     }
     Ok(())

@@ -56,7 +56,7 @@ impl Documents {
             Self::Json(_) if decoded => Json::read_decoded,
             _ => Json::read,
         };
-        Ok(self.text(row)?.map(read).transpose().map_err(Error::from)?)
+        Ok(self.text(row)?.map(read).transpose()?)
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn tree(array: &LargeStringArray, row: usize) -> Result<Option<Tree<'
     if array.is_null(row) {
         return Ok(None);
     }
-    Ok(Some(Tree::read(array.value(row)).map_err(Error::from)?))
+    Ok(Some(Tree::read(array.value(row))?))
 }
 
 /// Rows of texts: the steps of a path, or keys.
@@ -88,11 +88,11 @@ impl TextLists {
             (Kind::Text, Some(wanted)) => {
                 let texts = call.text(place)?;
                 let values = texts.iter().map(|text| match text {
-                    Some(text) => parse_text(wanted, text, call.zone.style()).map_err(Error::from),
+                    Some(text) => parse_text(wanted, text, call.zone.style()),
                     None => Ok(SqlValue::Null),
                 });
                 let values = values.collect::<Result<Vec<_>, Error>>()?;
-                array_of(wanted, &values).map_err(Error::from)?
+                array_of(wanted, &values)?
             }
             _ => Arc::clone(array),
         };
@@ -159,7 +159,7 @@ impl Built {
     pub(super) fn append_part(&mut self, part: Option<Json>) -> Result<()> {
         match (&*self, part) {
             (Self::Text(_), Some(part)) => {
-                let plain = part.plain().map_err(Error::from)?;
+                let plain = part.plain()?;
                 self.append(plain.as_deref());
             }
             (_, part) => self.append(part.map(Json::text)),

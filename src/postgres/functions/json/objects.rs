@@ -4,7 +4,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::super::error::{Error, SqlState, fail};
+use super::super::error::{SqlState, fail};
 use super::super::scalar::{Arguments, Call, Function};
 use super::documents::{Built, TextLists};
 use super::{is_path, row};
@@ -47,7 +47,7 @@ fn objects(call: &Call) -> Result<ArrayRef> {
         };
         let object = written(&pairs)?;
         match built {
-            Built::Jsonb(_) => built.append(Some(&normalized(&object).map_err(Error::from)?)),
+            Built::Jsonb(_) => built.append(Some(&normalized(&object)?)),
             _ => built.append(Some(&object)),
         }
     }

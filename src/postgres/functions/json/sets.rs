@@ -6,7 +6,6 @@ use arrow::array::{ArrayRef, StringViewBuilder, StructArray};
 use arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
 
-use super::super::error::Error;
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function};
 use super::documents::{Built, Documents, Lengths};
@@ -72,7 +71,7 @@ fn elements(call: &Call) -> Result<ArrayRef> {
             _ if is_json => return invalid(format!("cannot call {} on a scalar", call.function)),
             _ => return invalid("cannot extract elements from a scalar"),
         }
-        let parts = json.parts().map_err(Error::from)?;
+        let parts = json.parts()?;
         lengths.push(Some(parts.len()));
         parts.into_iter().try_for_each(|(_, part)| built.append_part(Some(part)))?;
     }
@@ -92,7 +91,7 @@ fn keys(call: &Call) -> Result<ArrayRef> {
             JsonKind::Array => return invalid(format!("cannot call {} on an array", call.function)),
             _ => return invalid(format!("cannot call {} on a scalar", call.function)),
         }
-        let parts = json.parts().map_err(Error::from)?;
+        let parts = json.parts()?;
         lengths.push(Some(parts.len()));
         parts.iter().for_each(|(key, _)| built.append_value(key));
     }
@@ -115,7 +114,7 @@ fn each(call: &Call) -> Result<ArrayRef> {
         if json.kind != JsonKind::Object {
             return not_an_object(call, &documents, json);
         }
-        let parts = json.parts().map_err(Error::from)?;
+        let parts = json.parts()?;
         lengths.push(Some(parts.len()));
         for (key, value) in parts {
             names.append_value(key);

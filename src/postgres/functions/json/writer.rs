@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field};
 use bytes::BytesMut;
 use datafusion::common::Result;
 
-use super::super::error::{Error, SqlState, fail};
+use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use crate::types::json::write_quoted;
 use crate::types::{ColumnEncoder, Format, TextStyle};
@@ -41,7 +41,7 @@ impl<'a> Writer<'a> {
     pub(super) fn of(array: &ArrayRef, style: &'a TextStyle) -> Result<Self> {
         let texts = || {
             let field = Field::new("", array.data_type().clone(), true);
-            ColumnEncoder::new(&field, array, Format::Text, style).map_err(Error::from)
+            ColumnEncoder::new(&field, array, Format::Text, style)
         };
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
@@ -111,15 +111,15 @@ impl<'a> Writer<'a> {
             },
             Self::Jsonb(array) => out.push_str(array.value(row)),
             Self::Number(texts) => {
-                let text = texts.text(row, &mut buffer).map_err(Error::from)?;
+                let text = texts.text(row, &mut buffer)?;
                 match text.ends_with(|last: char| last.is_ascii_digit()) {
                     true => out.push_str(text),
                     false => write_quoted(text, out),
                 }
             }
-            Self::Text(texts) => write_quoted(texts.text(row, &mut buffer).map_err(Error::from)?, out),
+            Self::Text(texts) => write_quoted(texts.text(row, &mut buffer)?, out),
             Self::Moment { texts, zoned } => {
-                let text = texts.text(row, &mut buffer).map_err(Error::from)?;
+                let text = texts.text(row, &mut buffer)?;
                 write_quoted(&iso_8601(text, *zoned), out);
             }
             Self::List { list, items } => {
@@ -155,7 +155,7 @@ impl<'a> Writer<'a> {
         match self {
             Self::Bool(array) => write_quoted(if array.value(row) { "true" } else { "false" }, out),
             Self::Number(texts) | Self::Text(texts) => {
-                write_quoted(texts.text(row, &mut buffer).map_err(Error::from)?, out);
+                write_quoted(texts.text(row, &mut buffer)?, out);
             }
             Self::Moment { .. } => self.write(row, out)?,
             _ => {

@@ -11,10 +11,10 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns, build};
-use super::error::{FunctionError, SqlState};
 use super::function::{ANY, Call, Definition, arity};
+use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::system::context::FunctionContextExtension;
-use crate::types::POSTGRES_TYPE;
+use crate::types::{POSTGRES_TYPE, TextStyle};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("array_lower", (2, 2), Returns::Int4, |call| {
@@ -47,7 +47,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         }
         if call.len() > 2 && call.get(2).is_null() {
             let message = "initial position must not be null";
-            return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
+            return fail(SqlState::NULL_VALUE_NOT_ALLOWED, message);
         }
         let first = i64::from(!call.is_vector(0));
         let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };
@@ -99,11 +99,10 @@ pub(super) static FUNCTIONS: &[Definition] = &[
 fn list<'a>(call: &'a Call, index: usize) -> Result<&'a [Datum]> {
     match call.get(index) {
         Datum::List(items) => Ok(items),
-        _ => Err(FunctionError::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "an array in quotes without a type is not supported here",
-        )
-        .into()),
+        _ => {
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "an array in quotes without a type is not supported here")
+                .into())
+        }
     }
 }
 
@@ -161,7 +160,7 @@ impl ArrayFunction {
             Polymorphic::Expand => {
                 let Some(DataType::List(item)) = argument.map(|field| field.data_type()) else {
                     let message = "function _pg_expandarray(unknown) does not exist";
-                    return Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message).into());
+                    return fail(SqlState::UNDEFINED_FUNCTION, message);
                 };
                 rows(vec![Field::new("x", item.data_type().clone(), true), Field::new("n", DataType::Int32, true)])
             }
@@ -296,13 +295,14 @@ const ACL_LETTERS: &[(char, &str)] = &[
 fn explode(array: &ArrayRef, role: &dyn Fn(&str) -> u32) -> Result<ListArray> {
     let (mut grantors, mut grantees, mut kinds, mut grantable) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut lengths = Vec::with_capacity(array.len());
+    let style = TextStyle::default();
     for row in 0..array.len() {
         let before = kinds.len();
-        if let Datum::List(items) = Datum::read(array, row)? {
+        if let Datum::List(items) = Datum::read(array, row, &style)? {
             for item in items.iter().filter_map(Datum::text) {
                 let malformed = || {
                     let message = format!("invalid input syntax for type aclitem: \"{item}\"");
-                    FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+                    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 };
                 let (grantee, rest) = item.split_once('=').ok_or_else(malformed)?;
                 let (letters, grantor) = rest.split_once('/').ok_or_else(malformed)?;

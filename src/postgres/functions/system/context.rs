@@ -6,8 +6,8 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, exec_err};
 
-use super::error::FunctionError;
 use crate::carried::carried_in_options;
+use crate::functions::error::Error;
 
 /// The oid of a table or view, as in `pg_class`, with what the functions tell about it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -100,7 +100,7 @@ pub trait FunctionContext: Send + Sync + Debug {
     fn setting(&self, name: &str) -> Option<String>;
     /// Sets it, until the end of the transaction if `local`, and returns the value as SHOW prints
     /// it from now on.
-    fn set_setting(&self, name: &str, value: &str, local: bool) -> std::result::Result<String, FunctionError>;
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> std::result::Result<String, Error>;
     fn settings(&self) -> Vec<SettingFacts>;
     /// Whether there was a backend of this number to cancel.
     fn cancel_backend(&self, pid: i32) -> bool;

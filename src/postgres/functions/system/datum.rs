@@ -3,19 +3,16 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListArray, StringViewBuilder,
+    Array, ArrayRef, AsArray, BooleanBuilder, Int32Builder, Int64Builder, ListArray, StringViewBuilder,
     TimestampMicrosecondBuilder, UInt32Builder,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{
-    DataType, Field, FieldRef, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::datatypes::{DataType, Field, FieldRef, Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow::datatypes::{TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 
-use super::error::{FunctionError, SqlState};
-use crate::types::POSTGRES_TYPE;
+use crate::functions::error::{Error, SqlState};
+use crate::types::{POSTGRES_TYPE, SqlValue, TextStyle, parse_text, quoted_element, text_value, type_by_name};
 
 /// One value, as far as these functions tell them apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,14 +20,13 @@ pub(super) enum Datum {
     Null,
     Bool(bool),
     Int(i64),
-    Float(f64),
     Text(String),
     List(Vec<Datum>),
 }
 
 impl Datum {
-    /// Reads row `row` of an array. What is none of the kinds above comes as its text.
-    pub(super) fn read(array: &ArrayRef, row: usize) -> Result<Self> {
+    /// Reads row `row` of an array. What is none of the kinds above comes as its text in a style.
+    pub(super) fn read(array: &ArrayRef, row: usize, style: &TextStyle) -> Result<Self> {
         if array.is_null(row) {
             return Ok(Self::Null);
         }
@@ -48,19 +44,14 @@ impl Datum {
                 Ok(value) => Self::Int(value),
                 Err(_) => return exec_err!("bigint out of range"),
             },
-            DataType::Float32 => Self::Float(array.as_primitive::<Float32Type>().value(row).into()),
-            DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(row)),
             DataType::Utf8 => Self::Text(array.as_string::<i32>().value(row).to_owned()),
             DataType::LargeUtf8 => Self::Text(array.as_string::<i64>().value(row).to_owned()),
             DataType::Utf8View => Self::Text(array.as_string_view().value(row).to_owned()),
             DataType::List(_) => {
                 let items = array.as_list::<i32>().value(row);
-                Self::List((0..items.len()).map(|item| Self::read(&items, item)).collect::<Result<_>>()?)
+                Self::List((0..items.len()).map(|item| Self::read(&items, item, style)).collect::<Result<_>>()?)
             }
-            _ => {
-                let options = FormatOptions::default();
-                Self::Text(ArrayFormatter::try_new(array, &options)?.value(row).to_string())
-            }
+            data_type => text_value(&Field::new("", data_type.clone(), true), array, row, style)?.into(),
         })
     }
 
@@ -73,7 +64,7 @@ impl Datum {
         match self {
             Self::Text(text) => text.len(),
             Self::List(items) => items.iter().map(|item| size_of::<Self>() + item.bytes()).sum(),
-            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
+            Self::Null | Self::Bool(_) | Self::Int(_) => 0,
         }
     }
 
@@ -83,7 +74,6 @@ impl Datum {
             Self::Null => None,
             Self::Bool(value) => Some(if *value { "t" } else { "f" }.to_owned()),
             Self::Int(value) => Some(value.to_string()),
-            Self::Float(value) => Some(float_text(*value)),
             Self::Text(value) => Some(value.clone()),
             Self::List(items) => Some(array_text(items)),
         }
@@ -132,108 +122,30 @@ impl From<Option<u32>> for Datum {
     }
 }
 
-fn float_text(value: f64) -> String {
-    if value.is_nan() {
-        "NaN".to_owned()
-    } else if value.is_infinite() {
-        if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
-    } else {
-        value.to_string()
-    }
-}
-
 /// `{a,NULL,"b c"}`
-pub(super) fn array_text(items: &[Datum]) -> String {
-    let mut out = String::from("{");
-    for (i, item) in items.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        match item {
-            Datum::Null => out.push_str("NULL"),
-            Datum::List(_) => out.push_str(&item.text().unwrap_or_default()),
-            _ => {
-                let text = item.text().unwrap_or_default();
-                let quote = text.is_empty()
-                    || text.eq_ignore_ascii_case("null")
-                    || text.chars().any(|c| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_ascii_whitespace());
-                if quote {
-                    out.push('"');
-                    for c in text.chars() {
-                        if matches!(c, '"' | '\\') {
-                            out.push('\\');
-                        }
-                        out.push(c);
-                    }
-                    out.push('"');
-                } else {
-                    out.push_str(&text);
-                }
-            }
-        }
-    }
-    out.push('}');
-    out
+fn array_text(items: &[Datum]) -> String {
+    let items = items.iter().map(|item| match item {
+        Datum::List(items) => array_text(items),
+        item => item.text().map_or_else(|| "NULL".to_owned(), quoted_element),
+    });
+    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
 }
 
 /// Reads `{a,NULL,"b c"}`: the items' texts, `None` where NULL stands.
 ///
-/// One dimension; `array` is named in errors. The rules are those of PostgreSQL's `array_in`.
-pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, FunctionError> {
-    let malformed =
-        || FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{array}\""));
-    let inner = array.trim_matches(|c: char| c.is_ascii_whitespace());
-    let inner = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(malformed)?;
-    let mut items = Vec::new();
-    let mut chars = inner.chars().peekable();
-    let blank = |c: &char| c.is_ascii_whitespace();
-    loop {
-        while chars.next_if(blank).is_some() {}
-        let Some(&first) = chars.peek() else {
-            // Nothing at all is an empty array; nothing after a comma is none.
-            return if items.is_empty() { Ok(items) } else { Err(malformed()) };
-        };
-        let mut text = String::new();
-        if first == '{' {
+/// One dimension; `array` is named in errors.
+pub fn read_array_text(array: &str) -> std::result::Result<Vec<Option<String>>, Error> {
+    let texts = type_by_name("_text").ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, "there is no type text[]"))?;
+    let SqlValue::Array(items) = parse_text(texts, array, &TextStyle::default())? else { return Ok(Vec::new()) };
+    let items = items.into_iter().map(|item| match item {
+        SqlValue::Null => Ok(None),
+        SqlValue::Text(text) => Ok(Some(text)),
+        _ => {
             let message = format!("arrays of more than one dimension are not supported: \"{array}\"");
-            return Err(FunctionError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
         }
-        if first == '"' {
-            chars.next();
-            loop {
-                match chars.next().ok_or_else(malformed)? {
-                    '"' => break,
-                    '\\' => text.push(chars.next().ok_or_else(malformed)?),
-                    c => text.push(c),
-                }
-            }
-            items.push(Some(text));
-            while chars.next_if(blank).is_some() {}
-        } else {
-            let mut escaped = false;
-            while let Some(c) = chars.next_if(|c| *c != ',') {
-                match c {
-                    '\\' => {
-                        escaped = true;
-                        text.push(chars.next().ok_or_else(malformed)?);
-                    }
-                    '{' | '}' | '"' => return Err(malformed()),
-                    c => text.push(c),
-                }
-            }
-            let text = text.trim_end_matches(|c: char| c.is_ascii_whitespace());
-            if text.is_empty() && !escaped {
-                return Err(malformed());
-            }
-            let null = text.eq_ignore_ascii_case("null") && !escaped;
-            items.push((!null).then(|| text.to_owned()));
-        }
-        match chars.next() {
-            None => return Ok(items),
-            Some(',') => {}
-            Some(_) => return Err(malformed()),
-        }
-    }
+    });
+    items.collect()
 }
 
 /// What a function returns.
@@ -288,12 +200,12 @@ impl Returns {
 /// Puts values into an array of a type; they have to be of its kind.
 pub(super) fn build(data_type: &DataType, values: &[Datum]) -> Result<ArrayRef> {
     macro_rules! build {
-        ($builder:expr, $($pattern:pat => $value:expr),+) => {{
+        ($builder:expr, $pattern:pat => $value:expr) => {{
             let mut builder = $builder;
             for value in values {
                 match value {
                     Datum::Null => builder.append_null(),
-                    $($pattern => builder.append_value($value),)+
+                    $pattern => builder.append_value($value),
                     other => return internal_err!("{other:?} as {data_type}"),
                 }
             }
@@ -307,9 +219,6 @@ pub(super) fn build(data_type: &DataType, values: &[Datum]) -> Result<ArrayRef> 
         DataType::Int32 => build!(Int32Builder::new(), Datum::Int(value) => narrow(*value)?),
         DataType::Int64 => build!(Int64Builder::new(), Datum::Int(value) => *value),
         DataType::UInt32 => build!(UInt32Builder::new(), Datum::Int(value) => unsigned(*value)?),
-        DataType::Float64 => {
-            build!(Float64Builder::new(), Datum::Float(value) => *value, Datum::Int(value) => *value as f64)
-        }
         DataType::Utf8View => build!(StringViewBuilder::new(), Datum::Text(value) => value),
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             build!(TimestampMicrosecondBuilder::new().with_timezone_opt(zone.clone()), Datum::Int(value) => *value)

@@ -4,11 +4,11 @@ use datafusion::common::Result;
 
 use super::context::FunctionFacts;
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use super::quoting::{quote_identifier, quote_qualified};
 use super::registered::class;
 use super::type_names::format_type;
+use crate::functions::error::{SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::stable("pg_get_expr", (2, 3), Returns::Text, |call| Ok(call.text(0).into())),
@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let relation = call.context()?.relation(oid);
         if relation.is_some_and(|relation| !relation.columns.contains(&column)) {
             let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            return Err(FunctionError::new(SqlState::UNDEFINED_COLUMN, message).into());
+            return fail(SqlState::UNDEFINED_COLUMN, message);
         }
         Ok(Datum::Null)
     }),

@@ -13,9 +13,10 @@ use datafusion::logical_expr::{
 
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{Error, SqlState, fail};
+use crate::functions::kind::Kind;
 use crate::functions::value_budget::ValueBudget;
-use crate::functions::{ENLARGING, shown_bytes};
+use crate::functions::{ENLARGING, Zone, shown_bytes};
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -65,7 +66,7 @@ impl Call<'_> {
             Datum::Int(value) => match u32::try_from(*value).or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
             {
                 Ok(oid) => Ok(oid),
-                Err(_) => Err(FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range").into()),
+                Err(_) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range"),
             },
             Datum::Text(text) => Ok(read_oid(text)?),
             other => internal_err!("{other:?} as an oid"),
@@ -80,10 +81,9 @@ impl Call<'_> {
     pub(super) fn int(&self, index: usize) -> Result<i64> {
         match self.get(index) {
             Datum::Int(value) => Ok(*value),
-            Datum::Float(value) if value.fract() == 0.0 => Ok(*value as i64),
             Datum::Text(text) => text.trim().parse().map_err(|_| {
                 let message = format!("invalid input syntax for type integer: \"{text}\"");
-                FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
+                Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
             }),
             other => internal_err!("{other:?} as an integer"),
         }
@@ -98,7 +98,7 @@ impl Call<'_> {
                 "f" | "false" | "n" | "no" | "off" | "0" => Ok(false),
                 _ => {
                     let message = format!("invalid input syntax for type boolean: \"{text}\"");
-                    Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into())
+                    fail(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 }
             },
             other => internal_err!("{other:?} as a boolean"),
@@ -107,16 +107,16 @@ impl Call<'_> {
 }
 
 /// The text form of an oid: PostgreSQL takes negative numbers, as 32 bits.
-pub(super) fn read_oid(text: &str) -> std::result::Result<u32, FunctionError> {
+pub(super) fn read_oid(text: &str) -> std::result::Result<u32, Error> {
     let trimmed = text.trim();
     match trimmed.parse::<i64>() {
         Ok(value) => u32::try_from(value).or_else(|_| i32::try_from(value).map(i32::cast_unsigned)).map_err(|_| {
             let message = format!("value \"{text}\" is out of range for type oid");
-            FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
         }),
         Err(_) => {
             let message = format!("invalid input syntax for type oid: \"{text}\"");
-            Err(FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
+            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
         }
     }
 }
@@ -217,6 +217,7 @@ impl ScalarUDFImpl for SystemFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let context = FunctionContextExtension::of(&args.config_options).ok();
         let budget = ValueBudget::of(&args.config_options);
+        let zone = Zone::of(&args.config_options)?;
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
@@ -229,7 +230,8 @@ impl ScalarUDFImpl for SystemFunction {
                 // A list is copied, item by item.
                 budget.reserve(1, 0).value(shown_bytes(&array.slice(row, 1)))?;
             }
-            let arguments = arrays.iter().map(|array| Datum::read(array, row)).collect::<Result<Vec<_>>>()?;
+            let arguments =
+                arrays.iter().map(|array| Datum::read(array, row, zone.style())).collect::<Result<Vec<_>>>()?;
             let result = if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
             } else {
@@ -255,26 +257,12 @@ pub(super) fn arity(name: &str, (fewest, most): (usize, usize), arguments: &[Fie
     }
     let types: Vec<_> = arguments.iter().map(|field| sql_type_name(field.data_type())).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
-    Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message).into())
+    fail(SqlState::UNDEFINED_FUNCTION, message)
 }
 
 fn sql_type_name(data_type: &DataType) -> String {
     match data_type {
-        DataType::Null => "unknown".to_owned(),
-        DataType::Boolean => "boolean".to_owned(),
-        DataType::Int16 => "smallint".to_owned(),
-        DataType::Int32 => "integer".to_owned(),
-        DataType::Int64 => "bigint".to_owned(),
-        DataType::UInt32 => "oid".to_owned(),
-        DataType::Float32 => "real".to_owned(),
-        DataType::Float64 => "double precision".to_owned(),
-        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "text".to_owned(),
-        DataType::Binary | DataType::BinaryView => "bytea".to_owned(),
-        DataType::FixedSizeBinary(16) => "uuid".to_owned(),
-        DataType::Date32 => "date".to_owned(),
-        DataType::Timestamp(_, Some(_)) => "timestamp with time zone".to_owned(),
-        DataType::Timestamp(_, None) => "timestamp without time zone".to_owned(),
         DataType::List(item) => format!("{}[]", sql_type_name(item.data_type())),
-        other => other.to_string(),
+        other => Kind::of(other).name().to_owned(),
     }
 }

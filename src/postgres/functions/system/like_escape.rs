@@ -3,8 +3,8 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
+use crate::functions::error::{SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] =
     &[Definition::immutable("like_escape", (2, 2), Returns::Text, like_escape)];
@@ -16,7 +16,7 @@ fn like_escape(call: &Call) -> Result<Datum> {
     let mut escapes = escape.chars();
     let escape = escapes.next();
     if escapes.next().is_some() {
-        return Err(FunctionError::new(SqlState::INVALID_ESCAPE_CHARACTER, "invalid escape string").into());
+        return fail(SqlState::INVALID_ESCAPE_CHARACTER, "invalid escape string");
     }
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars();

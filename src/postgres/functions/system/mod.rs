@@ -7,7 +7,6 @@ mod arrays;
 mod context;
 mod datum;
 mod definitions;
-mod error;
 mod function;
 mod keywords;
 mod like_escape;
@@ -30,7 +29,6 @@ pub use context::{
     TypeFacts,
 };
 pub use datum::read_array_text;
-pub use error::{FunctionError, SqlState};
 pub use function::is_vector;
 pub use keywords::is_reserved;
 pub use registered::REGISTERED_TYPES;

@@ -3,9 +3,9 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{ANY, Call, Definition};
 use super::keywords::{Category, KEYWORDS};
+use crate::functions::error::{Error, SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("quote_ident", (1, 1), Returns::Text, |call| Ok(quote_identifier(&call.string(0)).into())),
@@ -41,9 +41,9 @@ pub(super) fn quote_literal(text: &str) -> String {
     format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-fn invalid_name(text: &str) -> FunctionError {
+fn invalid_name(text: &str) -> Error {
     let message = format!("string is not a valid identifier: \"{text}\"");
-    FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
 fn parse_ident(call: &Call) -> Result<Datum> {
@@ -55,7 +55,7 @@ fn parse_ident(call: &Call) -> Result<Datum> {
 
 /// Takes `a."B".c` apart; what has no quotes is lower case afterwards. Unless `strict`, what
 /// follows the names is ignored.
-pub(super) fn split_names(text: &str, strict: bool) -> std::result::Result<Vec<String>, FunctionError> {
+pub(super) fn split_names(text: &str, strict: bool) -> std::result::Result<Vec<String>, Error> {
     let blank = |c: char| c.is_ascii_whitespace();
     let mut rest = text.trim_start_matches(blank);
     let mut names = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn split_names(text: &str, strict: bool) -> std::result::Result<Vec<S
 
 /// `format`: %s, %I, %L and %%, each with an optional position, a minus, and a width.
 fn format(call: &Call) -> Result<Datum> {
-    let refuse = |message: String| FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let refuse = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
     let Some(template) = call.text(0) else { return Ok(Datum::Null) };
     let too_few = || refuse("too few arguments for format()".to_owned());
     let argument = |position: usize| -> Result<&Datum> {
@@ -157,7 +157,7 @@ fn format(call: &Call) -> Result<Datum> {
             ('I', Some(text)) => quote_identifier(&text),
             ('I', None) => {
                 let message = "null values cannot be formatted as an SQL identifier";
-                return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
+                return fail(SqlState::NULL_VALUE_NOT_ALLOWED, message);
             }
             (_, Some(text)) => quote_literal(&text),
             (_, None) => "NULL".to_owned(),
@@ -186,6 +186,6 @@ fn digits(chars: &mut std::iter::Peekable<std::str::Chars>) -> Result<Option<usi
     if text.is_empty() {
         return Ok(None);
     }
-    let out_of_range = |_| FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range");
+    let out_of_range = |_| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range");
     Ok(Some(text.parse().map_err(out_of_range)?))
 }

@@ -6,10 +6,10 @@ use datafusion::common::Result;
 
 use super::context::FunctionContext;
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition, read_oid};
 use super::quoting::{quote_identifier, quote_qualified, split_names};
 use super::type_names::{format_type, type_by_sql_name};
+use crate::functions::error::{Error, SqlState};
 use crate::types::type_of;
 
 pub(super) static FUNCTIONS: &[Definition] = &[
@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
 /// The types of this kind; each has functions `...in` and `...out`.
 pub const REGISTERED_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"];
 
-type Lookup = fn(&dyn FunctionContext, &str) -> std::result::Result<u32, FunctionError>;
+type Lookup = fn(&dyn FunctionContext, &str) -> std::result::Result<u32, Error>;
 
 /// The type that an argument has; a bare literal in quotes has none yet.
 fn type_of_argument(call: &Call) -> u32 {
@@ -75,7 +75,7 @@ fn read(call: &Call, lookup: Lookup) -> Result<Datum> {
 fn find(call: &Call, lookup: Lookup) -> Result<Datum> {
     match read(call, lookup) {
         Ok(oid) => Ok(oid),
-        Err(datafusion::error::DataFusionError::External(error)) => match error.downcast_ref::<FunctionError>() {
+        Err(datafusion::error::DataFusionError::External(error)) => match error.downcast_ref::<Error>() {
             Some(error) if error.sqlstate != SqlState::INVALID_NAME => Ok(Datum::Null),
             _ => Err(datafusion::error::DataFusionError::External(error)),
         },
@@ -92,8 +92,8 @@ fn print(call: &Call, name: fn(&dyn FunctionContext, u32) -> Option<String>) -> 
 }
 
 /// `schema.name` or `name`, taken apart.
-pub(super) fn qualified(text: &str) -> std::result::Result<(Option<String>, String), FunctionError> {
-    let invalid = || FunctionError::new(SqlState::INVALID_NAME, "invalid name syntax");
+pub(super) fn qualified(text: &str) -> std::result::Result<(Option<String>, String), Error> {
+    let invalid = || Error::new(SqlState::INVALID_NAME, "invalid name syntax");
     let mut names = split_names(text, true).map_err(|_| invalid())?;
     let name = names.pop().ok_or_else(invalid)?;
     match names.len() {
@@ -102,25 +102,25 @@ pub(super) fn qualified(text: &str) -> std::result::Result<(Option<String>, Stri
         1 | 2 => Ok((names.pop(), name)),
         _ => {
             let message = format!("improper relation name (too many dotted names): {text}");
-            Err(FunctionError::new(SqlState::INVALID_NAME, message))
+            Err(Error::new(SqlState::INVALID_NAME, message))
         }
     }
 }
 
-pub(super) fn class(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
+pub(super) fn class(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, Error> {
     let (schema, name) = qualified(text)?;
     context.relation_oid(schema.as_deref(), &name).ok_or_else(|| {
         let shown = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
-        FunctionError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
+        Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
     })
 }
 
-fn data_type(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
+fn data_type(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, Error> {
     type_by_sql_name(context, text)?
-        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist")))
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist")))
 }
 
-fn function(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
+fn function(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, Error> {
     // `regprocedure` has the arguments' types behind the name.
     let bare = text.split_once('(').map_or(text, |(name, _)| name);
     let (schema, name) = qualified(bare)?;
@@ -129,27 +129,27 @@ fn function(context: &dyn FunctionContext, text: &str) -> std::result::Result<u3
         (Some(oid), 0) => Ok(oid),
         (Some(_), _) => {
             let message = format!("more than one function named \"{bare}\"");
-            Err(FunctionError::new(SqlState::AMBIGUOUS_FUNCTION, message))
+            Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message))
         }
         (None, _) => {
             let message = format!("function \"{text}\" does not exist");
-            Err(FunctionError::new(SqlState::UNDEFINED_FUNCTION, message))
+            Err(Error::new(SqlState::UNDEFINED_FUNCTION, message))
         }
     }
 }
 
-fn namespace(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
+fn namespace(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, Error> {
     let (_, name) = qualified(text)?;
     context
         .schema_oid(&name)
-        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
 }
 
-fn role(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, FunctionError> {
+fn role(context: &dyn FunctionContext, text: &str) -> std::result::Result<u32, Error> {
     let (_, name) = qualified(text)?;
     context
         .role_oid(&name)
-        .ok_or_else(|| FunctionError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
 }
 
 /// A relation's name, with its schema unless the search path finds it without.

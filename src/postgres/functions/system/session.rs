@@ -3,8 +3,8 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
+use crate::functions::error::{Error, SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] =
     &[
@@ -38,7 +38,7 @@ pub(super) static FUNCTIONS: &[Definition] =
         Definition::volatile("pg_is_in_recovery", (0, 0), Returns::Bool, |_| Ok(false.into())),
         Definition::volatile("pg_is_wal_replay_paused", (0, 0), Returns::Bool, |_| {
             let message = "recovery is not in progress";
-            Err(FunctionError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message).into())
+            fail(SqlState::CANT_CHANGE_RUNTIME_PARAM, message)
         }),
         Definition::stable("pg_postmaster_start_time", (0, 0), Returns::Timestamptz, |call| {
             Ok(call.context()?.started_micros().into())
@@ -70,8 +70,7 @@ const NAME: Returns = Returns::Named("name");
 
 fn pid(call: &Call) -> Result<i32> {
     let pid = call.int(0)?;
-    i32::try_from(pid)
-        .map_err(|_| FunctionError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range").into())
+    i32::try_from(pid).map_err(|_| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range").into())
 }
 
 fn transaction_id(call: &Call) -> Result<Datum> {
@@ -85,14 +84,14 @@ fn current_setting(call: &Call) -> Result<Datum> {
         None if call.flag(1)? => Ok(Datum::Null),
         None => {
             let message = format!("unrecognized configuration parameter \"{name}\"");
-            Err(FunctionError::new(SqlState::UNDEFINED_OBJECT, message).into())
+            fail(SqlState::UNDEFINED_OBJECT, message)
         }
     }
 }
 
 fn set_config(call: &Call) -> Result<Datum> {
     let Some(name) = call.text(0) else {
-        return Err(FunctionError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name").into());
+        return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
     };
     let value = call.text(1).unwrap_or_default();
     Ok(call.context()?.set_setting(&name, &value, call.flag(2)?)?.into())

@@ -9,7 +9,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{SqlState, fail};
 
 /// Name of the aggregate.
 pub(super) const SINGLE_VALUE: &str = "single_value";
@@ -69,7 +69,7 @@ impl Single {
     fn take(&mut self, values: &ArrayRef, row: usize) -> Result<()> {
         if self.seen {
             let message = "more than one row returned by a subquery used as an expression";
-            return Err(FunctionError::new(SqlState::CARDINALITY_VIOLATION, message).into());
+            return fail(SqlState::CARDINALITY_VIOLATION, message);
         }
         self.seen = true;
         self.value = ScalarValue::try_from_array(values, row)?;

@@ -3,9 +3,9 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use super::registered::class;
+use crate::functions::error::{SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::volatile("pg_relation_size", (1, 2), Returns::Int8, main_size),
@@ -40,7 +40,7 @@ fn main_size(call: &Call) -> Result<Datum> {
     match call.text(1).as_deref() {
         None | Some("main") => relation_size(call),
         Some("fsm" | "vm" | "init") => Ok(Datum::Int(0)),
-        Some(_) => Err(FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, "invalid fork name").into()),
+        Some(_) => fail(SqlState::INVALID_PARAMETER_VALUE, "invalid fork name"),
     }
 }
 
@@ -55,7 +55,7 @@ fn database_size(call: &Call) -> Result<Datum> {
         Some(bytes) => Ok(Datum::Int(bytes.cast_signed())),
         None => {
             let message = format!("database \"{name}\" does not exist");
-            Err(FunctionError::new(SqlState::UNDEFINED_DATABASE, message).into())
+            fail(SqlState::UNDEFINED_DATABASE, message)
         }
     }
 }

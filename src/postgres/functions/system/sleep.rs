@@ -12,7 +12,8 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
+use crate::functions::error::{Error, SqlState};
+use crate::types::TextStyle;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sleep {
@@ -57,12 +58,11 @@ impl AsyncScalarUDFImpl for Sleep {
         let seconds = seconds.into_array(args.number_rows)?;
         let mut results = Vec::with_capacity(args.number_rows);
         for row in 0..args.number_rows {
-            let wait = match Datum::read(&seconds, row)? {
-                Datum::Float(seconds) => seconds,
+            let wait = match Datum::read(&seconds, row, &TextStyle::default())? {
                 Datum::Int(seconds) => seconds as f64,
                 Datum::Text(text) => text.trim().parse().map_err(|_| {
                     let message = format!("invalid input syntax for type double precision: \"{text}\"");
-                    FunctionError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+                    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 })?,
                 _ => {
                     results.push(Datum::Null);

@@ -3,6 +3,7 @@
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::*;
+use crate::types::{Error, TextStyle};
 
 fn answer(sql: &str) -> Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -12,7 +13,7 @@ fn answer(sql: &str) -> Result<String> {
     let context = SessionContext::new_with_state(state);
     let batches = runtime.block_on(async { context.sql(sql).await?.collect().await })?;
     let column = batches[0].column(0);
-    Ok(datum::Datum::read(column, 0)?.text().unwrap_or_else(|| "<null>".to_owned()))
+    Ok(datum::Datum::read(column, 0, &TextStyle::default())?.text().unwrap_or_else(|| "<null>".to_owned()))
 }
 
 /// Each with what psql prints.
@@ -97,7 +98,7 @@ fn wrong_arguments_are_refused() {
     for (expression, sqlstate, message) in cases {
         let error = answer(&format!("select {expression}")).expect_err(expression);
         let datafusion::error::DataFusionError::External(error) = error.find_root() else { panic!("{error}") };
-        let refusal = error.downcast_ref::<FunctionError>().expect("a refusal");
+        let refusal = error.downcast_ref::<Error>().expect("a refusal");
         assert_eq!((refusal.sqlstate.code(), refusal.message.as_str()), (sqlstate, message), "{expression}");
     }
 }

@@ -1,9 +1,9 @@
 //! Types by the names that SQL has for them.
 
 use super::context::FunctionContext;
-use super::error::FunctionError;
 use super::quoting::quote_qualified;
 use super::registered::qualified;
+use crate::functions::error::Error;
 
 /// `pg_type.typname`, SQL's name for it.
 const SQL_NAMES: &[(&str, &str)] = &[
@@ -79,10 +79,7 @@ pub(super) fn format_type(context: &dyn FunctionContext, oid: u32, modifier: Opt
 
 /// The oid of a type written as SQL writes it: `int4`, `integer`, `pg_catalog.int4`, `text[]`,
 /// `character varying(10)`.
-pub(super) fn type_by_sql_name(
-    context: &dyn FunctionContext,
-    text: &str,
-) -> std::result::Result<Option<u32>, FunctionError> {
+pub(super) fn type_by_sql_name(context: &dyn FunctionContext, text: &str) -> std::result::Result<Option<u32>, Error> {
     let text = text.trim();
     if let Some(element) = text.strip_suffix("[]") {
         let Some(element) = type_by_sql_name(context, element)? else { return Ok(None) };

@@ -3,9 +3,9 @@
 use datafusion::common::Result;
 
 use super::datum::{Datum, Returns};
-use super::error::{FunctionError, SqlState};
 use super::function::{Call, Definition};
 use super::registered::class;
+use crate::functions::error::{SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::stable("pg_table_is_visible", (1, 1), Returns::Bool, |call| {
@@ -119,13 +119,13 @@ fn privilege(
         let word = word.strip_suffix(" with grant option").unwrap_or(&word);
         if !PRIVILEGES.contains(&word) {
             let message = format!("unrecognized privilege type: \"{}\"", wanted.trim());
-            return Err(FunctionError::new(SqlState::INVALID_PARAMETER_VALUE, message).into());
+            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
         }
     }
     if let Datum::Text(name) = call.get(object)
         && !known(name)?
     {
-        return Err(FunctionError::new(kind, format!("{what} \"{name}\" does not exist")).into());
+        return fail(kind, format!("{what} \"{name}\" does not exist"));
     }
     Ok(true.into())
 }

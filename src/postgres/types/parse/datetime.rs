@@ -4,7 +4,7 @@
 use super::tokens::{Token, tokens};
 use super::{abbreviations, tokens};
 use crate::types::calendar::{
-    Day, MAX_DAYS, MICROS_PER_DAY, MICROS_PER_SECOND, MIN_DAYS, MIN_MICROS, day_of, days_in_month, days_of,
+    MAX_DAYS, MICROS_PER_DAY, MICROS_PER_SECOND, MIN_DAYS, MIN_MICROS, day_of, days_in_month, days_of_civil,
     month_of_name, weekday_of_name,
 };
 use crate::types::{DateOrder, Error, SqlState, TextStyle, Zone};
@@ -159,10 +159,10 @@ impl<'a> Parts<'a> {
             _ if self.short_year && year < 100 => year + 1900,
             _ => year,
         };
-        let month = u32::try_from(month).ok().filter(|month| (1..=12).contains(month));
-        let month = month.ok_or_else(|| self.out_of_range())?;
-        let day = u32::try_from(day).ok().filter(|day| (1..=days_in_month(year, month)).contains(day));
-        Ok(days_of(Day { year, month, day: day.ok_or_else(|| self.out_of_range())? }))
+        if !(1..=12).contains(&month) || !(1..=days_in_month(year, month)).contains(&day) {
+            return Err(self.out_of_range());
+        }
+        Ok(days_of_civil(year, month, day))
     }
 
     /// Three parts between separators, of which one may be a month's name.

@@ -16,6 +16,13 @@ pub(in crate::types) fn quote_element(start: usize, delimiter: char, out: &mut B
     quote(start, Some(b'\\'), out);
 }
 
+/// The element of an array of texts, in quotes if it needs them.
+pub(crate) fn quoted_element(element: String) -> String {
+    let mut out = BytesMut::from(element.as_bytes());
+    quote_element(0, ',', &mut out);
+    String::from_utf8(out.into()).unwrap_or(element)
+}
+
 /// Quotes the member of a record that was written from `start` on, if it needs that.
 pub(in crate::types) fn quote_member(start: usize, out: &mut BytesMut) {
     let member = &out[start..];

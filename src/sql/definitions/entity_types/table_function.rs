@@ -5,15 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use async_trait::async_trait;
-use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
-use datafusion::datasource::TableType;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use datafusion::physical_plan::streaming::PartitionStream;
 use futures::stream;
 
 use super::discover::discover;
@@ -44,33 +42,7 @@ impl TableFunctionImpl for EntityTypes {
             _ => return plan_err!("entity_types takes one argument, the name of a table: entity_types('Employees')"),
         };
         let rows = EntityTypesOf { statement: self.statement.clone(), table, schema: proposal::schema() };
-        Ok(Arc::new(EntityTypesTable(Arc::new(rows))))
-    }
-}
-
-#[derive(Debug)]
-struct EntityTypesTable(Arc<EntityTypesOf>);
-
-#[async_trait]
-impl TableProvider for EntityTypesTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.0.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
-        &self,
-        _state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows: Arc<dyn PartitionStream> = Arc::clone(&self.0) as _;
-        let (schema, order) = (Arc::clone(&self.0.schema), std::iter::empty());
-        Ok(Arc::new(StreamingTableExec::try_new(schema, vec![rows], projection, order, false, limit)?))
+        Ok(Arc::new(StreamingTable::try_new(proposal::schema(), vec![Arc::new(rows)])?))
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{open, rows};
+use super::{fails, open, rows, run};
 use crate::engine::Engine;
-use crate::session::{Session, SqlState};
+use crate::session::SqlState;
 use rowkey_model::files::MemoryStore;
 
 const ROWS: usize = 3000;
@@ -64,16 +64,6 @@ fn columns_are_renamed_and_dropped_and_all_rows_updated_beside_a_steady_writer()
         assert_eq!(*found, format!("{row:05}|{n}|{row}"));
     }
     assert_eq!(found.len(), ROWS);
-}
-
-fn run(session: &mut Session, sql: &str) {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-}
-
-fn fails(session: &mut Session, sql: &str) -> SqlState {
-    let error = rows(session, sql).expect_err(sql);
-    session.failed();
-    error.sqlstate()
 }
 
 #[test]

@@ -2,25 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{import, open, rows};
+use super::{ask, import, open, rows, run};
 use crate::engine::Engine;
 use crate::session::{Session, SqlState};
 use rowkey_model::files::MemoryStore;
-
-fn run(session: &mut Session, sql: &str) {
-    if let Err(error) = rows(session, sql) {
-        panic!("{sql}: {error} {:?}", error.detail());
-    }
-}
 
 fn fails(session: &mut Session, sql: &str) -> (SqlState, String, Option<String>) {
     let error = rows(session, sql).expect_err(sql);
     session.failed();
     (error.sqlstate(), error.to_string(), error.detail().map(str::to_owned))
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 /// Entities in files and in recent writes: in some of them Age is a text.

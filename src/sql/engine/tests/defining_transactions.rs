@@ -4,34 +4,14 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
-use super::{Dice, open, rows};
+use super::{Dice, ask, fails, open, rows, run, session};
 use crate::engine::Engine;
-use crate::session::{Result, Session, SqlState};
+use crate::session::{Result, SqlState};
 use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
 use rowkey_model::files::{FileStore, MemoryStore};
 
 fn engine() -> Engine {
     open(Arc::new(MemoryStore::new())).expect("an engine")
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
-}
-
-fn run(session: &mut Session, sql: &str) {
-    if let Err(error) = rows(session, sql) {
-        panic!("{sql}: {error} {:?}", error.detail());
-    }
-}
-
-fn fails(session: &mut Session, sql: &str) -> SqlState {
-    let error = rows(session, sql).expect_err(sql);
-    session.failed();
-    error.sqlstate()
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 const RELATIONS: &str =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 
-use super::{Dice, NOW_TICKS, import};
+use super::{Dice, NOW_TICKS, import, session};
 use crate::engine::{Engine, Options};
 use crate::provider::ScanOptions;
 use crate::session::{Prepared, Result, Session, parse_all};
@@ -63,10 +63,6 @@ fn all(session: &mut Session, sql: &str, values: &[Value]) -> Result<RecordBatch
 fn prepare(session: &mut Session, sql: &str) -> Result<Prepared> {
     let statement = parse_all(sql)?.pop().expect("a statement");
     futures::executor::block_on(session.prepare(Arc::new(statement), &[]))
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
 }
 
 /// Entities with properties of a few names, each of one type or of several.

@@ -33,7 +33,7 @@ use futures::TryStreamExt;
 use futures::executor::block_on;
 
 use super::{Engine, ImportOptions, ImportReport, Options};
-use crate::session::{Result, Session};
+use crate::session::{Result, Session, SqlState};
 use rowkey_base::clock::ManualClock;
 use rowkey_base::testing::Dice;
 use rowkey_formats::Source;
@@ -61,6 +61,29 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
     let batches = snapshot.table_snapshot(table).range(Arc::clone(engine.store().files()), KeyRange::all());
     let batches: Vec<Vec<Entity>> = block_on(batches.try_collect()).expect("entities");
     Some(batches.into_iter().flatten().collect())
+}
+
+fn session(engine: &Engine) -> Session {
+    engine.own_session().expect("a session")
+}
+
+/// Runs a statement that has to succeed.
+fn run(session: &mut Session, sql: &str) {
+    if let Err(error) = rows(session, sql) {
+        panic!("{sql}: {error} {:?}", error.detail());
+    }
+}
+
+/// Its rows.
+fn ask(session: &mut Session, sql: &str) -> Vec<String> {
+    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// The kind of error that a statement gives, as a connection handles it.
+fn fails(session: &mut Session, sql: &str) -> SqlState {
+    let error = rows(session, sql).expect_err(sql);
+    session.failed();
+    error.sqlstate()
 }
 
 /// The rows of a query as text, one string a row.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
-use super::{import, open, rows, rows_with};
+use super::{ask, import, open, rows, rows_with, session};
 use crate::engine::Engine;
 use crate::session::{BoundKeyStatement, Outcome, Prepared, Session, SqlState, parse_all};
 use rowkey_model::Value;
@@ -21,14 +21,6 @@ fn engine() -> Engine {
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
     import(&engine, "Tab", FIRST, 1 << 20).expect("imports");
     engine
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 fn prepare(session: &mut Session, sql: &str) -> Arc<Prepared> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{open, rows};
+use super::{ask, fails, open, rows, run, session};
 use crate::engine::Engine;
-use crate::session::{Session, SqlState};
+use crate::session::SqlState;
 use rowkey_model::files::MemoryStore;
 
 const CONFLICT: SqlState = SqlState::SERIALIZATION_FAILURE;
@@ -20,27 +20,6 @@ fn engine() -> Engine {
         "INSERT INTO things (partitionkey, rowkey, n) VALUES ('p', 'a', 1), ('p', 'b', 2), ('q', 'c', 3)",
     );
     engine
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
-}
-
-fn run(session: &mut Session, sql: &str) {
-    if let Err(error) = rows(session, sql) {
-        panic!("{sql}: {error}");
-    }
-}
-
-/// The kind of error that a statement gives, as a connection handles it.
-fn fails(session: &mut Session, sql: &str) -> SqlState {
-    let error = rows(session, sql).expect_err(sql);
-    session.failed();
-    error.sqlstate()
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 /// Reads a row in a transaction, lets another one run `meanwhile`, and commits.

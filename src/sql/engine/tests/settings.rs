@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{open, rows, rows_with};
+use super::{ask, open, rows, rows_with};
 use crate::session::{Session, parse_all};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
 
 fn session() -> Session {
     open(Arc::new(MemoryStore::new())).expect("opens").own_session().expect("a session")
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Dice, open, rows};
+use super::{Dice, ask, fails, open, rows, run, session};
 use crate::engine::Engine;
-use crate::session::{Session, SqlState};
+use crate::session::SqlState;
 use rowkey_model::files::MemoryStore;
 
 fn engine() -> Engine {
@@ -12,27 +12,6 @@ fn engine() -> Engine {
     let mut session = session(&engine);
     run(&mut session, "CREATE TABLE Things (n int, t text)");
     engine
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
-}
-
-fn run(session: &mut Session, sql: &str) {
-    if let Err(error) = rows(session, sql) {
-        panic!("{sql}: {error}");
-    }
-}
-
-/// The kind of error that a statement gives, as a connection handles it.
-fn fails(session: &mut Session, sql: &str) -> SqlState {
-    let error = rows(session, sql).expect_err(sql);
-    session.failed();
-    error.sqlstate()
-}
-
-fn ask(session: &mut Session, sql: &str) -> Vec<String> {
-    rows(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 fn insert(key: &str, n: i32) -> String {

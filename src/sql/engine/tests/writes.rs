@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
-use super::{Dice, entities, import, open, rows};
+use super::{Dice, entities, import, open, rows, session};
 use crate::engine::{Engine, EntityOperation, IfMatch};
-use crate::session::{Error, Result, Session, SqlState};
+use crate::session::{Error, Result, SqlState};
 use rowkey_model::files::MemoryStore;
 use rowkey_model::{DateTime, EntityBuilder, Key, TableName, Value};
 
@@ -31,10 +31,6 @@ fn id(engine: &Engine) -> u64 {
 fn fold(engine: &Engine, table: u64) {
     let _job = engine.store().begin_job(engine.account().as_str(), TABLE).expect("the job");
     engine.store().fold(table).expect("a fold");
-}
-
-fn session(engine: &Engine) -> Session {
-    engine.own_session().expect("a session")
 }
 
 fn value(dice: &mut Dice) -> Value {

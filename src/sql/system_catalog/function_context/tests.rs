@@ -16,8 +16,9 @@ use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_postgres::desugar;
 use rowkey_postgres::functions;
-use rowkey_postgres::functions::system::{FunctionContextExtension, FunctionError, SqlState};
+use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::names::{self, Lookup, Name, Relation, Relations};
+use rowkey_postgres::types::SqlState;
 use rowkey_storage::{Edit, Snapshot};
 
 mod catalog_queries;
@@ -102,10 +103,10 @@ impl SessionControl for Control {
         }
     }
 
-    fn set_setting(&self, name: &str, value: &str, _local: bool) -> std::result::Result<String, FunctionError> {
+    fn set_setting(&self, name: &str, value: &str, _local: bool) -> std::result::Result<String, Error> {
         match name {
             "search_path" => Ok(value.to_owned()),
-            _ => Err(FunctionError::new(SqlState::UNDEFINED_OBJECT, name)),
+            _ => Err(Error::new(SqlState::UNDEFINED_OBJECT, name)),
         }
     }
 
@@ -235,7 +236,7 @@ fn rows(sql: &str) -> Vec<String> {
 }
 
 /// The refusal that an error carries, through all that is wrapped around it.
-fn refusal(error: &DataFusionError) -> Option<&FunctionError> {
+fn refusal(error: &DataFusionError) -> Option<&Error> {
     match error.find_root() {
         DataFusionError::External(error) => error.downcast_ref(),
         _ => None,

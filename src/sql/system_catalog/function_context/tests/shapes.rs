@@ -1,7 +1,7 @@
 //! Each construct in small.
 
 use super::{refusal, rows, try_rows};
-use rowkey_postgres::functions::system::SqlState;
+use rowkey_postgres::types::SqlState;
 
 /// Statements and their rows, as PostgreSQL 15 answers them.
 const RECORDED: &[(&str, &[&str])] = &[
