@@ -110,6 +110,12 @@ pub(crate) fn questions(dice: &mut Dice) -> Vec<String> {
 
 /// What is asked as it stands: literals without a type.
 pub(crate) const QUESTIONS: &[&str] = &[
+    "SELECT ARRAY[]",
+    "SELECT ARRAY[]::int[]",
+    "SELECT CAST((ARRAY[]) AS text[])",
+    "SELECT cardinality(ARRAY[])",
+    "SELECT array_append(ARRAY[], 1)",
+    "SELECT 1 = ANY (ARRAY[])",
     "SELECT ARRAY[u, NULL], ARRAY[u, '00000000-0000-0000-0000-000000000002'] FROM (VALUES ('00000000-0000-0000-0000-000000000001'::uuid)) v(u)",
     "SELECT ARRAY[d, '2020-01-02'], ARRAY['2020-01-02', d], ARRAY[d, NULL], ARRAY[NULL, d] FROM (VALUES ('2020-01-01'::date)) v(d)",
     "SELECT ARRAY[d, '2020-01-02'], ARRAY[d, NULL] FROM (VALUES ('2020-01-01'::timestamptz)) v(d)",

@@ -55,6 +55,18 @@ const FRAMES: &[&str] = &[
     "GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
 ];
 
+/// Where a frame begins or ends, if it may.
+const BOUNDS: &[&str] = &[
+    "UNBOUNDED PRECEDING",
+    "UNBOUNDED FOLLOWING",
+    "CURRENT ROW",
+    "1 PRECEDING",
+    "2 PRECEDING",
+    "1 FOLLOWING",
+    "3 FOLLOWING",
+    "0 FOLLOWING",
+];
+
 /// Aggregates; `x` and `y` are doubles, `n` a numeric, `i` an integer, `t` a text, `b` a truth
 /// value.
 const AGGREGATES: &[&str] = &[
@@ -273,6 +285,18 @@ pub(crate) fn questions(dice: &mut Dice) -> Vec<(bool, String)> {
                 "SELECT k, {aggregate}{filter} OVER ({partition}ORDER BY k{descending} {frame}) FROM {rows} ORDER BY k"
             ),
         ));
+    }
+    // Some of them are refused.
+    for start in BOUNDS {
+        let (units, keys) = (dice.pick(&["ROWS", "RANGE", "GROUPS"]), dice.pick(&["", "ORDER BY k ", "ORDER BY k, i "]));
+        let frame = match dice.chance(4) {
+            true => (*start).to_owned(),
+            false => format!("BETWEEN {start} AND {}", dice.pick(BOUNDS)),
+        };
+        let rows = rows(false, dice);
+        // Without keys every row may be the first one.
+        let function = if keys.is_empty() { "count(*)" } else { "sum(i)" };
+        questions.push((true, format!("SELECT k, {function} OVER ({keys}{units} {frame}) FROM {rows} ORDER BY 1, 2")));
     }
     for shift in SHIFTS {
         questions.push((true, format!("SELECT k, {shift} OVER (ORDER BY k) FROM {} ORDER BY k", rows(false, dice))));

@@ -21,6 +21,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::INVALID_COLUMN_REFERENCE, "42P10", Kind::Name),
     (SqlState::INVALID_RECURSION, "42P19", Kind::Statement),
     (SqlState::INVALID_CURSOR_DEFINITION, "42P11", Kind::Statement),
+    (SqlState::INDETERMINATE_DATATYPE, "42P18", Kind::Statement),
     (SqlState::STATEMENT_TOO_COMPLEX, "54001", Kind::Limit),
     (SqlState::TOO_MANY_COLUMNS, "54011", Kind::Limit),
     (SqlState::UNDEFINED_FUNCTION, "42883", Kind::Name),

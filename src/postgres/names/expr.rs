@@ -6,7 +6,7 @@ use super::column::{fold, quoted};
 use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::placement::{Inside, Parts};
-use super::scope::Resolver;
+use super::scope::{Resolver, unwrapped};
 use super::untyped_arguments;
 
 /// Deepest nesting of queries in expressions of queries: DataFusion plans the inner ones
@@ -121,7 +121,6 @@ impl Resolver<'_> {
             | Expr::IsNotUnknown(expr)
             | Expr::IsNormalized { expr, .. }
             | Expr::UnaryOp { expr, .. }
-            | Expr::Cast { expr, .. }
             | Expr::Collate { expr, .. }
             | Expr::Extract { expr, .. }
             | Expr::Ceil { expr, .. }
@@ -183,6 +182,14 @@ impl Resolver<'_> {
                 out.extend(styles);
             }
             Expr::Tuple(exprs) => out.extend(exprs),
+            // It gives an empty array its type.
+            Expr::Cast { expr, .. } if is_empty_array(unwrapped(expr)) => {}
+            Expr::Cast { expr, .. } => out.push(expr),
+            empty if is_empty_array(empty) => {
+                return Err(NameError::new(SqlState::INDETERMINATE_DATATYPE, "cannot determine type of empty array")
+                    .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
+                    .at_node(empty));
+            }
             Expr::Array(array) => out.extend(&mut array.elem),
             Expr::Struct { values, .. } => out.extend(values),
             Expr::Dictionary(fields) => out.extend(fields.iter_mut().map(|field| field.value.as_mut())),
@@ -210,6 +217,10 @@ impl Resolver<'_> {
         }
         Ok(())
     }
+}
+
+fn is_empty_array(expr: &Expr) -> bool {
+    matches!(expr, Expr::Array(array) if array.elem.is_empty())
 }
 
 /// A step into a value. The name of a field belongs to the value's type, not to a scope.

@@ -10,6 +10,7 @@ use super::error::{NameError, Result, SqlState};
 use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
+use super::window_frame::check_frame;
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
 const WITHOUT_PARENTHESES: [&str; 9] = [
@@ -180,6 +181,7 @@ impl Resolver<'_> {
 
     /// Names the window that a specification starts from and hands out the expressions in it.
     pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Parts<'e>) -> Result<()> {
+        check_frame(spec)?;
         if let Some(name) = &mut spec.window_name {
             self.window_name(name)?;
         }

@@ -29,6 +29,7 @@ mod scope;
 mod select;
 mod statement;
 mod untyped_arguments;
+mod window_frame;
 mod with;
 mod write;
 
