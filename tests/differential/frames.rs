@@ -288,7 +288,8 @@ pub(crate) fn questions(dice: &mut Dice) -> Vec<(bool, String)> {
     }
     // Some of them are refused.
     for start in BOUNDS {
-        let (units, keys) = (dice.pick(&["ROWS", "RANGE", "GROUPS"]), dice.pick(&["", "ORDER BY k ", "ORDER BY k, i "]));
+        let (units, keys) =
+            (dice.pick(&["ROWS", "RANGE", "GROUPS"]), dice.pick(&["", "ORDER BY k ", "ORDER BY k, i "]));
         let frame = match dice.chance(4) {
             true => (*start).to_owned(),
             false => format!("BETWEEN {start} AND {}", dice.pick(BOUNDS)),
