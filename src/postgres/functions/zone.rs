@@ -33,23 +33,7 @@ impl Zone {
     /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them,
     /// positive to the west.
     pub fn named(name: &str) -> Result<Self> {
-        let abbreviated = match name.to_ascii_uppercase().as_str() {
-            "CET" => Some(3600),
-            "CEST" => Some(7200),
-            "EST" => Some(-5 * 3600),
-            "EDT" => Some(-4 * 3600),
-            "CST" => Some(-6 * 3600),
-            "CDT" => Some(-5 * 3600),
-            "MST" => Some(-7 * 3600),
-            "MDT" => Some(-6 * 3600),
-            "PST" => Some(-8 * 3600),
-            "PDT" => Some(-7 * 3600),
-            "BST" => Some(3600),
-            "JST" => Some(9 * 3600),
-            "Z" | "UTC" | "GMT" | "UCT" => Some(0),
-            _ => None,
-        };
-        if let Some(seconds) = abbreviated {
+        if let Some(seconds) = types::offset_of_abbreviation(&name.to_ascii_lowercase()) {
             return Ok(Self::fixed(seconds));
         }
         // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to
@@ -62,7 +46,10 @@ impl Zone {
         let number = number.or(hours.map(|hours| (hours * 3600.0) as i32));
         match number {
             Some(seconds) => Ok(Self::fixed(-seconds)),
-            None => Ok(Self::from(types::Zone::parse(name)?)),
+            None => match types::Zone::parse(name) {
+                Ok(zone) => Ok(Self::from(zone)),
+                Err(_) => fail(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized")),
+            },
         }
     }
 

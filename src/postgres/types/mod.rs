@@ -22,6 +22,7 @@ mod zone;
 pub use arrow::{arrow_type, field, type_of, typed_field};
 pub use encoder::{ColumnEncoder, Format, text_value};
 pub use error::{Error, SqlState};
+pub(crate) use parse::offset_of_abbreviation;
 pub use parse::{IntervalFields, parse_binary, parse_interval_of, parse_text};
 pub use postgres_type::{PostgresType, TYPES, oid, type_by_name, type_by_oid, type_by_sql_name};
 pub use style::{ByteaOutput, DateFormat, DateOrder, DateStyle, IntervalStyle, TextStyle};

@@ -1,5 +1,5 @@
-//! Abbreviations of time zones that literals may use, with the offset they stand for today, as
-//! PostgreSQL's default set has them.
+//! Abbreviations of time zones, with the offset they stand for today, as PostgreSQL's default set
+//! has them.
 
 /// Seconds to the east, by lower-case abbreviation.
 #[rustfmt::skip]
@@ -38,7 +38,7 @@ const ABBREVIATIONS: &[(&str, i32)] = &[
 ];
 
 /// Seconds to the east of an abbreviation in lower case.
-pub(super) fn offset_of(abbreviation: &str) -> Option<i32> {
+pub(crate) fn offset_of_abbreviation(abbreviation: &str) -> Option<i32> {
     let at = ABBREVIATIONS.binary_search_by(|(name, _)| (*name).cmp(abbreviation)).ok()?;
     Some(ABBREVIATIONS[at].1)
 }
@@ -51,7 +51,12 @@ mod tests {
     fn abbreviations_are_found() {
         assert!(ABBREVIATIONS.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(
-            [offset_of("z"), offset_of("pst"), offset_of("cest"), offset_of("xyz")],
+            [
+                offset_of_abbreviation("z"),
+                offset_of_abbreviation("pst"),
+                offset_of_abbreviation("cest"),
+                offset_of_abbreviation("xyz")
+            ],
             [Some(0), Some(-28800), Some(7200), None]
         );
     }

@@ -11,6 +11,7 @@ mod numbers;
 mod tests;
 mod tokens;
 
+pub(crate) use abbreviations::offset_of_abbreviation;
 pub use binary::parse_binary;
 pub use interval::{IntervalFields, parse_interval_of};
 
