@@ -1,7 +1,7 @@
 use super::*;
 
-fn micros(year: i64, month: u32, day: u32, hour: i64, minute: i64) -> i64 {
-    days_of(Day { year, month, day }) * MICROS_PER_DAY + (hour * 60 + minute) * 60 * MICROS_PER_SECOND
+fn micros(year: i64, month: i64, day: i64, hour: i64, minute: i64) -> i64 {
+    days_of_civil(year, month, day) * MICROS_PER_DAY + (hour * 60 + minute) * 60 * MICROS_PER_SECOND
 }
 
 #[test]
