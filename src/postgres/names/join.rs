@@ -4,7 +4,8 @@
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, TableWithJoins, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinConstraint,
+    JoinOperator, ObjectName, Query, SetExpr, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -15,6 +16,8 @@ use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
 use crate::syntax::{plain_call, plain_query, plain_select};
+
+const COALESCE: &str = "coalesce";
 
 /// Which side of a join keeps all its rows, which says where a merged column comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,7 +145,7 @@ fn merge(names: &[Ident], left: Frame, right: Frame, kept: Kept) -> Result<(Opti
             }),
             Kept::Both => Rc::new(Column {
                 name: one.name.clone(),
-                place: Place::Computed(Box::new(coalesce(one.expr(name.span), other.expr(name.span)))),
+                place: Place::Computed(Box::new(coalesce(&one, &other, name.span))),
                 origin: None,
                 system: false,
             }),
@@ -168,8 +171,29 @@ fn take(columns: &mut Vec<Rc<Column>>, name: &Ident, side: &str) -> Result<Rc<Co
     }
 }
 
-fn coalesce(left: Expr, right: Expr) -> Expr {
-    plain_call(ObjectName::from(vec![Ident::new("coalesce")]), vec![left, right])
+/// A column that FULL JOIN has merged before gets one more argument: nested calls take time to plan
+/// that doubles with each.
+fn coalesce(left: &Column, right: &Column, span: Span) -> Expr {
+    let mut arguments = Vec::new();
+    for column in [left, right] {
+        match &column.place {
+            Place::Computed(expr) => match expr.as_ref() {
+                Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) if is_coalesce(name) => {
+                    arguments.extend(list.args.iter().filter_map(|argument| match argument {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+                        _ => None,
+                    }));
+                }
+                other => arguments.push(other.clone()),
+            },
+            Place::Source { .. } => arguments.push(column.expr(span)),
+        }
+    }
+    plain_call(ObjectName::from(vec![Ident::new(COALESCE)]), arguments)
+}
+
+fn is_coalesce(name: &ObjectName) -> bool {
+    matches!(name.0.as_slice(), [part] if part.as_ident().is_some_and(|ident| ident.value == COALESCE))
 }
 
 /// A resolved join as a query of all its columns.

@@ -114,35 +114,60 @@ fn shorter(operator: &Token) -> Option<&'static str> {
 }
 
 /// Whether a bracket behind this token holds arguments or elements, and not a list of a clause.
+/// Many functions have names that are keywords of some dialect.
 fn calls_function(before: &Token) -> bool {
-    match before {
-        Token::Word(word) => {
-            word.quote_style.is_some()
-                || matches!(
-                    word.keyword,
-                    Keyword::NoKeyword
-                        | Keyword::ARRAY
-                        | Keyword::CAST
-                        | Keyword::CEIL
-                        | Keyword::COALESCE
-                        | Keyword::EXTRACT
-                        | Keyword::FLOOR
-                        | Keyword::LEFT
-                        | Keyword::NULLIF
-                        | Keyword::OVERLAY
-                        | Keyword::POSITION
-                        | Keyword::REPLACE
-                        | Keyword::RIGHT
-                        | Keyword::ROW
-                        | Keyword::SUBSTRING
-                        | Keyword::TRIM
-                        | Keyword::ABS
-                        | Keyword::LOWER
-                        | Keyword::UPPER
-                )
-        }
-        _ => false,
-    }
+    let Token::Word(word) = before else { return false };
+    word.quote_style.is_some()
+        || !matches!(
+            word.keyword,
+            Keyword::ALL
+                | Keyword::AND
+                | Keyword::ANY
+                | Keyword::AS
+                | Keyword::BETWEEN
+                | Keyword::BY
+                | Keyword::CASE
+                | Keyword::CUBE
+                | Keyword::DISTINCT
+                | Keyword::ELSE
+                | Keyword::EXCEPT
+                | Keyword::EXISTS
+                | Keyword::EXPLAIN
+                | Keyword::FILTER
+                | Keyword::FROM
+                | Keyword::GROUP
+                | Keyword::HAVING
+                | Keyword::ILIKE
+                | Keyword::IN
+                | Keyword::INTERSECT
+                | Keyword::INTO
+                | Keyword::IS
+                | Keyword::JOIN
+                | Keyword::LATERAL
+                | Keyword::LIKE
+                | Keyword::LIMIT
+                | Keyword::MATERIALIZED
+                | Keyword::NOT
+                | Keyword::OFFSET
+                | Keyword::ON
+                | Keyword::ONLY
+                | Keyword::OR
+                | Keyword::OVER
+                | Keyword::RETURNING
+                | Keyword::ROLLUP
+                | Keyword::SELECT
+                | Keyword::SET
+                | Keyword::SETS
+                | Keyword::SOME
+                | Keyword::THEN
+                | Keyword::TO
+                | Keyword::UNION
+                | Keyword::USING
+                | Keyword::VALUES
+                | Keyword::WHEN
+                | Keyword::WHERE
+                | Keyword::WITH
+        )
 }
 
 #[cfg(test)]
@@ -157,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_deep_is_refused_and_what_is_long_is_not() {
         let nested = |call: &str, depth: usize| format!("SELECT {}1{}", call.repeat(depth), ")".repeat(depth));
-        for call in ["abs(", "coalesce(", "row(", "\"f\"("] {
+        for call in ["abs(", "coalesce(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', "] {
             assert!(refused(&nested(call, 17)).contains("nested more than 16"), "{call}");
         }
         assert!(parse(&nested("abs(", 16)).is_ok());
