@@ -196,7 +196,7 @@ impl Statement {
             return format!("repeat('{unit}', {})", self.size(9));
         }
         let inner = self.large_text(depth - 1);
-        match self.0.below(9) {
+        match self.0.below(10) {
             0 => format!("replace({inner}, 'x', repeat('y', {}))", self.size(6)),
             1 => format!("regexp_replace({inner}, 'x', repeat('y', {}), 'g')", self.size(6)),
             2 => format!("({inner} || {inner} || {inner})"),
@@ -205,6 +205,7 @@ impl Statement {
             5 => format!("concat({inner}, {inner})"),
             6 => format!("upper({inner})"),
             7 => format!("format('%s%s', {inner}, {inner})"),
+            8 => format!("({inner} || n)"),
             _ => format!("translate({inner}, 'x', 'yz')"),
         }
     }

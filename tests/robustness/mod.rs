@@ -6,6 +6,7 @@
 
 mod accounts;
 mod cancel;
+mod constants;
 mod crowd;
 mod damage;
 mod errors;

@@ -98,6 +98,17 @@ pub(crate) fn shown_bytes(array: &ArrayRef) -> usize {
     }
 }
 
+/// What an array's texts take: one that many rows show, as a constant is, counts once, and what
+/// other rows of a larger batch show does not.
+pub(crate) fn held_bytes(array: &ArrayRef) -> usize {
+    let buffers = match array.data_type() {
+        DataType::Utf8View => array.as_string_view().data_buffers(),
+        DataType::BinaryView => array.as_binary_view().data_buffers(),
+        _ => return shown_bytes(array),
+    };
+    shown_bytes(array).min(buffers.iter().map(|buffer| buffer.len()).sum())
+}
+
 fn length_of<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
     match (offsets.first(), offsets.last()) {
         (Some(from), Some(to)) => to.as_usize() - from.as_usize(),
@@ -330,6 +341,18 @@ mod tests {
     use datafusion::physical_expr::expressions::{col, lit};
 
     use super::*;
+
+    #[test]
+    fn a_constant_counts_once() {
+        let one = StringViewArray::from_iter_values(["x".repeat(1000)]);
+        let rows = vec![one.views()[0]; 10];
+        let repeated = StringViewArray::try_new(rows.into(), one.data_buffers().to_vec(), None).expect("valid");
+        let repeated: ArrayRef = Arc::new(repeated);
+        assert_eq!((shown_bytes(&repeated), held_bytes(&repeated)), (10_000, 1000));
+        let several: ArrayRef = Arc::new(StringViewArray::from_iter_values(vec!["x".repeat(1000); 10]));
+        assert_eq!(held_bytes(&several), 10_000);
+        assert_eq!(held_bytes(&several.slice(3, 2)), 2000);
+    }
 
     #[test]
     fn texts_are_counted() {

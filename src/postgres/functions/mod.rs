@@ -83,7 +83,7 @@ pub use analyzer::ObjectNames;
 pub(crate) use analyzer::POSTGRES_TYPES;
 pub(crate) use cast::PostgresCast;
 pub use cast::{cast_array, typed_constant};
-pub(crate) use collecting::shown_bytes;
+pub(crate) use collecting::{held_bytes, shown_bytes};
 pub(crate) use common_type::{common_field, is_of_one_type};
 pub use conditional::{conditional, conditional_filter};
 pub(crate) use deferred::unwrapped as without_wrapping;

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 
 use super::abbreviated::{in_full, known_type};
 use super::cast;
+use super::collecting::held_bytes;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
@@ -140,12 +141,7 @@ impl Call<'_> {
 
     /// What the values of this call may take.
     pub(super) fn reserve(&self) -> Reserved {
-        // Views count the buffers that they share with other rows of a larger batch, too.
-        let bytes = self.args.iter().map(|array| match array.as_string_view_opt() {
-            Some(texts) => texts.lengths().map(|length| length as usize).sum(),
-            None => 0,
-        });
-        self.budget.reserve(self.rows, bytes.sum())
+        self.budget.reserve(self.rows, self.args.iter().map(held_bytes).sum())
     }
 
     /// The result in the announced type.

@@ -79,7 +79,7 @@ fn returns_object(arguments: &Arguments) -> Result<DataType> {
 /// A column of documents: each row's as `write` leaves it, NULL where there is none.
 fn made(call: &Call, mut write: impl FnMut(usize, &mut String) -> Result<bool>) -> Result<ArrayRef> {
     let mut built = Built::of(call.returns);
-    let mut reserved = call.budget.reserve(call.rows, call.args.iter().map(super::super::shown_bytes).sum());
+    let mut reserved = call.budget.reserve(call.rows, call.args.iter().map(super::super::held_bytes).sum());
     let mut out = String::new();
     for row in 0..call.rows {
         out.clear();

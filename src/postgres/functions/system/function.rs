@@ -16,7 +16,7 @@ use super::datum::{Datum, Returns, scalar};
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::kind::Kind;
 use crate::functions::value_budget::ValueBudget;
-use crate::functions::{ENLARGING, Zone, shown_bytes};
+use crate::functions::{ENLARGING, Zone, held_bytes, shown_bytes};
 use crate::types::POSTGRES_TYPE;
 
 /// The arguments of one call, and the session it runs in.
@@ -222,7 +222,7 @@ impl ScalarUDFImpl for SystemFunction {
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
         let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
-        let reserve = || budget.reserve(rows, arrays.iter().map(shown_bytes).sum());
+        let reserve = || budget.reserve(rows, arrays.iter().map(held_bytes).sum());
         let mut enlarged = ENLARGING.contains(&self.definition.name).then(reserve);
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
