@@ -18,7 +18,7 @@ pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
-pub use parse::{analyzes_write, only, parse, parse_all, refused, select_of, split};
+pub use parse::{analyzes_write, is_parsed_quickly, only, parse, parse_all, refused, select_of, split};
 pub use placeholders::{count, used, used_in};
 pub use plain::plain_table;
 pub(crate) use plain::{call_of, plain_call, plain_query, plain_select};

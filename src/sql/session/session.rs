@@ -25,7 +25,7 @@ use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Disposer, Request, Statement, only, parse_all};
+use rowkey_postgres::syntax::{Disposer, Request, Statement, is_parsed_quickly, only, parse_all};
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 
 mod cursors;
@@ -40,8 +40,6 @@ pub use writing::write_tag;
 
 /// Statements and portals of a session, most of which clients forget to close.
 const NAMED_MAX: usize = 10_000;
-/// A text of so many bytes is parsed on the thread that asks for it.
-const PARSED_HERE_BYTES_MAX: usize = 16 << 10;
 /// What others see of the text that a session runs.
 const QUERY_SHOWN_BYTES_MAX: usize = 64 << 10;
 
@@ -195,7 +193,7 @@ impl Session {
     pub fn parse<'t>(&self, text: &'t str) -> impl Future<Output = Result<Vec<Statement>>> + Send + use<'t> {
         let (compute, signals) = (Arc::clone(self.compute()), self.registration.signals().of_statement());
         async move {
-            if text.len() <= PARSED_HERE_BYTES_MAX {
+            if is_parsed_quickly(text) {
                 return parse_all(text);
             }
             let text = text.to_owned();

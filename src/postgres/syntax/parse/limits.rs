@@ -15,6 +15,10 @@ const POSTFIX_MAX: usize = 100;
 /// Deepest nesting of calls in calls: DataFusion types the arguments twice at each level.
 const CALLS_MAX: usize = 16;
 
+const QUICK_BYTES_MAX: usize = 16 << 10;
+/// The parser takes twice the time for each level of calls in calls.
+const QUICK_DEPTH_MAX: usize = 6;
+
 pub(super) fn too_deep() -> Error {
     Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("expressions are nested more than {DEPTH_MAX} deep"))
 }
@@ -26,7 +30,8 @@ struct Open {
     chain: usize,
     /// Casts and the like since the last operator.
     postfix: usize,
-    is_call: bool,
+    /// Levels of calls that it stands for.
+    calls: usize,
 }
 
 /// Refuses what would take the planner too much of either, before anything is parsed.
@@ -42,8 +47,8 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                 if inner > DEPTH_MAX {
                     return Err(too_deep());
                 }
-                let is_call = calls_function(before);
-                calls += usize::from(is_call);
+                let levels = levels_of_call(before);
+                calls += levels;
                 if calls > CALLS_MAX {
                     return Err(Error::new(
                         SqlState::STATEMENT_TOO_COMPLEX,
@@ -51,10 +56,10 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                     )
                     .with_hint("compute the inner part in a subquery in FROM"));
                 }
-                open.push(Open { is_call, ..Open::default() });
+                open.push(Open { calls: levels, ..Open::default() });
             }
             Token::RParen | Token::RBracket if inner > 1 => {
-                calls -= usize::from(innermost.is_call);
+                calls -= innermost.calls;
                 open.pop();
                 // A subscript is a level as well.
                 if let (Token::RBracket, Some(outer)) = (token, open.last_mut()) {
@@ -111,6 +116,34 @@ fn shorter(operator: &Token) -> Option<&'static str> {
         },
         _ => None,
     }
+}
+
+/// How many levels of calls a bracket behind this token is. The parser reads the arguments of
+/// CONVERT in several ways.
+fn levels_of_call(before: &Token) -> usize {
+    match before {
+        Token::Word(word) if word.keyword == Keyword::CONVERT => 4,
+        before => usize::from(calls_function(before)),
+    }
+}
+
+/// Whether a text is parsed in less time than a way to another thread takes, more or less.
+pub fn is_parsed_quickly(text: &str) -> bool {
+    text.len() <= QUICK_BYTES_MAX && brackets_deep(text) <= QUICK_DEPTH_MAX
+}
+
+/// How deep brackets are nested in a text, those in literals and comments as well.
+fn brackets_deep(text: &str) -> usize {
+    let (mut deepest, mut open) = (0, 0_usize);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' => open += 1,
+            b')' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(open);
+    }
+    deepest
 }
 
 /// Whether a bracket behind this token holds arguments or elements, and not a list of a clause.
@@ -182,7 +215,7 @@ mod tests {
     #[test]
     fn what_is_deep_is_refused_and_what_is_long_is_not() {
         let nested = |call: &str, depth: usize| format!("SELECT {}1{}", call.repeat(depth), ")".repeat(depth));
-        for call in ["abs(", "coalesce(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', "] {
+        for call in ["abs(", "coalesce(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', ", "if("] {
             assert!(refused(&nested(call, 17)).contains("nested more than 16"), "{call}");
         }
         assert!(parse(&nested("abs(", 16)).is_ok());
@@ -197,6 +230,11 @@ mod tests {
         assert!(parse(&format!("SELECT {wide}")).is_ok());
         let sum = vec!["a::int"; 1_500].join(" + ");
         assert!(parse(&format!("SELECT {sum}")).is_ok());
+    }
+
+    #[test]
+    fn brackets_are_counted() {
+        assert_eq!(["1", "(1)", "((1) + a[2])", ")(", "f(g(h()))"].map(brackets_deep), [0, 1, 2, 1, 3]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod token_count;
 mod tokens;
 mod words;
 
+pub use limits::is_parsed_quickly;
+
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
