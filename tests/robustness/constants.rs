@@ -9,12 +9,19 @@ fn a_constant_in_every_row_takes_no_more_than_a_few_rows() {
     assert_eq!(client.ask("set statement_timeout = '100s'").errors, []);
     let longest = "select max(length(a)) from (select repeat('x', 15000000) || g a from generate_series(1, 60) g) t";
     assert_eq!(client.value(longest), "15000002");
-    for other in [
-        "select max(length(concat(repeat('x', 15000000), g))) from generate_series(1, 60) g",
-        "select max(length(format('%s %s', repeat('x', 7000000), g))) from generate_series(1, 60) g",
-        "select max(length(json_build_array(repeat('x', 7000000), g)::text)) from generate_series(1, 60) g",
+    for value in [
+        "concat(repeat('x', 15000000), g)",
+        "format('%s %s', repeat('x', 7000000), g)",
+        "json_build_array(repeat('x', 7000000), g)::text",
     ] {
-        assert_eq!(client.ask(other).errors, [], "{other}");
+        // Where fewer rows cannot be tried, it is refused.
+        for text in [
+            format!("select max(length(a)) from (select {value} a from generate_series(1, 60) g) t"),
+            format!("select max(length({value})) from generate_series(1, 60) g"),
+        ] {
+            let answer = client.ask(&text);
+            assert!(answer.errors.is_empty() || answer.code() == "54000", "{text}: {}", answer.text());
+        }
     }
     server.assert_well_within(700);
 }

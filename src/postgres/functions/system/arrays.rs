@@ -52,8 +52,15 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let first = i64::from(!call.is_vector(0));
         let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };
         let items = list(call, 0)?.iter().enumerate().skip(usize::try_from(from).unwrap_or(usize::MAX));
-        let sought = call.get(1);
-        let found = items.into_iter().find(|(_, item)| *item == sought || item.text() == sought.text());
+        let is_of_doubles = call
+            .fields
+            .first()
+            .is_some_and(|field| matches!(field.data_type(), DataType::List(item) if item.data_type().is_floating()));
+        // The two zeros are equal.
+        let compared =
+            |item: &Datum| item.text().map(|text| if is_of_doubles && text == "-0" { "0".into() } else { text });
+        let sought = compared(call.get(1));
+        let found = items.into_iter().find(|(_, item)| compared(item) == sought);
         Ok(found.map_or(Datum::Null, |(at, _)| Datum::Int(at as i64 + first)))
     })
     .with_nulls(),
