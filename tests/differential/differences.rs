@@ -43,6 +43,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     construct("SELECT 'a'::text COLLATE \"C\"", &["::text COLLATE"], "a collation behind a cast is not read"),
     construct("SELECT exp(100.00)", &["exp(100.00)"], "numerics have 38 digits, and neither NaN nor infinities"),
     construct("SELECT 0.1::float8 AS e, cbrt(0.1::float8)", &["cbrt("], "the last digit of cube roots"),
+    construct("SELECT ARRAY[1.5, 2]::text", &["ARRAY[", ":text"], "numerics of an array have one scale"),
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
     construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
     construct(
