@@ -19,7 +19,7 @@ use rowkey::{Database, EntityOperation, ImportOptions, Table};
 
 /// As in the `rowkey` program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -17,7 +17,7 @@ use rowkey::{Database, EntityOperation};
 
 /// As in the `rowkey` program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

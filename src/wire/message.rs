@@ -176,6 +176,14 @@ pub(crate) fn is_whole(buffer: &BytesMut) -> bool {
     })
 }
 
+/// How many bytes are missing of the message that the buffer begins with; 0 where no length has
+/// come, and for one that is not taken.
+pub(crate) fn bytes_to_come(buffer: &BytesMut) -> usize {
+    let length = peek_length(buffer, 1).and_then(|length| usize::try_from(length).ok());
+    let length = length.filter(|length| *length <= MESSAGE_BYTES_MAX);
+    length.map_or(0, |length| (1 + length).saturating_sub(buffer.len()))
+}
+
 const UNKNOWN_KIND: &str = "invalid frontend message type";
 /// The messages of a session, by their first bytes; `p` is only asked for before it begins.
 const KINDS: &[u8] = b"QPBDECHSXdcfFp";

@@ -149,7 +149,8 @@ impl Wire {
         if room == 0 {
             return false;
         }
-        self.incoming.reserve(READ_BYTES);
+        // Room for all of a message: a large buffer that grows is copied, for milliseconds.
+        self.incoming.reserve(message::bytes_to_come(&self.incoming).max(READ_BYTES));
         let room = room.min(self.incoming.capacity() - self.incoming.len());
         match self.peer.socket.try_read_buf(&mut (&mut self.incoming).limit(room)) {
             Ok(0) => self.has_ended = true,

@@ -1,27 +1,46 @@
-//! An expression that checks for cancellation before it is evaluated.
+//! An expression that checks for cancellation before it is evaluated, and a condition that takes
+//! fewer rows at a time where its values would not fit.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::token::CancellationToken;
+use crate::functions::is_batch_too_large;
 
 /// Evaluates as its inner expression; an error once the statement is cancelled.
 #[derive(Debug)]
 pub(super) struct CancellableExpr {
     inner: Arc<dyn PhysicalExpr>,
     token: Arc<CancellationToken>,
+    /// Its own values are small, whatever they are made of.
+    is_condition: bool,
 }
 
 impl CancellableExpr {
     pub(super) fn wrap(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
-        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token) })
+        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token), is_condition: false })
+    }
+
+    pub(super) fn condition(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
+        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token), is_condition: true })
+    }
+
+    /// The values of one half of the rows, then those of the other.
+    fn evaluate_halves(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        let middle = batch.num_rows() / 2;
+        let halves = [batch.slice(0, middle), batch.slice(middle, batch.num_rows() - middle)];
+        let values = halves.iter().map(|half| self.evaluate(half)?.into_array(half.num_rows()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(concat(&values)?))
     }
 }
 
@@ -60,7 +79,12 @@ impl PhysicalExpr for CancellableExpr {
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.token.check()?;
-        self.inner.evaluate(batch)
+        match self.inner.evaluate(batch) {
+            Err(error) if self.is_condition && batch.num_rows() > 1 && is_batch_too_large(&error) => {
+                self.evaluate_halves(batch)
+            }
+            values => values,
+        }
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
@@ -69,7 +93,9 @@ impl PhysicalExpr for CancellableExpr {
 
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match (children.pop(), children.is_empty()) {
-            (Some(inner), true) => Ok(Self::wrap(&inner, &self.token)),
+            (Some(inner), true) => {
+                Ok(Arc::new(Self { inner, token: Arc::clone(&self.token), is_condition: self.is_condition }))
+            }
             _ => internal_err!("a cancellable expression has one child"),
         }
     }

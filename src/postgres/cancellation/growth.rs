@@ -11,14 +11,12 @@ use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::functions::ENLARGING;
 
-/// Most bytes of constants, repeated for each row, in a batch.
-const CONSTANTS_BYTES_MAX: usize = 16 << 20;
+/// Most bytes of constants, repeated for each row, in a batch: within the least budget of values.
+const CONSTANTS_BYTES_MAX: usize = 4 << 20;
 /// Smaller constants are not counted.
 const CONSTANT_BYTES_MIN: usize = 1 << 10;
 /// Rows at a time, where values may be of any size and the batch cannot be tried again.
 const ROWS_OF_ANY_SIZE: usize = 64;
-/// Most bytes of constants in a batch that operators gather from smaller ones.
-const GATHERED_BYTES_MAX: usize = 4 << 20;
 
 /// What the expressions of an operator make of its rows.
 #[derive(Debug, Default)]
@@ -28,6 +26,13 @@ pub(super) struct Growth {
 }
 
 impl Growth {
+    /// That of one expression.
+    pub(super) fn of_expr(expr: &Arc<dyn PhysicalExpr>) -> Result<Self> {
+        let mut growth = Self::default();
+        growth.add(expr)?;
+        Ok(growth)
+    }
+
     /// That of an operator's expressions.
     pub(super) fn of(plan: &dyn ExecutionPlan) -> Result<Self> {
         let mut growth = Self::default();
@@ -49,6 +54,14 @@ impl Growth {
         Ok(())
     }
 
+    /// That of two expressions.
+    pub(super) fn and(&self, other: Self) -> Self {
+        Self {
+            constants_bytes: self.constants_bytes + other.constants_bytes,
+            enlarging: self.enlarging || other.enlarging,
+        }
+    }
+
     pub(super) fn is_large(&self) -> bool {
         self.constants_bytes > 0 || self.enlarging
     }
@@ -63,12 +76,6 @@ impl Growth {
 
     /// Rows that the operators above gather at most.
     pub(super) fn rows_gathered(&self) -> usize {
-        let of_constants = GATHERED_BYTES_MAX.checked_div(self.constants_bytes).map_or(usize::MAX, |rows| rows.max(1));
-        of_constants.min(if self.enlarging { ROWS_OF_ANY_SIZE } else { usize::MAX })
-    }
-
-    /// Rows at a time for an operator that cannot try fewer.
-    pub(super) fn rows(&self) -> usize {
         self.rows_of_constants().min(if self.enlarging { ROWS_OF_ANY_SIZE } else { usize::MAX })
     }
 }

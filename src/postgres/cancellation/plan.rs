@@ -7,10 +7,12 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
 };
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -19,6 +21,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
 use super::growth::Growth;
+use super::large_operands::over_columns;
 use super::operator::{checked, checked_in_pieces, checked_in_slices};
 use super::projection::LargeProjectionExec;
 use super::repartition::repartitioned;
@@ -38,13 +41,15 @@ pub fn cancellable(
         gathered_max = gathered_max.min(growth.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
-            None => match LargeProjectionExec::of(&plan, &growth, token) {
-                Some(projection) => projection,
-                None => in_slices(plan, &growth, token)?,
-            },
+            None if growth.is_large() => in_few_rows(plan, &growth, token)?,
+            None => plan,
+        };
+        let plan = match plan.downcast_ref::<FilterExec>() {
+            Some(filter) => gathering_less(filter, gathered_max)?,
+            None => plan,
         };
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
-            return repartitioned(repartition).map(Transformed::yes);
+            return repartitioned(repartition, gathered_max < usize::MAX).map(Transformed::yes);
         }
         Ok(match (repeats_values(&plan), needs_checks(&plan)) {
             (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
@@ -56,18 +61,29 @@ pub fn cancellable(
     Ok(if gathered_max == usize::MAX { plan } else { with_small_batches(plan, gathered_max) })
 }
 
-/// An operator over slices of its inputs' batches, if it makes large values of their rows.
-fn in_slices(
+/// An operator that makes large values of its rows: as many rows at a time as memory allows, or
+/// slices of its inputs' batches where it cannot try fewer.
+fn in_few_rows(
     plan: Arc<dyn ExecutionPlan>,
     growth: &Growth,
     token: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    if plan.children().is_empty() || !growth.is_large() {
+    let projection = plan.downcast_ref::<ProjectionExec>();
+    if let Some(projection) = projection.and_then(|projection| LargeProjectionExec::of(projection, growth, token)) {
+        return Ok(projection);
+    }
+    if let Some(plan) = over_columns(&plan, token)? {
         return Ok(plan);
     }
-    let slices = plan.children().into_iter().map(|input| checked_in_slices(Arc::clone(input), growth.rows(), token));
-    let slices = slices.collect();
+    let inputs = plan.children().into_iter();
+    let slices = inputs.map(|input| checked_in_slices(Arc::clone(input), growth.rows_gathered(), token)).collect();
     replace_children_if_necessary(plan, slices)
+}
+
+/// A filter gathers as many rows as the session says: one batch where rows are wide.
+fn gathering_less(filter: &FilterExec, gathered_max: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    let rows = if gathered_max < filter.batch_size() { 1 } else { filter.batch_size() };
+    Ok(Arc::new(filter.with_batch_size(rows)?))
 }
 
 /// Operators that show a value of their input, or a constant, in many rows, or gather many in one.
@@ -96,7 +112,7 @@ fn with_cancellable_expressions(
     token: &Arc<CancellationToken>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let cancellable_filter = |filter: &JoinFilter| {
-        let expression = CancellableExpr::wrap(filter.expression(), token);
+        let expression = CancellableExpr::condition(filter.expression(), token);
         JoinFilter::new(expression, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
     };
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
+use datafusion::common::{Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
@@ -21,8 +21,10 @@ use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
 use super::token::CancellationToken;
-use crate::functions::ValueBudget;
-use crate::types;
+use crate::functions::{ValueBudget, is_batch_too_large};
+
+/// After each batch, this part of its rows is tried in addition.
+const ROWS_GROW_BY: usize = 16;
 
 /// Evaluates as the projection that it replaces, in smaller batches where values are large.
 #[derive(Debug)]
@@ -36,11 +38,10 @@ pub(super) struct LargeProjectionExec {
 impl LargeProjectionExec {
     /// None if its values are about as large as those of its input.
     pub(super) fn of(
-        plan: &Arc<dyn ExecutionPlan>,
+        projection: &ProjectionExec,
         growth: &Growth,
         token: &Arc<CancellationToken>,
     ) -> Option<Arc<dyn ExecutionPlan>> {
-        let projection = plan.downcast_ref::<ProjectionExec>()?;
         if !growth.is_large() {
             return None;
         }
@@ -105,12 +106,13 @@ impl ExecutionPlan for LargeProjectionExec {
         let budget = ValueBudget::of(context.session_config().options());
         let exprs = self.projection.expr().iter().map(|column| Arc::clone(&column.expr)).collect();
         Ok(Box::pin(LargeRows {
-            rows: self.projection.input().execute(partition, context)?,
+            input: self.projection.input().execute(partition, context)?,
             schema: self.schema(),
             exprs,
             token: Arc::clone(&self.token),
             budget,
             pending: None,
+            rows: self.rows_max,
             rows_max: self.rows_max,
         }))
     }
@@ -125,13 +127,15 @@ impl ExecutionPlan for LargeProjectionExec {
 }
 
 struct LargeRows {
-    rows: SendableRecordBatchStream,
+    input: SendableRecordBatchStream,
     schema: SchemaRef,
     exprs: Vec<Arc<dyn PhysicalExpr>>,
     token: Arc<CancellationToken>,
     budget: ValueBudget,
     /// What is left of the last batch.
     pending: Option<RecordBatch>,
+    /// Rows that are taken at a time.
+    rows: usize,
     rows_max: usize,
 }
 
@@ -140,10 +144,12 @@ impl LargeRows {
     fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         loop {
             self.token.check()?;
-            let taken = batch.num_rows().min(self.rows_max);
+            let taken = batch.num_rows().min(self.rows);
             match self.values(&batch.slice(0, taken)) {
-                Err(error) if taken > 1 && is_too_large(&error) => self.rows_max = taken / 2,
+                Err(error) if taken > 1 && is_batch_too_large(&error) => self.rows = taken / 2,
                 values => {
+                    // One row may have been longer than all others.
+                    self.rows = self.rows.saturating_add(self.rows / ROWS_GROW_BY).min(self.rows_max);
                     if taken < batch.num_rows() {
                         self.pending = Some(batch.slice(taken, batch.num_rows() - taken));
                     }
@@ -172,22 +178,13 @@ impl LargeRows {
     }
 }
 
-fn is_too_large(error: &DataFusionError) -> bool {
-    match error.find_root() {
-        DataFusionError::External(error) => {
-            error.downcast_ref::<types::Error>().is_some_and(|error| error.sqlstate == types::SqlState::BATCH_TOO_LARGE)
-        }
-        _ => false,
-    }
-}
-
 impl Stream for LargeRows {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let batch = match self.pending.take() {
             Some(batch) => batch,
-            None => match ready!(self.rows.poll_next_unpin(context)) {
+            None => match ready!(self.input.poll_next_unpin(context)) {
                 Some(Ok(batch)) => batch,
                 other => return Poll::Ready(other),
             },

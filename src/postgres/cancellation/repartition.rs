@@ -15,34 +15,36 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::InterleaveExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
-use super::small_batches::small_batches_around;
+use super::small_batches::{Gathered, gathering};
 use crate::pass_through::{PassThrough, PassThroughExec};
 
 /// How many times fewer rows repartitioning gathers where they have lists than where they have
 /// texts: lists of a partial aggregate that ran out of memory take megabytes each.
 const LISTS_DIVISOR: usize = 32;
 
-/// The same repartitioning, one for each input, which gathers few rows where they may be wide.
-pub(super) fn repartitioned(plan: &RepartitionExec) -> Result<Arc<dyn ExecutionPlan>> {
+/// The same repartitioning, one for each input, which gathers few rows where they may be wide, and
+/// none where they are.
+pub(super) fn repartitioned(plan: &RepartitionExec, rows_are_wide: bool) -> Result<Arc<dyn ExecutionPlan>> {
     let (input, partitioning) = (plan.input(), plan.partitioning());
     let inputs = input.output_partitioning().partition_count();
     if plan.preserve_order() || inputs <= 1 {
-        return few_rows(plan.clone());
+        return few_rows(plan.clone(), rows_are_wide);
     }
     if !matches!(partitioning, Partitioning::Hash(..)) {
         let one = Arc::new(CoalescePartitionsExec::new(Arc::clone(input)));
-        return few_rows(RepartitionExec::try_new(one, partitioning.clone())?);
+        return few_rows(RepartitionExec::try_new(one, partitioning.clone())?, rows_are_wide);
     }
     let each = (0..inputs).map(|partition| {
         let one = PassThroughExec::over(Arc::clone(input), OnePartition(partition));
-        few_rows(RepartitionExec::try_new(one, partitioning.clone())?)
+        few_rows(RepartitionExec::try_new(one, partitioning.clone())?, rows_are_wide)
     });
     Ok(Arc::new(InterleaveExec::try_new(each.collect::<Result<_>>()?)?))
 }
 
-fn few_rows(plan: RepartitionExec) -> Result<Arc<dyn ExecutionPlan>> {
+fn few_rows(plan: RepartitionExec, rows_are_wide: bool) -> Result<Arc<dyn ExecutionPlan>> {
     match divisor(&plan.schema()) {
-        Some(divisor) => small_batches_around(Arc::new(plan), divisor),
+        Some(_) if rows_are_wide => gathering(Arc::new(plan), Gathered::Nothing),
+        Some(divisor) => gathering(Arc::new(plan), Gathered::WideRows { divisor }),
         None => Ok(Arc::new(plan)),
     }
 }

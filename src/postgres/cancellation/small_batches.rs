@@ -15,12 +15,18 @@ use crate::pass_through::{PassThrough, PassThroughExec};
 #[derive(Debug, Clone, Copy)]
 enum BatchSize {
     AtMost(usize),
-    /// As many rows as the memory of queries allows where they may be wide, over this number.
-    Gathered {
-        divisor: usize,
-    },
+    Gathered(Gathered),
     /// As it was above the operators that have fewer rows.
     AsBefore,
+}
+
+/// How many rows an operator gathers from several batches.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Gathered {
+    /// None: batches go on as they come.
+    Nothing,
+    /// As many as the memory of queries allows where rows may be wide, over this number.
+    WideRows { divisor: usize },
 }
 
 /// The batch size above operators that have fewer rows.
@@ -31,13 +37,12 @@ pub(super) fn with_small_batches(input: Arc<dyn ExecutionPlan>, rows_max: usize)
     PassThroughExec::over(input, BatchSize::AtMost(rows_max))
 }
 
-/// Only the operator itself gathers fewer rows, what is below it does not: as many as the memory of
-/// queries allows where rows may be wide, over `divisor`.
-pub(super) fn small_batches_around(operator: Arc<dyn ExecutionPlan>, divisor: usize) -> Result<Arc<dyn ExecutionPlan>> {
+/// Only the operator itself gathers fewer rows, what is below it does not.
+pub(super) fn gathering(operator: Arc<dyn ExecutionPlan>, gathered: Gathered) -> Result<Arc<dyn ExecutionPlan>> {
     let restored = operator.children().into_iter();
     let restored = restored.map(|input| PassThroughExec::over(Arc::clone(input), BatchSize::AsBefore)).collect();
     let operator = replace_children_if_necessary(operator, restored)?;
-    Ok(PassThroughExec::over(operator, BatchSize::Gathered { divisor }))
+    Ok(PassThroughExec::over(operator, BatchSize::Gathered(gathered)))
 }
 
 impl PassThrough for BatchSize {
@@ -52,7 +57,9 @@ impl PassThrough for BatchSize {
         let config = context.session_config();
         let rows = match self {
             Self::AtMost(rows) => config.batch_size().min(*rows),
-            Self::Gathered { divisor } => {
+            // A batch of more than half as many rows is not gathered.
+            Self::Gathered(Gathered::Nothing) => 1,
+            Self::Gathered(Gathered::WideRows { divisor }) => {
                 let rows = ValueBudget::of(config.options()).gathered_rows() / divisor;
                 rows.clamp(1, config.batch_size())
             }

@@ -98,5 +98,6 @@ pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
 pub(crate) use type_names::TYPE_LENGTH;
 pub use undefined::with_undefined;
+pub(crate) use value_budget::is_batch_too_large;
 pub use value_budget::{ValueBudget, batch_bytes};
 pub use zone::{SessionStyle, Zone};

@@ -2,11 +2,12 @@
 //! arguments computes its size first: memory that a kernel takes is in no pool, and no operator
 //! can spill it.
 
-use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::{DataFusionError, Result};
 
 use super::error::{SqlState, fail};
 use crate::carried::carried_in_options;
+use crate::types;
 
 /// The longest value, of a session without a budget of its own: PostgreSQL's limit.
 const VALUE_BYTES_MAX: usize = 1 << 30;
@@ -92,6 +93,16 @@ impl ValueBudget {
     pub(crate) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
         let batch_bytes = self.batch_bytes.max(argument_bytes.saturating_mul(GROWTH_ALLOWED));
         Reserved { value_bytes: self.value_bytes, batch_bytes, rows, bytes: 0 }
+    }
+}
+
+/// Whether fewer rows at a time would fit.
+pub(crate) fn is_batch_too_large(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::External(error) => {
+            error.downcast_ref::<types::Error>().is_some_and(|error| error.sqlstate == SqlState::BATCH_TOO_LARGE)
+        }
+        _ => false,
     }
 }
 

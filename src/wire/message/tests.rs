@@ -106,3 +106,15 @@ fn every_kind_that_is_let_in_is_read_and_no_other() {
         assert_eq!(KINDS.contains(&kind), !is_unknown, "{}", char::from(kind));
     }
 }
+
+#[test]
+fn a_message_says_how_much_of_it_is_to_come() {
+    let whole = framed(b'Q', b"SELECT 1\0");
+    for cut in 0..=whole.len() {
+        let missing = if cut < 5 { 0 } else { whole.len() - cut };
+        assert_eq!(bytes_to_come(&BytesMut::from(&whole[..cut])), missing, "{cut} bytes");
+    }
+    let mut too_large = framed(b'Q', b"");
+    too_large[1..5].copy_from_slice(&(MESSAGE_BYTES_MAX as i32 + 1).to_be_bytes());
+    assert_eq!(bytes_to_come(&too_large), 0);
+}

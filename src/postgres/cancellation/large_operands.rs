@@ -1,0 +1,145 @@
+//! Operators over large values of their rows: these become columns of a projection below, which
+//! takes fewer rows at a time where they would not fit, and whose columns memory pools count.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, PhysicalGroupBy};
+use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::sorts::sort::SortExec;
+
+use super::growth::Growth;
+use super::projection::LargeProjectionExec;
+use super::token::CancellationToken;
+
+/// The columns of an input, and those of large values made of them.
+struct Operands {
+    input: Arc<dyn ExecutionPlan>,
+    columns: Vec<ProjectionExpr>,
+    growth: Growth,
+}
+
+impl Operands {
+    fn of(input: &Arc<dyn ExecutionPlan>) -> Self {
+        let schema = input.schema();
+        let columns = schema.fields().iter().enumerate().map(|(index, field)| ProjectionExpr {
+            expr: Arc::new(Column::new(field.name(), index)),
+            alias: field.name().clone(),
+        });
+        Self { input: Arc::clone(input), columns: columns.collect(), growth: Growth::default() }
+    }
+
+    /// The column of an expression that makes large values; any other stays as it is.
+    fn operand(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let growth = Growth::of_expr(expr)?;
+        if !growth.is_large() || expr.is::<Literal>() {
+            return Ok(Arc::clone(expr));
+        }
+        self.growth = self.growth.and(growth);
+        let known = self.columns.iter().position(|column| column.expr.eq(expr));
+        let index = known.unwrap_or(self.columns.len());
+        if known.is_none() {
+            self.columns.push(ProjectionExpr { expr: Arc::clone(expr), alias: format!("operand {index}") });
+        }
+        Ok(Arc::new(Column::new(&self.columns[index].alias, index)))
+    }
+
+    /// The projection; None without large values.
+    fn projected(self, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let projection = ProjectionExec::try_new(self.columns, self.input)?;
+        Ok(LargeProjectionExec::of(&projection, &self.growth, token))
+    }
+}
+
+/// The same operator over columns of its large values; None for an operator without them, or where
+/// they cannot be columns.
+pub(super) fn over_columns(
+    plan: &Arc<dyn ExecutionPlan>,
+    token: &Arc<CancellationToken>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return filtered(filter, token);
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        return aggregated(aggregate, token);
+    }
+    match plan.downcast_ref::<SortExec>() {
+        Some(sort) => sorted(sort, token),
+        None => Ok(None),
+    }
+}
+
+fn filtered(filter: &FilterExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let mut operands = Operands::of(filter.input());
+    let kept: Vec<usize> = match filter.projection() {
+        Some(columns) => columns.to_vec(),
+        None => (0..operands.columns.len()).collect(),
+    };
+    let predicate = operands.operand(filter.predicate())?;
+    let Some(input) = operands.projected(token)? else { return Ok(None) };
+    let filter = FilterExecBuilder::new(predicate, input)
+        .apply_projection(Some(kept))?
+        .with_batch_size(filter.batch_size())
+        .with_fetch(filter.fetch());
+    Ok(Some(Arc::new(filter.build()?)))
+}
+
+fn aggregated(aggregate: &AggregateExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if aggregate.mode().input_mode() != AggregateInputMode::Raw {
+        return Ok(None);
+    }
+    let mut operands = Operands::of(aggregate.input());
+    let groups = aggregate.group_expr();
+    let keys = groups.expr().iter().map(|(key, name)| Ok((operands.operand(key)?, name.clone())));
+    let keys = keys.collect::<Result<Vec<_>>>()?;
+    let mut functions = Vec::with_capacity(aggregate.aggr_expr().len());
+    for (function, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
+        // Without its filter, a function may not be evaluated.
+        match function_of(function, &mut operands)? {
+            Some(over_columns) if filter.is_none() || Arc::ptr_eq(&over_columns, function) => {
+                functions.push(over_columns);
+            }
+            _ => return Ok(None),
+        }
+    }
+    let filters = aggregate.filter_expr().to_vec();
+    let Some(input) = operands.projected(token)? else { return Ok(None) };
+    let groups =
+        PhysicalGroupBy::new(keys, groups.null_expr().to_vec(), groups.groups().to_vec(), groups.has_grouping_set());
+    let schema = input.schema();
+    let over_columns = AggregateExec::try_new(*aggregate.mode(), groups, functions, filters, input, schema)?
+        .with_limit_options(aggregate.limit_options());
+    let alike = over_columns.input_order_mode() == aggregate.input_order_mode();
+    Ok(alike.then(|| Arc::new(over_columns) as Arc<dyn ExecutionPlan>))
+}
+
+fn function_of(
+    function: &Arc<AggregateFunctionExpr>,
+    operands: &mut Operands,
+) -> Result<Option<Arc<AggregateFunctionExpr>>> {
+    let all = function.all_expressions();
+    let operand = |expr| operands.operand(expr);
+    let replaced = all.args.iter().chain(&all.order_by_exprs).map(operand).collect::<Result<Vec<_>>>()?;
+    if replaced.iter().zip(all.args.iter().chain(&all.order_by_exprs)).all(|(new, old)| Arc::ptr_eq(new, old)) {
+        return Ok(Some(Arc::clone(function)));
+    }
+    let (arguments, order) = replaced.split_at(all.args.len());
+    Ok(function.with_new_expressions(arguments.to_vec(), order.to_vec()).map(Arc::new))
+}
+
+fn sorted(sort: &SortExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let mut operands = Operands::of(sort.input());
+    let kept = operands.columns.clone();
+    let keys = sort.expr().iter().map(|key| Ok(PhysicalSortExpr::new(operands.operand(&key.expr)?, key.options)));
+    let keys = keys.collect::<Result<Vec<_>>>()?;
+    let Some(input) = operands.projected(token)? else { return Ok(None) };
+    let Some(keys) = LexOrdering::new(keys) else { return Ok(None) };
+    let sorted = SortExec::new(keys, input).with_preserve_partitioning(sort.preserve_partitioning());
+    let sorted = Arc::new(sorted.with_fetch(sort.fetch()));
+    Ok(Some(Arc::new(ProjectionExec::try_new(kept, sorted)?)))
+}
