@@ -4,6 +4,7 @@ mod computed_keys;
 mod filter_pushdown;
 mod forgotten_properties;
 mod functional_dependencies;
+mod inlined_columns;
 mod null_equal_joins;
 mod schemas_above_joins;
 mod unambiguous_filters;
@@ -30,13 +31,18 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 8] = [
+const WORKAROUNDS: [Workaround; 9] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
         install: unambiguous_filters::install,
     },
     Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
+    Workaround {
+        name: "conditions that double at each projection",
+        upstream: Some("https://github.com/apache/datafusion/issues/25329"),
+        install: inlined_columns::install,
+    },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",
