@@ -2,7 +2,9 @@
 
 mod abbreviations;
 mod commands;
+mod comparison_chains;
 mod copy;
+mod dialect;
 mod explain_options;
 mod interval_literals;
 mod limits;
@@ -15,7 +17,6 @@ mod words;
 pub use limits::is_parsed_quickly;
 
 use datafusion::sql::sqlparser::ast::{self, Expr};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -24,6 +25,7 @@ use super::merge_actions;
 use super::row_locks;
 use super::source::Source;
 use super::statement::{Request, Statement};
+use dialect::PostgresDialect;
 use explain_options::ExplainOptions;
 use rowkey_base::{Error, Result, SqlState};
 use tokens::tokens;
@@ -94,6 +96,7 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
         return Err(source.syntax_at(Some(&rest)));
     }
     precedence::settle(&mut parsed);
+    comparison_chains::refuse(&parsed, tokens, source)?;
     row_locks::refuse_nested(&parsed)?;
     Ok(parsed)
 }
@@ -113,6 +116,7 @@ fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
         Ok(list)
     });
     let list = parsed.map_err(|error| syntax(&error, words.source(), tokens))?;
+    comparison_chains::refuse(&list, tokens, words.source())?;
     let rest = parser.peek_token();
     if rest.token != Token::EOF {
         return Err(words.source().syntax_at(Some(&rest)));
@@ -138,8 +142,7 @@ pub fn select_of(expr: Expr) -> Result<ast::Statement> {
 }
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
-    Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+    Parser::new(&PostgresDialect).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 /// The parser has the place at the end of its message.
