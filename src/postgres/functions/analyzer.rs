@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::abbreviated::into_full;
+use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
@@ -144,19 +144,28 @@ impl Resolving<'_> {
     fn resolved(&self, expr: Expr, depth: &mut Depth) -> Result<Expr> {
         depth.levels += 1;
         let expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
-        if depth.levels <= self.rule.depth_max || depth.visible || is_condition(&expr) {
+        if depth.levels <= self.rule.depth_max || is_condition(&expr) {
             return Ok(expr);
         }
-        Ok(match FusedExpression::of(expr, self.resolver.schema, self.stored) {
-            Ok(fused) => {
-                depth.levels = 1;
-                fused
+        let visible = if depth.visible {
+            expr
+        } else {
+            match FusedExpression::of(expr, self.resolver.schema, self.stored) {
+                Ok(fused) => {
+                    depth.levels = 1;
+                    return Ok(fused);
+                }
+                Err(other) => other,
             }
-            Err(other) => {
-                depth.visible = true;
-                other
-            }
-        })
+        };
+        depth.visible = true;
+        // It stays as deep as it is, but not its name.
+        if !matches!(visible, Expr::ScalarFunction(_) | Expr::BinaryExpr(_) | Expr::Case(_) | Expr::Cast(_)) {
+            return Ok(visible);
+        }
+        depth.levels = 1;
+        let data_type = type_of(&visible, self.resolver.schema).ok();
+        Ok(under_short_name(visible, data_type))
     }
 }
 
