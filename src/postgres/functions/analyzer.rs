@@ -121,6 +121,10 @@ impl PostgresTypes {
     }
 }
 
+/// Most short names one over the other: what stays deep takes time that grows with the square of
+/// its levels.
+const SHORT_NAMES_MAX: usize = 50;
+
 /// Resolves an expression from its leaves up, and fuses what has become deep.
 struct Resolving<'a> {
     rule: &'a PostgresTypes,
@@ -138,6 +142,8 @@ struct Depth {
     levels: usize,
     /// Something in it is never fused.
     visible: bool,
+    /// Short names in it, one over the other.
+    short_names: usize,
 }
 
 impl Resolving<'_> {
@@ -164,6 +170,11 @@ impl Resolving<'_> {
             return Ok(visible);
         }
         depth.levels = 1;
+        depth.short_names += 1;
+        if depth.short_names > SHORT_NAMES_MAX {
+            let message = "the levels of an expression are too many: it has calls that are planned one by one";
+            return super::error::fail(super::error::SqlState::STATEMENT_TOO_COMPLEX, message);
+        }
         let data_type = type_of(&visible, self.resolver.schema).ok();
         Ok(under_short_name(visible, data_type))
     }
@@ -186,6 +197,7 @@ impl TreeNodeRewriter for Resolving<'_> {
         if let Some(above) = self.open.last_mut() {
             above.levels = above.levels.max(depth.levels);
             above.visible |= depth.visible;
+            above.short_names = above.short_names.max(depth.short_names);
         }
         Ok(Transformed::yes(expr))
     }

@@ -7,6 +7,7 @@ mod functional_dependencies;
 mod inlined_columns;
 mod null_equal_joins;
 mod schemas_above_joins;
+mod spilling_sorts;
 mod unambiguous_filters;
 mod values_of_subqueries;
 
@@ -31,7 +32,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 9] = [
+const WORKAROUNDS: [Workaround; 10] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -43,6 +44,7 @@ const WORKAROUNDS: [Workaround; 9] = [
         upstream: Some("https://github.com/apache/datafusion/issues/25329"),
         install: inlined_columns::install,
     },
+    Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",

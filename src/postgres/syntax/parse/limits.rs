@@ -49,7 +49,7 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                 if inner > DEPTH_MAX {
                     return Err(too_deep());
                 }
-                let levels = levels_of_call(before);
+                let levels = usize::from(calls_function(before));
                 calls += levels;
                 if calls > CALLS_MAX {
                     return Err(Error::new(
@@ -170,15 +170,6 @@ fn shorter(operator: &Token) -> Option<&'static str> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// How many levels of calls a bracket behind this token is. The parser reads the arguments of
-/// CONVERT in several ways.
-fn levels_of_call(before: &Token) -> usize {
-    match before {
-        Token::Word(word) if word.keyword == Keyword::CONVERT => 4,
-        before => usize::from(calls_function(before)),
     }
 }
 

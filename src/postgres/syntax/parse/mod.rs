@@ -6,6 +6,7 @@ mod comparison_chains;
 mod copy;
 mod dialect;
 mod explain_options;
+mod foreign_words;
 mod interval_literals;
 mod limits;
 mod precedence;
@@ -86,7 +87,8 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     let tokens = rowless_locks::left_out(abbreviations::spelled_out(tokens));
-    let tokens = &*interval_literals::as_casts(tokens);
+    let tokens = foreign_words::as_names(interval_literals::as_casts(tokens), source)?;
+    let tokens = &*tokens;
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
     let mut parser = parser(&merge_actions::with_known_actions(tokens));
