@@ -30,7 +30,7 @@ use rowkey_base::{Error, Result, SqlState};
 
 use crate::desugar::holds_subquery;
 use crate::error::from_datafusion;
-use crate::plan_size::{refuse_large, refuse_many_expressions};
+use crate::plan_size::{refuse_large, refuse_many_expressions, refuse_many_subqueries};
 use crate::syntax::{count, select_of};
 use crate::syntax::{visit, visit_expressions_mut};
 
@@ -93,6 +93,7 @@ async fn planned(state: &SessionState, query: ast::Statement) -> Result<LogicalP
 fn with_ctes(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = gathered(plan).map_err(from_datafusion)?;
     refuse_large(&plan)?;
+    refuse_many_subqueries(&plan)?;
     Ok(plan)
 }
 

@@ -5,8 +5,9 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::common::Result as PlanResult;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion, TreeNodeVisitor};
+use datafusion::logical_expr::{self, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{self, Expr, Function, Query, SetExpr, Visitor, WindowType};
 
 use crate::error::from_datafusion;
@@ -21,6 +22,9 @@ const EXPRESSIONS_MAX: usize = 150_000;
 const WIDTH_MAX: usize = 1_200;
 /// Most windows that differ in their keys: each is a node of the plan over all those before.
 const WINDOWS_MAX: usize = 300;
+/// Most subqueries in the expressions of a query that become joins: each is a join over those
+/// before, whose conditions and columns it goes through.
+const JOINED_SUBQUERIES_MAX: usize = 100;
 
 /// Whether a plan has no more nodes than `most`, those of its subqueries included. It looks at no
 /// more than that.
@@ -65,6 +69,72 @@ pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
         return Ok(());
     };
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+}
+
+/// Refuses a plan with so many subqueries in its expressions that to join them takes longer than a
+/// statement may.
+///
+/// # Errors
+/// `STATEMENT_TOO_COMPLEX` for more than 100 that are correlated, or behind IN, EXISTS, ANY or ALL.
+pub fn refuse_many_subqueries(plan: &LogicalPlan) -> Result<()> {
+    let mut joined = JoinedSubqueries::default();
+    plan.visit_with_subqueries(&mut joined).map_err(from_datafusion)?;
+    if !joined.too_many {
+        return Ok(());
+    }
+    let message = format!("a query has more than {JOINED_SUBQUERIES_MAX} subqueries in its expressions");
+    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+        .with_hint("one subquery may have all rows: x IN (SELECT ... UNION ALL SELECT ...)"))
+}
+
+/// How many subqueries are joined one over the other. Branches of a UNION are beside each other.
+#[derive(Default)]
+struct JoinedSubqueries {
+    open: Vec<OpenNode>,
+    too_many: bool,
+}
+
+struct OpenNode {
+    joined: usize,
+    is_union: bool,
+}
+
+impl TreeNodeVisitor<'_> for JoinedSubqueries {
+    type Node = LogicalPlan;
+
+    fn f_down(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
+        self.open.push(OpenNode { joined: 0, is_union: matches!(node, LogicalPlan::Union(_)) });
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn f_up(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
+        let below = self.open.pop().map_or(0, |node| node.joined);
+        let joined = below + joined_subqueries(node)?;
+        if let Some(above) = self.open.last_mut() {
+            above.joined = if above.is_union { above.joined.max(joined) } else { above.joined + joined };
+        }
+        self.too_many |= joined > JOINED_SUBQUERIES_MAX;
+        Ok(if self.too_many { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    }
+}
+
+/// Those of a node's own expressions. One without references to the outer query whose value is
+/// wanted is computed apart.
+fn joined_subqueries(node: &LogicalPlan) -> PlanResult<usize> {
+    let mut joined = 0;
+    node.apply_expressions(|expr| {
+        expr.apply(|expr| {
+            joined += match expr {
+                logical_expr::Expr::InSubquery(_)
+                | logical_expr::Expr::Exists(_)
+                | logical_expr::Expr::SetComparison(_) => 1,
+                logical_expr::Expr::ScalarSubquery(subquery) => usize::from(!subquery.outer_ref_columns.is_empty()),
+                _ => 0,
+            };
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(joined)
 }
 
 /// Refuses a query of so many expressions, or windows, that the walks over them would take longer

@@ -13,6 +13,7 @@ mod errors;
 mod expanding;
 mod expensive;
 mod garbage;
+mod growing_plans;
 mod limits;
 mod long_steps;
 mod pipeline;

@@ -19,7 +19,7 @@ use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
-use crate::syntax::visit_mut;
+use crate::syntax::{is_byte_order, visit_mut};
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
@@ -328,12 +328,6 @@ fn plain_operator(words: &[String]) -> Option<BinaryOperator> {
 }
 
 /// Collations that order by bytes, as everything is ordered here.
-fn is_byte_order(collation: &ObjectName) -> bool {
-    let word = collation.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.as_str());
-    matches!(word, Some("default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8"))
-        || word.is_some_and(|word| word.eq_ignore_ascii_case("default"))
-}
-
 /// `pg_catalog.int4` is what `int4` is; the types of the catalog itself stay names, for the type
 /// planner.
 pub(super) fn plain_type(data_type: &mut DataType) {

@@ -35,7 +35,7 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
             },
             DataFusionError::ResourcesExhausted(message) => exhausted(message),
             DataFusionError::IoError(error) => spilling(error),
-            other => of_message(other),
+            other => own(other).unwrap_or_else(|| of_message(other)),
         },
         DataFusionError::Collection(errors) => match errors.into_iter().next() {
             Some(first) => from_datafusion(first),
@@ -65,9 +65,17 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
     }
 }
 
+/// DataFusion tells which operators of all statements have how much of the memory. That is not for
+/// clients.
 fn exhausted(message: &str) -> Error {
-    Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory for queries: {message}"))
-        .with_hint("ask for fewer rows or columns, or allow more memory")
+    let wanted = message.rsplit_once("Failed to allocate additional ").map(|(_, wanted)| wanted);
+    let wanted = wanted.and_then(|wanted| wanted.split_once(" for ")).map(|(size, _)| size);
+    let message = match wanted {
+        Some(size) => format!("out of memory for queries: {size} more are not available"),
+        None if message.contains("consumers") => "out of memory for queries".to_owned(),
+        None => format!("out of memory for queries: {message}"),
+    };
+    Error::new(SqlState::OUT_OF_MEMORY, message).with_hint("ask for fewer rows or columns, or allow more memory")
 }
 
 /// DataFusion itself opens no files but those that it spills to. Where they lie is not for clients,
@@ -194,6 +202,25 @@ mod tests {
             assert_eq!(error.sqlstate(), sqlstate, "{error}");
             assert!(error.to_string().contains("temporary files") && !error.to_string().contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn errors_of_memory_name_no_consumers() {
+        let told = "Additional allocation failed for AggregateStream[0] with top memory consumers (across reservations) \
+                    as:\n  AggregateStream[0]#383(can spill: false) consumed 1.0 MB, peak 2.0 MB.\nError: Failed to \
+                    allocate additional 12.5 MB for AggregateStream[0] with 1.0 MB already allocated for this \
+                    reservation - 3.0 MB remain available for the total memory pool: greedy(used: 1.0 MB)";
+        let error = from_datafusion(DataFusionError::ResourcesExhausted(told.to_owned()));
+        assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
+        assert_eq!(error.to_string(), "out of memory for queries: 12.5 MB more are not available");
+    }
+
+    #[test]
+    fn errors_that_are_shared_are_ours_still() {
+        let ours = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range");
+        let arrow = DataFusionError::ArrowError(Box::new(ArrowError::ExternalError(Box::new(ours()))), None);
+        let error = from_datafusion(DataFusionError::Shared(arrow.into()));
+        assert_eq!((error.sqlstate(), error.to_string()), (ours().sqlstate(), ours().to_string()));
     }
 
     #[test]

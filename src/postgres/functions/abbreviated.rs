@@ -3,7 +3,8 @@
 //! DataFusion makes the name of an expression at each of its levels whenever it wants the field of
 //! the whole: for a chain of operators, as much text as the square of its length. So each operand
 //! that has become deep is put into a call that hands it on and has a short name. The rule that
-//! gives plans their types takes the calls away again.
+//! gives plans their types takes the calls away again, but for those of operands that cannot be
+//! fused.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -33,13 +34,16 @@ pub(super) fn abbreviated(operand: Expr, type_of: impl Fn(&Expr) -> Option<DataT
             _ => return operand,
         };
     }
+    let data_type = if has_parameter(&operand) { None } else { type_of(&operand) };
+    under_short_name(operand, data_type)
+}
+
+/// The operand in a call, whatever it is.
+pub(super) fn under_short_name(operand: Expr, data_type: Option<DataType>) -> Expr {
     let mut hasher = DefaultHasher::new();
     operand.hash(&mut hasher);
-    let function = Abbreviated {
-        signature: Signature::any(1, Volatility::Immutable),
-        name: format!("abbreviated_{:016x}", hasher.finish()),
-        data_type: if has_parameter(&operand) { None } else { type_of(&operand) },
-    };
+    let name = format!("abbreviated_{:016x}", hasher.finish());
+    let function = Abbreviated { signature: Signature::any(1, Volatility::Immutable), name, data_type };
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(function)), vec![operand]))
 }
 

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::abbreviated::into_full;
+use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
@@ -121,6 +121,10 @@ impl PostgresTypes {
     }
 }
 
+/// Most short names one over the other: what stays deep takes time that grows with the square of
+/// its levels.
+const SHORT_NAMES_MAX: usize = 50;
+
 /// Resolves an expression from its leaves up, and fuses what has become deep.
 struct Resolving<'a> {
     rule: &'a PostgresTypes,
@@ -138,25 +142,41 @@ struct Depth {
     levels: usize,
     /// Something in it is never fused.
     visible: bool,
+    /// Short names in it, one over the other.
+    short_names: usize,
 }
 
 impl Resolving<'_> {
     fn resolved(&self, expr: Expr, depth: &mut Depth) -> Result<Expr> {
         depth.levels += 1;
         let expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
-        if depth.levels <= self.rule.depth_max || depth.visible || is_condition(&expr) {
+        if depth.levels <= self.rule.depth_max || is_condition(&expr) {
             return Ok(expr);
         }
-        Ok(match FusedExpression::of(expr, self.resolver.schema, self.stored) {
-            Ok(fused) => {
-                depth.levels = 1;
-                fused
+        let visible = if depth.visible {
+            expr
+        } else {
+            match FusedExpression::of(expr, self.resolver.schema, self.stored) {
+                Ok(fused) => {
+                    depth.levels = 1;
+                    return Ok(fused);
+                }
+                Err(other) => other,
             }
-            Err(other) => {
-                depth.visible = true;
-                other
-            }
-        })
+        };
+        depth.visible = true;
+        // It stays as deep as it is, but not its name.
+        if !matches!(visible, Expr::ScalarFunction(_) | Expr::BinaryExpr(_) | Expr::Case(_) | Expr::Cast(_)) {
+            return Ok(visible);
+        }
+        depth.levels = 1;
+        depth.short_names += 1;
+        if depth.short_names > SHORT_NAMES_MAX {
+            let message = "the levels of an expression are too many: it has calls that are planned one by one";
+            return super::error::fail(super::error::SqlState::STATEMENT_TOO_COMPLEX, message);
+        }
+        let data_type = type_of(&visible, self.resolver.schema).ok();
+        Ok(under_short_name(visible, data_type))
     }
 }
 
@@ -177,6 +197,7 @@ impl TreeNodeRewriter for Resolving<'_> {
         if let Some(above) = self.open.last_mut() {
             above.levels = above.levels.max(depth.levels);
             above.visible |= depth.visible;
+            above.short_names = above.short_names.max(depth.short_names);
         }
         Ok(Transformed::yes(expr))
     }

@@ -1,6 +1,7 @@
 //! Operators and special forms of SQL, planned with PostgreSQL's types.
 
-use datafusion::common::{DFSchema, Result};
+use arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator};
@@ -65,10 +66,14 @@ impl ExprPlanner for PostgresOperators {
                     let message = format!("operator does not exist: {} {op} {}", name(&left), name(&right));
                     return fail(SqlState::UNDEFINED_FUNCTION, message);
                 }
-                return Ok(match resolver.of_jsonb(json::CONTAINS, whole, part)? {
-                    Some(contains) => PlannerResult::Planned(contains),
-                    None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
-                });
+                if let Some(contains) = resolver.of_jsonb(json::CONTAINS, whole, part)? {
+                    return Ok(PlannerResult::Planned(contains));
+                }
+                let is_open = |expr: &Expr| has_parameter(expr) || array(expr);
+                if is_open(&left) || is_open(&right) {
+                    return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+                }
+                return no_operator(&resolver, &left, &op.to_string(), &right);
             }
             BinaryOperator::PGExp => {
                 let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
@@ -77,7 +82,8 @@ impl ExprPlanner for PostgresOperators {
                     None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
                 });
             }
-            _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
+            op if is_planned(&op) => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
+            op => return no_operator(&resolver, &left, &op.to_string(), &right),
         };
         if operator == Operator::StringConcat
             && let Some(concatenated) = resolver.of_jsonb(json::CONCAT, &left, &right)?
@@ -124,6 +130,17 @@ impl ExprPlanner for PostgresOperators {
             .to_field(schema)
             .is_ok_and(|(_, field)| Kind::of(field.data_type()) == Kind::Array && !is_vector(&field));
         let function = array_items::FUNCTIONS.iter().find(|function| function.name == array_items::SUBSCRIPT);
+        if let GetFieldAccess::NamedStructField { name } = &access.field_access
+            && let Ok((_, field)) = access.expr.to_field(schema)
+            && !matches!(field.data_type(), DataType::Struct(_) | DataType::Null | DataType::Map(..))
+        {
+            let message = format!(
+                "column notation .{} applied to type {}, which is not a composite type",
+                name.try_as_str().flatten().unwrap_or_default(),
+                Kind::of(field.data_type()).name()
+            );
+            return fail(SqlState::WRONG_OBJECT_TYPE, message);
+        }
         Ok(match (access, function) {
             (RawFieldAccessExpr { expr, field_access: GetFieldAccess::ListIndex { key } }, Some(function))
                 if is_array =>
@@ -132,6 +149,21 @@ impl ExprPlanner for PostgresOperators {
             }
             (access, _) => PlannerResult::Original(access),
         })
+    }
+
+    /// There are no maps: `map` is a name like another.
+    fn plan_make_map(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        let schema = DFSchema::empty();
+        let resolver = Resolver { schema: &schema, zone: None, stored: false };
+        // Of columns no types are known here.
+        let types = match args.iter().any(Expr::any_column_refs) {
+            true => String::new(),
+            false => {
+                let types: Vec<&str> = args.iter().map(|arg| written_type(&resolver, arg)).collect();
+                format!("({})", types.join(", "))
+            }
+        };
+        fail(SqlState::UNDEFINED_FUNCTION, format!("function map{types} does not exist"))
     }
 
     fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
@@ -148,6 +180,44 @@ impl ExprPlanner for PostgresOperators {
             }
             None => PlannerResult::Original(args),
         })
+    }
+}
+
+/// Whether DataFusion has an operator, or says in PostgreSQL's words that there is none for the
+/// types of its operands.
+fn is_planned(op: &BinaryOperator) -> bool {
+    use BinaryOperator::*;
+    matches!(
+        op,
+        And | Or
+            | PGRegexMatch
+            | PGRegexIMatch
+            | PGRegexNotMatch
+            | PGRegexNotIMatch
+            | PGLikeMatch
+            | PGILikeMatch
+            | PGNotLikeMatch
+            | PGNotILikeMatch
+            | BitwiseAnd
+            | BitwiseOr
+            | BitwiseXor
+            | PGBitwiseXor
+            | PGBitwiseShiftLeft
+            | PGBitwiseShiftRight
+    )
+}
+
+fn no_operator<T>(resolver: &Resolver, left: &Expr, operator: &str, right: &Expr) -> Result<T> {
+    let (left, right) = (written_type(resolver, left), written_type(resolver, right));
+    fail(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {left} {operator} {right}"))
+}
+
+/// The type that PostgreSQL names for an operand. Literals do not have theirs yet.
+fn written_type(resolver: &Resolver, expr: &Expr) -> &'static str {
+    match expr {
+        expr if is_untyped(expr) => "unknown",
+        Expr::Literal(ScalarValue::Int64(Some(number)), _) if i32::try_from(*number).is_ok() => Kind::Int4.name(),
+        expr => resolver.kind(expr).map_or("unknown", Kind::name),
     }
 }
 

@@ -28,7 +28,7 @@ use rowkey_base::clock::Clock;
 
 /// DataFusion's functions that answer in nanoseconds, or that PostgreSQL does not have under
 /// names that it has.
-const REMOVED: [&str; 15] = [
+const REMOVED: [&str; 20] = [
     "to_timestamp_seconds",
     "to_timestamp_millis",
     "to_timestamp_micros",
@@ -44,6 +44,12 @@ const REMOVED: [&str; 15] = [
     "today",
     "to_date",
     "to_timestamp",
+    // There are no maps.
+    "map",
+    "map_entries",
+    "map_extract",
+    "map_keys",
+    "map_values",
 ];
 
 /// DataFusion's settings that PostgreSQL's types need.

@@ -295,12 +295,17 @@ fn sliced(root: Box<Expr>, mut chain: Vec<AccessExpr>) -> Expr {
 /// query engine takes rows for structs, in which a NULL is a value.
 fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
+    // A row beside what is none stays as it is written.
+    let (left, right) = if is_row(&left) && is_row(&right) { (tuple(left), tuple(right)) } else { (left, right) };
     match (left, op, right) {
         (left, PGStartsWith, right) => call("starts_with", vec![left, right]),
         (Expr::Tuple(left), op @ (Eq | NotEq | Lt | LtEq | Gt | GtEq), Expr::Tuple(right))
             if left.len() == right.len() && !left.is_empty() =>
         {
-            let pairs = left.into_iter().zip(right);
+            let pairs = left.into_iter().zip(right).map(|(left, right)| match is_row(&left) && is_row(&right) {
+                true => (record(left), record(right)),
+                false => (left, right),
+            });
             if matches!(op, Eq | NotEq) {
                 let joined = if op == Eq { And } else { Or };
                 let each = pairs.map(|(left, right)| nested(left, op.clone(), right));
@@ -484,6 +489,29 @@ fn of_each(row: Expr, test: fn(Box<Expr>) -> Expr) -> Expr {
             all.unwrap_or(Expr::value(Value::Null))
         }
         row => test(Box::new(row)),
+    }
+}
+
+/// Whether a row is written out.
+fn is_row(expr: &Expr) -> bool {
+    match expr {
+        Expr::Tuple(_) => true,
+        Expr::Function(function) => {
+            let name = match function.name.0.as_slice() {
+                [part] => part.as_ident(),
+                _ => None,
+            };
+            name.is_some_and(|name| name.value.eq_ignore_ascii_case("row"))
+        }
+        _ => false,
+    }
+}
+
+/// A row as one value, those in it as well: in a tuple the planner takes names and literals only.
+fn record(row: Expr) -> Expr {
+    match tuple(row) {
+        Expr::Tuple(values) => call("row", values.into_iter().map(record).collect()),
+        other => other,
     }
 }
 

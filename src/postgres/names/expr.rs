@@ -8,6 +8,7 @@ use super::function::keyword_call;
 use super::placement::{Inside, Parts};
 use super::scope::{Resolver, unwrapped};
 use super::untyped_arguments;
+use crate::syntax::is_byte_order;
 
 /// Deepest nesting of queries in expressions of queries: DataFusion plans the inner ones
 /// twice at each level.
@@ -110,6 +111,11 @@ impl Resolver<'_> {
                 }
                 _ => {}
             },
+            Expr::Collate { collation, .. } if !is_byte_order(collation) => {
+                let name = collation.0.last().and_then(|part| part.as_ident()).map_or("", |ident| &ident.value);
+                let message = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
+                return Err(NameError::new(SqlState::UNDEFINED_OBJECT, message));
+            }
             Expr::Nested(expr)
             | Expr::IsFalse(expr)
             | Expr::IsNotFalse(expr)

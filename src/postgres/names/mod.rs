@@ -17,6 +17,7 @@ mod error;
 mod expr;
 mod from;
 mod function;
+mod grouping_sets;
 mod join;
 mod key_groups;
 mod label;

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use super::column::{Output, Pick, fold, numbered, pick};
 use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
+use super::grouping_sets;
 use super::scope::{Resolver, it_may_be, unwrapped};
 use crate::syntax::visit_expressions;
 
@@ -130,6 +131,7 @@ impl Resolver<'_> {
                     for term in sets.iter_mut().flatten() {
                         self.group_term(term, items, As::Expression)?;
                     }
+                    grouping_sets::spell_out(term);
                 }
                 term => self.group_term(term, items, As::Position)?,
             }

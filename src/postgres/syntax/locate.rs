@@ -2,6 +2,7 @@
 //! the operator or column that it names, if the statement has only one such.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::statement::Statement;
@@ -53,6 +54,8 @@ pub fn located(error: Error, statement: &Statement) -> Error {
                 Wanted::Column(name.trim_matches('"').to_lowercase())
             })
         }
+        SqlState::UNDEFINED_OBJECT if message.starts_with("collation ") => Some(Wanted::Operator("COLLATE".to_owned())),
+        SqlState::INDETERMINATE_DATATYPE if message.ends_with(" empty array") => Some(Wanted::EmptyArray),
         SqlState::SYNTAX_ERROR if message.starts_with("subquery has too ") => Some(Wanted::Operator("IN".to_owned())),
         _ => None,
     };
@@ -74,6 +77,7 @@ enum Wanted {
     Literal(String),
     Operator(String),
     Column(String),
+    EmptyArray,
 }
 
 fn find<'t>(wanted: &Wanted, tokens: &'t [TokenWithSpan]) -> Option<&'t TokenWithSpan> {
@@ -86,10 +90,30 @@ fn find<'t>(wanted: &Wanted, tokens: &'t [TokenWithSpan]) -> Option<&'t TokenWit
         Wanted::Operator(operator) => {
             only(tokens.iter().filter(|token| token.token.to_string().eq_ignore_ascii_case(operator)))
         }
+        Wanted::EmptyArray => empty_array(tokens),
         Wanted::Column(name) => outside_aggregates(tokens)
             .find(|token| matches!(&token.token, Token::Word(word) if word.value.to_lowercase() == *name)),
     }
     .map(|token| first_of_name(token, tokens))
+}
+
+/// The first `ARRAY[]` to which no cast gives a type.
+fn empty_array(tokens: &[TokenWithSpan]) -> Option<&TokenWithSpan> {
+    let words: Vec<&TokenWithSpan> =
+        tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let is_array = |token: &Token| matches!(token, Token::Word(word) if word.keyword == Keyword::ARRAY);
+    let is_typed = |next: Option<&&TokenWithSpan>| match next.map(|token| &token.token) {
+        Some(Token::DoubleColon) => true,
+        Some(Token::Word(word)) => word.keyword == Keyword::AS,
+        _ => false,
+    };
+    let found = words.windows(3).enumerate().find(|(at, three)| {
+        is_array(&three[0].token)
+            && three[1].token == Token::LBracket
+            && three[2].token == Token::RBracket
+            && !is_typed(words.get(at + 3))
+    });
+    found.map(|(_, three)| three[0])
 }
 
 fn only<'t>(mut found: impl Iterator<Item = &'t TokenWithSpan>) -> Option<&'t TokenWithSpan> {
@@ -181,6 +205,18 @@ mod tests {
                 SqlState::UNDEFINED_FUNCTION,
                 "operator does not exist: boolean + text",
                 None,
+            ),
+            (
+                "SELECT 1; SELECT ARRAY[]::int[], array [ ]",
+                SqlState::INDETERMINATE_DATATYPE,
+                "cannot determine type of empty array",
+                Some(34),
+            ),
+            (
+                "SELECT 'a' COLLATE \"de_DE\"",
+                SqlState::UNDEFINED_OBJECT,
+                "collation \"de_DE\" for encoding \"UTF8\" does not exist",
+                Some(12),
             ),
             (
                 "SELECT max(b), b FROM t",

@@ -1,5 +1,6 @@
 //! From text to statements, and from errors back to places in the text.
 
+mod collation;
 mod copy;
 mod kinds;
 mod locate;
@@ -13,6 +14,7 @@ mod source;
 mod statement;
 mod visit;
 
+pub(crate) use collation::is_byte_order;
 pub use copy::{CopyArgument, CopyOption, CopyStatement};
 pub use kinds::verb;
 pub use locate::located;

@@ -4,6 +4,7 @@
 //! without columns always may: `count(*)` without GROUP BY then still has its row, which the
 //! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). A volatile one is
 //! evaluated for other rows, or again (<https://github.com/apache/datafusion/issues/25415>).
+//! What becomes too large below a node stays as well: see [`super::inlined_columns`].
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use super::inlined_columns::is_too_large_below;
 use crate::rules::Rules;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -65,8 +67,12 @@ impl OptimizerRule for Guarded {
 fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => {
-            condition.is_volatile() || condition.column_refs().is_empty() || is_grouped_by_volatile(aggregate)
+            condition.is_volatile()
+                || condition.column_refs().is_empty()
+                || is_grouped_by_volatile(aggregate)
+                || is_too_large_below(condition, plan)
         }
+        LogicalPlan::Projection(_) => is_too_large_below(condition, plan),
         LogicalPlan::Window(_) | LogicalPlan::Distinct(_) | LogicalPlan::Unnest(_) => condition.is_volatile(),
         _ => false,
     }

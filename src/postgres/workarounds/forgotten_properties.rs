@@ -5,6 +5,7 @@
 //!   column is dropped. So the input of such an operator is said to have neither.
 //! - A filter over a projection is pushed below it with the projection's expressions in the place
 //!   of its columns: those that are volatile have other values there. So nothing is pushed below.
+//!   Nor is it where the columns would become too large: see [`super::inlined_columns`].
 
 use std::sync::Arc;
 
@@ -16,10 +17,12 @@ use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
+use super::inlined_columns::ColumnSizes;
 use crate::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::Rules;
 
@@ -38,7 +41,12 @@ impl PhysicalOptimizerRule for ForgetProperties {
     }
 
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(forgetting).data()
+        let mut sizes = ColumnSizes::default();
+        plan.transform_up(|plan| {
+            sizes.enter(&plan)?;
+            forgetting(plan, &mut sizes)
+        })
+        .data()
     }
 
     fn schema_check(&self) -> bool {
@@ -46,13 +54,20 @@ impl PhysicalOptimizerRule for ForgetProperties {
     }
 }
 
-fn forgetting(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+fn forgetting(plan: Arc<dyn ExecutionPlan>, sizes: &mut ColumnSizes) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let volatile = projection.expr().iter().any(|projected| is_volatile(&projected.expr));
-        return Ok(match volatile {
-            true => Transformed::yes(PassThroughExec::over(plan, Keeps::Order)),
-            false => Transformed::no(plan),
-        });
+        if !volatile && !sizes.are_too_large() {
+            return Ok(Transformed::no(plan));
+        }
+        sizes.end();
+        return Ok(Transformed::yes(PassThroughExec::over(plan, Keeps::Order)));
+    }
+    if plan.downcast_ref::<FilterExec>().is_some() && sizes.are_too_large() {
+        sizes.end();
+        let inputs = plan.children().into_iter().map(|input| PassThroughExec::over(Arc::clone(input), Keeps::Order));
+        let inputs = inputs.collect();
+        return Ok(Transformed::yes(replace_children_if_necessary(plan, inputs)?));
     }
     let (forgets, keeps) = match plan.downcast_ref::<AggregateExec>() {
         Some(aggregate) if aggregate.group_expr().has_grouping_set() => ([true, true], Keeps::Nothing),

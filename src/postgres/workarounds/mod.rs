@@ -4,8 +4,10 @@ mod computed_keys;
 mod filter_pushdown;
 mod forgotten_properties;
 mod functional_dependencies;
+mod inlined_columns;
 mod null_equal_joins;
 mod schemas_above_joins;
+mod spilling_sorts;
 mod unambiguous_filters;
 mod values_of_subqueries;
 
@@ -30,13 +32,19 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 8] = [
+const WORKAROUNDS: [Workaround; 10] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
         install: unambiguous_filters::install,
     },
     Workaround { name: "keys of windows that compare", upstream: None, install: computed_keys::install },
+    Workaround {
+        name: "conditions that double at each projection",
+        upstream: Some("https://github.com/apache/datafusion/issues/25329"),
+        install: inlined_columns::install,
+    },
+    Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",

@@ -2,8 +2,11 @@
 
 mod abbreviations;
 mod commands;
+mod comparison_chains;
 mod copy;
+mod dialect;
 mod explain_options;
+mod foreign_words;
 mod interval_literals;
 mod limits;
 mod precedence;
@@ -15,7 +18,6 @@ mod words;
 pub use limits::is_parsed_quickly;
 
 use datafusion::sql::sqlparser::ast::{self, Expr};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -24,6 +26,7 @@ use super::merge_actions;
 use super::row_locks;
 use super::source::Source;
 use super::statement::{Request, Statement};
+use dialect::PostgresDialect;
 use explain_options::ExplainOptions;
 use rowkey_base::{Error, Result, SqlState};
 use tokens::tokens;
@@ -84,7 +87,8 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     let tokens = rowless_locks::left_out(abbreviations::spelled_out(tokens));
-    let tokens = &*interval_literals::as_casts(tokens);
+    let tokens = foreign_words::as_names(interval_literals::as_casts(tokens), source)?;
+    let tokens = &*tokens;
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
     let mut parser = parser(&merge_actions::with_known_actions(tokens));
@@ -94,6 +98,7 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
         return Err(source.syntax_at(Some(&rest)));
     }
     precedence::settle(&mut parsed);
+    comparison_chains::refuse(&parsed, tokens, source)?;
     row_locks::refuse_nested(&parsed)?;
     Ok(parsed)
 }
@@ -113,6 +118,7 @@ fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
         Ok(list)
     });
     let list = parsed.map_err(|error| syntax(&error, words.source(), tokens))?;
+    comparison_chains::refuse(&list, tokens, words.source())?;
     let rest = parser.peek_token();
     if rest.token != Token::EOF {
         return Err(words.source().syntax_at(Some(&rest)));
@@ -138,8 +144,7 @@ pub fn select_of(expr: Expr) -> Result<ast::Statement> {
 }
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
-    Parser::new(&DIALECT).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+    Parser::new(&PostgresDialect).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 /// The parser has the place at the end of its message.

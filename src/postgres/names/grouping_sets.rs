@@ -1,0 +1,49 @@
+//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, or with several in parentheses.
+
+use datafusion::sql::sqlparser::ast::Expr;
+
+/// Most terms of a CUBE, as in PostgreSQL.
+const CUBE_TERMS_MAX: usize = 12;
+/// Most terms of a ROLLUP that is spelled out: its sets have as many as the square of them.
+const ROLLUP_TERMS_MAX: usize = 64;
+
+/// Writes such a ROLLUP or CUBE as the sets that it stands for, and each term of a set once.
+pub(super) fn spell_out(term: &mut Expr) {
+    let sets = match term {
+        Expr::GroupingSets(sets) => {
+            sets.iter_mut().for_each(|set| *set = distinct(set.iter()));
+            return;
+        }
+        Expr::Rollup(terms) if terms.len() <= ROLLUP_TERMS_MAX && !are_plain(terms) => {
+            (0..=terms.len()).rev().map(|first| union(&terms[..first])).collect()
+        }
+        Expr::Cube(terms) if terms.len() <= CUBE_TERMS_MAX && !are_plain(terms) => (0..1_usize << terms.len())
+            .rev()
+            .map(|chosen| {
+                let chosen = terms.iter().enumerate().filter(|(at, _)| chosen & (1 << (terms.len() - 1 - at)) != 0);
+                distinct(chosen.flat_map(|(_, terms)| terms))
+            })
+            .collect(),
+        _ => return,
+    };
+    *term = Expr::GroupingSets(sets);
+}
+
+/// Whether all terms are single ones, and differ.
+fn are_plain(terms: &[Vec<Expr>]) -> bool {
+    terms.iter().all(|term| matches!(term.as_slice(), [_])) && union(terms).len() == terms.len()
+}
+
+fn union(terms: &[Vec<Expr>]) -> Vec<Expr> {
+    distinct(terms.iter().flatten())
+}
+
+fn distinct<'e>(terms: impl Iterator<Item = &'e Expr>) -> Vec<Expr> {
+    let mut distinct: Vec<Expr> = Vec::new();
+    for term in terms {
+        if !distinct.contains(term) {
+            distinct.push(term.clone());
+        }
+    }
+    distinct
+}

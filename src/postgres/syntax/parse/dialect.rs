@@ -1,0 +1,74 @@
+//! The parser's PostgreSQL, but for what takes it exponential time.
+
+use std::any::TypeId;
+
+use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+
+/// [`PostgreSqlDialect`] whose arguments are named by identifiers alone, as PostgreSQL 15 has them.
+/// Where a name may be any expression (`json_object('a' : 1)`, PostgreSQL 16) the parser reads each
+/// argument as a name first and then again as a value: twice the time for each level of calls.
+#[derive(Debug)]
+pub(super) struct PostgresDialect;
+
+const PARSER: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// Methods that answer as the parser's dialect does.
+macro_rules! as_the_parser_has_it {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(fn $method(&self $(, $argument: $type)*) -> $answer {
+            PARSER.$method($($argument),*)
+        })+
+    };
+}
+
+impl Dialect for PostgresDialect {
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    fn dialect(&self) -> TypeId {
+        PARSER.dialect()
+    }
+
+    as_the_parser_has_it! {
+        allow_extract_custom() -> bool;
+        allow_extract_single_quotes() -> bool;
+        get_next_precedence(parser: &Parser) -> Option<Result<u8, ParserError>>;
+        identifier_quote_style(identifier: &str) -> Option<char>;
+        is_custom_operator_part(letter: char) -> bool;
+        is_delimited_identifier_start(letter: char) -> bool;
+        is_identifier_part(letter: char) -> bool;
+        is_identifier_start(letter: char) -> bool;
+        is_reserved_for_identifier(keyword: Keyword) -> bool;
+        prec_value(precedence: Precedence) -> u8;
+        supports_alter_column_type_using() -> bool;
+        supports_array_typedef_with_brackets() -> bool;
+        supports_bitwise_shift_operators() -> bool;
+        supports_comma_separated_trim() -> bool;
+        supports_comment_on() -> bool;
+        supports_comment_optimizer_hint() -> bool;
+        supports_create_index_with_clause() -> bool;
+        supports_create_table_like_parenthesized() -> bool;
+        supports_empty_projections() -> bool;
+        supports_explain_with_utility_options() -> bool;
+        supports_factorial_operator() -> bool;
+        supports_filter_during_aggregation() -> bool;
+        supports_geometric_types() -> bool;
+        supports_group_by_expr() -> bool;
+        supports_insert_table_alias() -> bool;
+        supports_interval_options() -> bool;
+        supports_listen_notify() -> bool;
+        supports_load_extension() -> bool;
+        supports_named_fn_args_with_colon_operator() -> bool;
+        supports_nested_comments() -> bool;
+        supports_notnull_operator() -> bool;
+        supports_numeric_literal_underscores() -> bool;
+        supports_select_wildcard_with_alias() -> bool;
+        supports_set_names() -> bool;
+        supports_string_escape_constant() -> bool;
+        supports_unicode_string_literal() -> bool;
+        supports_xml_expressions() -> bool;
+    }
+}

@@ -1,0 +1,240 @@
+//! Filters whose columns are replaced by what computes them.
+//!
+//! DataFusion pushes a filter below a projection or an aggregate with their expressions in the
+//! place of its columns, again and again: where each of `n` nested queries uses a column of the
+//! next one twice, the condition has 2^n nodes before the rule is through
+//! (<https://github.com/apache/datafusion/issues/25329>). The rule that turns outer joins into
+//! inner ones makes such a condition to look at it, and the physical rule makes it of the filters
+//! that are left and of those that joins and sorts find while they run. Here a condition that would
+//! become too large stays above the node that computes its columns.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result, qualified_name};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+
+use crate::rules::Rules;
+
+/// Most nodes, besides literals and columns, of a condition that has columns more often than before.
+/// Views over views are far from it; to plan so many takes some tens of milliseconds.
+const NODES_MAX: usize = 1_000;
+/// Most nodes of a condition that has columns as often as before, but longer expressions of them: a
+/// long list of keys over a cast of a key is to find its entities.
+const LONG_NODES_MAX: usize = 10_000;
+
+/// Guards the rule about outer joins; [`super::filter_pushdown`] and
+/// [`super::forgotten_properties`] ask here.
+pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    rules.optimizer.wrap("eliminate_outer_join", |rule| Arc::new(OfSmallConditions(rule)))
+}
+
+/// Whether a condition would become too large below this node.
+pub(super) fn is_too_large_below(condition: &Expr, plan: &LogicalPlan) -> bool {
+    let computes = computed(plan).any(|(_, expr)| !matches!(unaliased(expr), Expr::Column(_)));
+    computes && Inlined::of(condition).below(plan).is_too_large()
+}
+
+/// DataFusion's rule, for filters whose conditions are small once their columns are replaced.
+#[derive(Debug)]
+struct OfSmallConditions(Arc<dyn OptimizerRule + Send + Sync>);
+
+impl OptimizerRule for OfSmallConditions {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if let LogicalPlan::Filter(filter) = &plan {
+            // It goes through all projections there are.
+            let (mut inlined, mut input) = (Inlined::of(&filter.predicate), filter.input.as_ref());
+            while let LogicalPlan::Projection(projection) = input {
+                inlined = inlined.below(input);
+                if inlined.is_too_large() {
+                    return Ok(Transformed::no(plan));
+                }
+                input = projection.input.as_ref();
+            }
+        }
+        self.0.rewrite(plan, config)
+    }
+}
+
+/// A condition, without being written out.
+struct Inlined<'a> {
+    nodes: usize,
+    /// How often each column is in it.
+    columns: HashMap<&'a Column, usize>,
+    change: Change,
+}
+
+/// What columns were replaced by.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+enum Change {
+    Columns,
+    /// Expressions of one column or none.
+    Longer,
+    /// Expressions with several columns, or one several times.
+    Multiplied,
+}
+
+impl<'a> Inlined<'a> {
+    fn of(condition: &'a Expr) -> Self {
+        let mut inlined = Self { nodes: 0, columns: HashMap::new(), change: Change::Columns };
+        inlined.add(condition, 1);
+        inlined
+    }
+
+    /// Adds an expression so many times, and counts the columns in it.
+    fn add(&mut self, expr: &'a Expr, times: usize) -> usize {
+        let mut columns = 0;
+        let visited: Result<_> = expr.apply(|expr| {
+            match expr {
+                Expr::Column(column) => {
+                    columns += 1;
+                    let count = self.columns.entry(column).or_default();
+                    *count = count.saturating_add(times);
+                }
+                Expr::Literal(..) | Expr::Alias(_) => {}
+                _ => self.nodes = self.nodes.saturating_add(times),
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(visited.is_ok());
+        columns
+    }
+
+    /// What it is below a node that computes its columns.
+    fn below(self, plan: &'a LogicalPlan) -> Self {
+        let computed: HashMap<String, &Expr> = computed(plan).collect();
+        let mut below = Self { nodes: self.nodes, columns: HashMap::new(), change: self.change };
+        for (column, times) in self.columns {
+            let Some(expr) = computed.get(&column.flat_name()).map(|expr| unaliased(expr)) else {
+                let count = below.columns.entry(column).or_default();
+                *count = count.saturating_add(times);
+                continue;
+            };
+            let change = match (below.add(expr, times), expr) {
+                (_, Expr::Column(_)) => Change::Columns,
+                (..=1, _) => Change::Longer,
+                _ => Change::Multiplied,
+            };
+            below.change = below.change.max(change);
+        }
+        below
+    }
+
+    /// One that is large as it is written stays so wherever it is.
+    fn is_too_large(&self) -> bool {
+        match self.change {
+            Change::Columns => false,
+            Change::Longer => self.nodes > LONG_NODES_MAX,
+            Change::Multiplied => self.nodes > NODES_MAX,
+        }
+    }
+}
+
+/// The expressions that take the place of a node's columns, by the names of those.
+fn computed(plan: &LogicalPlan) -> impl Iterator<Item = (String, &Expr)> {
+    let (schema, exprs): (Option<&DFSchema>, &[Expr]) = match plan {
+        LogicalPlan::Projection(projection) => (Some(&projection.schema), &projection.expr),
+        LogicalPlan::Aggregate(aggregate) => (None, &aggregate.group_expr),
+        _ => (None, &[]),
+    };
+    exprs.iter().enumerate().map(move |(at, expr)| match schema {
+        Some(schema) => {
+            let (qualifier, field) = schema.qualified_field(at);
+            (qualified_name(qualifier, field.name()), expr)
+        }
+        None => (expr.schema_name().to_string(), expr),
+    })
+}
+
+fn unaliased(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unaliased(&alias.expr),
+        expr => expr,
+    }
+}
+
+/// How many nodes each column of a physical plan comes to in a filter that is pushed down as far as
+/// possible: kept while the plan is walked from the bottom up, for the nodes whose parents are
+/// still to come.
+#[derive(Debug, Default)]
+pub(super) struct ColumnSizes(Vec<Sizes>);
+
+/// Those of a node.
+#[derive(Debug, Default)]
+struct Sizes {
+    columns: Vec<usize>,
+    /// What an expression of the node, or a filter, has beyond what is written in it.
+    growth: usize,
+}
+
+impl ColumnSizes {
+    /// Goes on to this node, whose inputs were the last ones.
+    ///
+    /// # Errors
+    /// What DataFusion finds wrong with an expression.
+    pub(super) fn enter(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+        let inputs = self.0.split_off(self.0.len().saturating_sub(plan.children().len()));
+        let width = plan.schema().fields().len();
+        let mut sizes = Sizes::default();
+        match (plan.downcast_ref::<ProjectionExec>(), plan.downcast_ref::<FilterExec>(), inputs.as_slice()) {
+            (Some(projection), _, [input]) => {
+                for column in projection.expr() {
+                    let (written, growth) = size(&column.expr, &input.columns)?;
+                    sizes.growth = sizes.growth.max(growth);
+                    sizes.columns.push(written.saturating_add(growth));
+                }
+                self.0.push(sizes);
+                return Ok(());
+            }
+            (_, Some(filter), [input]) => sizes.growth = size(filter.predicate(), &input.columns)?.1,
+            _ => {}
+        }
+        sizes.columns = match inputs.as_slice() {
+            [input] if input.columns.len() == width => input.columns.clone(),
+            // Which column is which does not matter: they may be taken for larger than they are.
+            inputs => vec![inputs.iter().flat_map(|input| &input.columns).copied().max().unwrap_or(0); width],
+        };
+        self.0.push(sizes);
+        Ok(())
+    }
+
+    /// Whether the expressions of the node that was entered last are too large with those below in
+    /// the place of their columns.
+    pub(super) fn are_too_large(&self) -> bool {
+        self.0.last().is_some_and(|sizes| sizes.growth > NODES_MAX)
+    }
+
+    /// No filter is pushed below the node that was entered last.
+    pub(super) fn end(&mut self) {
+        self.0.last_mut().into_iter().flat_map(|sizes| &mut sizes.columns).for_each(|size| *size = 0);
+    }
+}
+
+/// How many nodes an expression has, and how many those that take the place of its columns have.
+fn size(expr: &Arc<dyn PhysicalExpr>, input: &[usize]) -> Result<(usize, usize)> {
+    let (mut written, mut growth) = (0, 0_usize);
+    expr.apply(|expr| {
+        match expr.downcast_ref::<expressions::Column>() {
+            Some(column) => growth = growth.saturating_add(input.get(column.index()).copied().unwrap_or(0)),
+            None => written += usize::from(expr.downcast_ref::<expressions::Literal>().is_none()),
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok((written, growth))
+}
