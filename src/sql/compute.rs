@@ -76,7 +76,7 @@ impl ComputeRuntime {
     }
 
     /// Frees a large value in the background.
-    pub(crate) fn drop_apart(&self, large: impl Send + 'static) {
+    pub fn drop_apart(&self, large: impl Send + 'static) {
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move { drop(large) });
         }

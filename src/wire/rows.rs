@@ -54,10 +54,8 @@ impl Connection {
         while sent < rows_max {
             let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
             let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
-            let encoders = match batch.get_array_memory_size() <= BYTES_ENCODED_HERE_MAX {
-                true => Some(encoding.encoders(&batch)?),
-                false => None,
-            };
+            let is_large = batch.get_array_memory_size() > BYTES_ENCODED_HERE_MAX;
+            let encoders = if is_large { None } else { Some(encoding.encoders(&batch)?) };
             let mut from = 0;
             while from < batch.num_rows() {
                 from = match &encoders {
@@ -71,6 +69,9 @@ impl Connection {
                 }
             }
             sent += batch.num_rows() as u64;
+            if is_large {
+                self.session.compute().drop_apart(batch);
+            }
         }
         Ok(sent)
     }

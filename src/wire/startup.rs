@@ -197,7 +197,8 @@ async fn refuse(socket: &mut TcpStream, error: &Error) {
 async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Session, context: Arc<ServerContext>) {
     let peer = Arc::new(Peer::new(socket));
     context.peers.add(session.registration().pid, &peer);
-    let mut wire = Wire::new(peer, buffer, MessageBytes::new(Arc::clone(&context.messages)));
+    let held = MessageBytes::new(Arc::clone(&context.messages));
+    let mut wire = Wire::new(peer, buffer, held, Arc::clone(session.compute()));
     if begin(&mut wire, &client, &session).is_err() {
         return;
     }

@@ -15,12 +15,14 @@ use super::error_fields::{Severity, fields};
 use super::message::{self, Lost, Message, Next, PassedOver};
 use super::message_budget::MessageBytes;
 use super::peer::Peer;
-use rowkey_sql::session::{Error, Result, SqlState, TransactionStatus};
+use rowkey_sql::session::{ComputeRuntime, Error, Result, SqlState, TransactionStatus};
 
 /// A chunk of this many bytes goes out.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 /// A buffer larger than this is given back once it is sent: many sessions are idle.
 const BUFFER_BYTES_KEPT_MAX: usize = 2 * CHUNK_BYTES;
+/// Larger ones are freed by other threads: the system takes their pages back one by one.
+const FREED_HERE_BYTES_MAX: usize = 4 << 20;
 /// Least room in the buffer for a read.
 const READ_BYTES: usize = 8 << 10;
 /// After so many bytes, read of a message or sent, other connections have their turn.
@@ -33,6 +35,8 @@ const AHEAD_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Wire {
     /// What goes out.
     pub buffer: BytesMut,
+    /// The most that the memory of `buffer` has held.
+    buffer_bytes_max: usize,
     incoming: BytesMut,
     /// The memory of what came in.
     held: MessageBytes,
@@ -44,6 +48,7 @@ pub(crate) struct Wire {
     /// The last read took all that there was room for.
     was_filled: bool,
     peer: Arc<Peer>,
+    compute: Arc<ComputeRuntime>,
 }
 
 /// How far a write has come.
@@ -58,10 +63,11 @@ enum Written {
 
 impl Wire {
     /// `incoming` was read already.
-    pub(crate) fn new(peer: Arc<Peer>, incoming: BytesMut, held: MessageBytes) -> Self {
+    pub(crate) fn new(peer: Arc<Peer>, incoming: BytesMut, held: MessageBytes, compute: Arc<ComputeRuntime>) -> Self {
         let buffer = BytesMut::with_capacity(1 << 10);
         Self {
             buffer,
+            buffer_bytes_max: 0,
             incoming,
             held,
             passed_over: None,
@@ -69,6 +75,7 @@ impl Wire {
             incoming_bytes_max: 0,
             was_filled: false,
             peer,
+            compute,
         }
     }
 
@@ -221,6 +228,7 @@ impl Wire {
 
     fn write_some(&mut self) -> Result<Written> {
         let mut turn = TURN_BYTES;
+        self.buffer_bytes_max = self.buffer_bytes_max.max(self.buffer.capacity());
         while !self.buffer.is_empty() {
             if turn == 0 {
                 return Ok(Written::Turn);
@@ -236,8 +244,12 @@ impl Wire {
                 Err(_) => return Err(gone()),
             }
         }
-        if self.buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
-            self.buffer = BytesMut::new();
+        let bytes = std::mem::take(&mut self.buffer_bytes_max);
+        if bytes > BUFFER_BYTES_KEPT_MAX {
+            let sent = std::mem::take(&mut self.buffer);
+            if bytes > FREED_HERE_BYTES_MAX {
+                self.compute.drop_apart(sent);
+            }
         }
         Ok(Written::All)
     }

@@ -327,7 +327,6 @@ fn plain_operator(words: &[String]) -> Option<BinaryOperator> {
     })
 }
 
-/// Collations that order by bytes, as everything is ordered here.
 /// `pg_catalog.int4` is what `int4` is; the types of the catalog itself stay names, for the type
 /// planner.
 pub(super) fn plain_type(data_type: &mut DataType) {
