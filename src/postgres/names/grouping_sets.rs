@@ -1,4 +1,5 @@
-//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, or with several in parentheses.
+//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, or with several in
+//! parentheses.
 
 use datafusion::sql::sqlparser::ast::Expr;
 
