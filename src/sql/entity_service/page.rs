@@ -106,7 +106,7 @@ impl EntityService {
         // The first entities are looked at whatever they take, so that each page gets on.
         let is_late = |looked_at: bool| looked_at && clock.elapsed().saturating_sub(began) >= PAGE_DURATION_MAX;
         let (mut page, mut looked_at) = (EntityPage::default(), false);
-        for range in query.keys_left().ranges() {
+        for range in self.principal().keys_within(query.keys_left()).ranges() {
             if let Some(key) = range.as_point() {
                 // Before it is read: keys that are not there cost time as well.
                 if is_late(looked_at) {
