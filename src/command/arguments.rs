@@ -54,7 +54,8 @@ pub(super) enum Command {
     Check(CheckArguments),
 }
 
-/// Serve the PostgreSQL wire protocol: psql, drivers and BI tools connect
+/// Serve the PostgreSQL wire protocol, to which psql, drivers and BI tools connect, and the Table
+/// service's REST protocol, which Azure's SDKs speak
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {
     #[command(flatten)]
@@ -63,6 +64,15 @@ pub(super) struct ServeArguments {
     /// The address to listen on; a loopback address, since there is no authentication
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
     pub(super) pg: String,
+
+    /// The address to serve the Table service's REST protocol on, or off [default: 127.0.0.1:10002,
+    /// left out with a warning where another program has the port]
+    #[arg(long, value_name = "ADDR")]
+    pub(super) rest: Option<String>,
+
+    /// Let --rest be an address that other machines reach, without TLS
+    #[arg(long, requires = "rest")]
+    pub(super) insecure: bool,
 
     /// Add the sample tables; without --data nothing is kept
     #[arg(long, conflicts_with = "read_only")]

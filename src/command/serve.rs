@@ -1,4 +1,4 @@
-//! `rowkey serve`: the PostgreSQL wire server.
+//! `rowkey serve`: the PostgreSQL wire server, and that of the Table service.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -9,9 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
-use super::failure::{ExitStatus, Failure};
+use super::failure::{ExitStatus, Failure, tell};
 use super::sample;
+use rowkey_rest::{Server as RestServer, ServerOptions as RestOptions};
 use rowkey_sql::engine::{Engine, expect_outside};
+use rowkey_sql::session::SqlState;
 use rowkey_wire::{Server, ServerOptions};
 
 /// Worth trying on the sample data.
@@ -35,7 +37,8 @@ const TRY: [(&str, &str); 4] = [
 ];
 
 pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
-    let address = resolve(&arguments.pg)?;
+    let address = resolve("--pg", &arguments.pg)?;
+    let rest = Rest::of(&arguments)?;
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
         return Err(Failure::usage(message, "make it first"));
@@ -55,15 +58,63 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure
         sample::add(&database).await?;
     }
     let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
-    serve(database, &options, arguments.sample).await
+    serve(database, &options, rest, arguments.sample).await
 }
 
-async fn serve(database: Arc<Engine>, options: &ServerOptions, is_sample: bool) -> Result<ExitStatus, Failure> {
+/// Where the Table service is served.
+enum Rest {
+    Off,
+    /// Where nothing was said: without it, if another program has the port.
+    Default,
+    At(SocketAddr, Insecure),
+}
+
+/// Whether other machines may be let in without TLS.
+struct Insecure(bool);
+
+impl Rest {
+    fn of(arguments: &ServeArguments) -> Result<Self, Failure> {
+        match arguments.rest.as_deref() {
+            None => Ok(Rest::Default),
+            Some("off") => Ok(Rest::Off),
+            Some(text) => Ok(Rest::At(resolve("--rest", text)?, Insecure(arguments.insecure))),
+        }
+    }
+
+    async fn bind(self, database: &Arc<Engine>) -> Result<Option<RestServer>, Failure> {
+        let mut options = RestOptions::development(database.account().clone())?;
+        match self {
+            Rest::Off => Ok(None),
+            Rest::At(address, Insecure(is_insecure_allowed)) => {
+                options = RestOptions { address, is_insecure_allowed, ..options };
+                Ok(Some(RestServer::bind(Arc::clone(database), &options).await?))
+            }
+            Rest::Default => match RestServer::bind(Arc::clone(database), &options).await {
+                Err(error) if error.sqlstate() == SqlState::IO_ERROR => {
+                    tell(format_args!("warning: the Table service is left out: {error}"));
+                    tell("hint: choose another port with --rest 127.0.0.1:PORT, or say --rest off");
+                    Ok(None)
+                }
+                bound => Ok(Some(bound?)),
+            },
+        }
+    }
+}
+
+async fn serve(
+    database: Arc<Engine>,
+    options: &ServerOptions,
+    rest: Rest,
+    is_sample: bool,
+) -> Result<ExitStatus, Failure> {
     let server = Server::bind(database.clone(), options).await?;
-    announce(&server.address()?, database.account().as_str(), is_sample)?;
+    let rest = rest.bind(&database).await?;
+    let rest_address = rest.as_ref().map(RestServer::address);
+    announce(&server.address()?, rest_address, database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())
         .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "start it again"))?;
+    let rest = rest.map(|rest| tokio::spawn(rest.serve(stopped.clone())));
     let server = tokio::spawn(server.serve(stopped));
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
@@ -74,24 +125,35 @@ async fn serve(database: Arc<Engine>, options: &ServerOptions, is_sample: bool) 
     if let Err(error) = server.await {
         return Err(Failure::defect(format!("the server ended unexpectedly: {error}")));
     }
+    if let Some(rest) = rest
+        && let Err(error) = rest.await
+    {
+        return Err(Failure::defect(format!("the Table service ended unexpectedly: {error}")));
+    }
     Ok(ExitStatus::Well)
 }
 
-fn resolve(text: &str) -> Result<SocketAddr, Failure> {
+fn resolve(option: &str, text: &str) -> Result<SocketAddr, Failure> {
     // A port alone is one of this machine's.
     let with_host = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.to_owned() };
     let found = with_host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     found.ok_or_else(|| {
-        Failure::usage(format!("--pg {text} is no address to listen on"), "for example --pg 127.0.0.1:5433")
+        Failure::usage(
+            format!("{option} {text} is no address to listen on"),
+            format!("for example {option} 127.0.0.1:{}", if option == "--pg" { 5433 } else { 10002 }),
+        )
     })
 }
 
-fn announce(address: &SocketAddr, database: &str, is_sample: bool) -> Result<(), Failure> {
+fn announce(address: &SocketAddr, rest: Option<SocketAddr>, database: &str, is_sample: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let (host, port) = (address.ip(), address.port());
     writeln!(out, "Rowkey listens on {address}. Connect with")?;
     writeln!(out, "    psql -h {host} -p {port} -U rowkey {database}")?;
     writeln!(out, "    postgresql://rowkey@{address}/{database}")?;
+    if let Some(rest) = rest {
+        writeln!(out, "    http://{rest}/{database}    (SDKs of Azure Tables)")?;
+    }
     if is_sample {
         writeln!(out, "and try")?;
         for (what, query) in TRY {

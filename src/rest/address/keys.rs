@@ -75,7 +75,14 @@ mod tests {
         assert_eq!(parse("  "), Some(Keys::None));
         assert_eq!(parse("'x'"), Some(Keys::Other(vec!["x".to_owned()])));
         assert_eq!(parse("PartitionKey='p'"), Some(Keys::Other(vec!["p".to_owned()])));
-        for bad in ["PartitionKey='p' RowKey='r'", "PartitionKey=p,RowKey=r", "'x", "x", "'x',", "PartitionKey='p',PartitionKey='q'"] {
+        for bad in [
+            "PartitionKey='p' RowKey='r'",
+            "PartitionKey=p,RowKey=r",
+            "'x",
+            "x",
+            "'x',",
+            "PartitionKey='p',PartitionKey='q'",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

@@ -125,7 +125,9 @@ mod tests {
     use super::*;
 
     fn resource(path: &str) -> Resource {
-        Address::parse("127.0.0.1", &format!("/acct{path}")).unwrap_or_else(|error| panic!("{path}: {error:?}")).resource
+        Address::parse("127.0.0.1", &format!("/acct{path}"))
+            .unwrap_or_else(|error| panic!("{path}: {error:?}"))
+            .resource
     }
 
     #[test]
@@ -138,7 +140,10 @@ mod tests {
         assert_eq!(found("127.0.0.1", "/acct/Orders()"), ("acct".to_owned(), false, Style::Path, orders()));
         assert_eq!(found("acct.table.core.windows.net", "/Orders"), ("acct".to_owned(), false, Style::Host, orders()));
         assert_eq!(found("Acct.Table.localhost", "/Orders"), ("acct".to_owned(), false, Style::Host, orders()));
-        assert_eq!(found("acct-secondary.table.localhost", "/"), ("acct".to_owned(), true, Style::Host, Resource::Service));
+        assert_eq!(
+            found("acct-secondary.table.localhost", "/"),
+            ("acct".to_owned(), true, Style::Host, Resource::Service)
+        );
         assert_eq!(found("localhost", "/acct-secondary"), ("acct".to_owned(), true, Style::Path, Resource::Service));
         let address = Address::parse("127.0.0.1", "/acct/$batch").unwrap();
         for path in ["/acct/Orders", "/Orders", "Orders", "/acct-secondary/Orders"] {
@@ -157,16 +162,27 @@ mod tests {
         let entity = |partition: &str, row: &str| Resource::Entity("Orders".to_owned(), Key::new(partition, row));
         assert_eq!(resource("/Orders(PartitionKey='p',RowKey='r')"), entity("p", "r"));
         assert_eq!(resource("/Orders(PartitionKey='p', RowKey='')"), entity("p", ""));
-        assert_eq!(resource("/Orders(PartitionKey=%27O%27%27B%2525%27,RowKey='a+(b),%E2%82%AC')"), entity("O'B%25", "a+(b),€"));
+        assert_eq!(
+            resource("/Orders(PartitionKey=%27O%27%27B%2525%27,RowKey='a+(b),%E2%82%AC')"),
+            entity("O'B%25", "a+(b),€")
+        );
     }
 
     #[test]
     fn what_names_nothing() {
         let code = |path: &str| Address::parse("127.0.0.1", &format!("/acct{path}")).unwrap_err().code();
-        for path in ["/Orders(PartitionKey='a/b',RowKey='r')", "/Orders(PartitionKey='a%2Fb',RowKey='r')", "/Orders(", "/Orders('x"] {
+        for path in [
+            "/Orders(PartitionKey='a/b',RowKey='r')",
+            "/Orders(PartitionKey='a%2Fb',RowKey='r')",
+            "/Orders(",
+            "/Orders('x",
+        ] {
             assert_eq!(code(path), "InvalidInput", "{path}");
         }
-        assert_eq!((code("/Orders('x')"), code("/Tables(PartitionKey='p',RowKey='r')")), ("InvalidInput", "InvalidInput"));
+        assert_eq!(
+            (code("/Orders('x')"), code("/Tables(PartitionKey='p',RowKey='r')")),
+            ("InvalidInput", "InvalidInput")
+        );
         assert_eq!((code("/Orders/$batch"), code("/a/b")), ("MediaTypeNotSupported", "InvalidUri"));
     }
 }

@@ -4,8 +4,8 @@ use rowkey_base::DateTime;
 use rowkey_formats::entity_json::MetadataLevel;
 
 use super::failure::Failure;
-use crate::document::{BYTE_ORDER_MARK, escaped};
-use crate::reply::{Reply, json_type};
+use crate::reply::{BYTE_ORDER_MARK, Reply, json_type};
+use crate::time::with_seven_digits;
 
 /// In which form a client expects an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +19,13 @@ pub(crate) enum ErrorForm {
 /// The answer of a request that fails.
 pub(crate) fn reply(failure: &Failure, form: ErrorForm, request_id: &str, now: DateTime) -> Reply {
     let index = failure.operation().map(|index| format!("{index}:")).unwrap_or_default();
-    let message = format!("{index}{}\nRequestId:{request_id}\nTime:{}", failure.message(), with_ticks(now));
+    let message = format!("{index}{}\nRequestId:{request_id}\nTime:{}", failure.message(), with_seven_digits(now));
     let code = failure.code();
-    let mut reply = Reply::new(failure.status()).with("x-ms-error-code", code);
+    let mut reply = match form {
+        ErrorForm::Json(_) => Reply::odata(failure.status()).with("DataServiceVersion", "3.0;"),
+        ErrorForm::Xml => Reply::new(failure.status()),
+    };
+    reply = reply.with("x-ms-error-code", code);
     if failure.status() == 401 {
         let realm = "Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize \
                      resource_id=https://storage.azure.com";
@@ -31,9 +35,8 @@ pub(crate) fn reply(failure: &Failure, form: ErrorForm, request_id: &str, now: D
         ErrorForm::Json(level) => {
             // One line and no blanks: clients search it with patterns.
             let message = serde_json::Value::from(message);
-            let body = format!(
-                r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":{message}}}}}}}"#
-            );
+            let body =
+                format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":{message}}}}}}}"#);
             reply.with_body(json_type(level), body)
         }
         ErrorForm::Xml => {
@@ -41,19 +44,11 @@ pub(crate) fn reply(failure: &Failure, form: ErrorForm, request_id: &str, now: D
                 "{BYTE_ORDER_MARK}<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error \
                  xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>{code}</m:code>\
                  <m:message xml:lang=\"en-US\">{}</m:message></m:error>",
-                escaped(&message)
+                quick_xml::escape::escape(message.as_str())
             );
             reply.with_body("application/xml".to_owned(), body)
         }
     }
-}
-
-/// The time with all seven digits.
-fn with_ticks(at: DateTime) -> String {
-    let text = at.to_string();
-    let text = text.trim_end_matches('Z');
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    format!("{seconds}.{fraction:0<7}Z")
 }
 
 #[cfg(test)]
@@ -71,8 +66,6 @@ mod tests {
             r#"{"odata.error":{"code":"TableAlreadyExists","message":{"lang":"en-US","value":"3:The table specified already exists.\nRequestId:id\nTime:2024-01-01T00:00:00.0000000Z"}}}"#
         );
         assert_eq!(reply.status(), 409);
-        let at = DateTime::parse("2024-01-01T00:00:00.12Z").unwrap();
-        assert_eq!(with_ticks(at), "2024-01-01T00:00:00.1200000Z");
     }
 
     #[test]
@@ -80,6 +73,8 @@ mod tests {
         let failure = Failure::new(400, "InvalidXmlDocument", "<a> & b");
         let reply = reply(&failure, ErrorForm::Xml, "id", DateTime::from_ticks(0));
         let body = String::from_utf8(reply.body().to_vec()).unwrap();
-        assert!(body.contains("<m:code>InvalidXmlDocument</m:code>") && body.contains("&lt;a&gt; &amp; b\nRequestId:id"));
+        assert!(
+            body.contains("<m:code>InvalidXmlDocument</m:code>") && body.contains("&lt;a&gt; &amp; b\nRequestId:id")
+        );
     }
 }

@@ -109,7 +109,11 @@ impl Failure {
     }
 
     pub(crate) fn body_too_large() -> Self {
-        Self::new(413, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.")
+        Self::new(
+            413,
+            "RequestBodyTooLarge",
+            "The request body is too large and exceeds the maximum permissible limit.",
+        )
     }
 
     pub(crate) fn timed_out(status: u16) -> Self {

@@ -57,11 +57,9 @@ fn of_denial(denied: Denied) -> Failure {
 pub(crate) fn json_failure(error: &EntityJsonError) -> Failure {
     match error {
         EntityJsonError::Rejected(rejected) => of_rule(rejected),
-        EntityJsonError::KeyMissing(_) | EntityJsonError::KeyNotText(_) => Failure::new(
-            400,
-            "PropertiesNeedValue",
-            "The values are not specified for all properties in the entity.",
-        ),
+        EntityJsonError::KeyMissing(_) | EntityJsonError::KeyNotText(_) => {
+            Failure::new(400, "PropertiesNeedValue", "The values are not specified for all properties in the entity.")
+        }
         EntityJsonError::Twice(_) => twice(),
         EntityJsonError::KeyIsNumber(_)
         | EntityJsonError::Refused(_)
@@ -133,9 +131,7 @@ fn of_state(error: &Error) -> Failure {
         ErrorKind::OutcomeUnknown => Failure::timed_out(500),
         ErrorKind::NotAllowed => Failure::authorization(),
         ErrorKind::Unsupported => Failure::not_implemented(),
-        ErrorKind::Unavailable | ErrorKind::Corrupt | ErrorKind::Internal => {
-            Failure::new(500, "InternalError", FAULT)
-        }
+        ErrorKind::Unavailable | ErrorKind::Corrupt | ErrorKind::Internal => Failure::new(500, "InternalError", FAULT),
     }
 }
 

@@ -55,11 +55,7 @@ impl EntityService {
     }
 
     /// Refuses the number of a table in which the principal may not write so.
-    pub(super) fn expect_permitted(
-        &self,
-        table: u64,
-        is_permitted: impl Fn(EntityPermissions) -> bool,
-    ) -> Result<()> {
+    pub(super) fn expect_permitted(&self, table: u64, is_permitted: impl Fn(EntityPermissions) -> bool) -> Result<()> {
         let snapshot = self.store.snapshot();
         let table = self.own_table(&snapshot, table)?;
         Ok(self.principal.expect(&table.name, self.store.clock().now(), is_permitted)?)

@@ -111,10 +111,7 @@ impl<'a> Parser<'a> {
         self.comparison()
     }
 
-    fn deeper(
-        &mut self,
-        read: fn(&mut Self) -> Result<Expression, FilterError>,
-    ) -> Result<Expression, FilterError> {
+    fn deeper(&mut self, read: fn(&mut Self) -> Result<Expression, FilterError>) -> Result<Expression, FilterError> {
         if self.depth == DEPTH_MAX {
             return Err(FilterError::TooLarge { what: "parentheses within each other", limit: DEPTH_MAX });
         }
