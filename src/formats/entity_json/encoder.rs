@@ -77,7 +77,8 @@ impl EntityEncoder {
                     (_, None) => self.writer.null(out, &member),
                 }
             }
-            return self.writer.end(out);
+            self.writer.end(out);
+            return;
         }
         self.writer.system(out, head);
         for (name, value) in entity.properties() {

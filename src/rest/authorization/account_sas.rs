@@ -7,8 +7,8 @@ use rowkey_sql::engine::{EntityPermissions, Grant, TablePermissions};
 use super::accounts::AccountKeys;
 use super::authority::Authority;
 use super::parameters::{expect_letters, expect_place, expect_valid, signature, text, time, version};
-use super::request::SignedRequest;
 use super::signature::is_signed;
+use super::signed_request::SignedRequest;
 use crate::errors::Failure;
 
 /// The first version that has account SAS, and the one whose string-to-sign names the encryption

@@ -7,17 +7,19 @@
 
 mod account_sas;
 mod accounts;
+mod authenticate;
 mod authority;
 mod parameters;
-mod request;
 mod service_sas;
 mod shared_key;
 mod signature;
+mod signed_request;
 
 pub(crate) use accounts::Accounts;
 pub use accounts::{AccountKeys, DEVELOPMENT_KEY};
+pub(crate) use authenticate::authenticate;
 pub(crate) use authority::{Action, Authority};
-pub(crate) use request::{SignedRequest, authenticate};
+pub(crate) use signed_request::SignedRequest;
 
 /// A signature with the development key.
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use rowkey_base::DateTime;
 
-use super::request::SignedRequest;
+use super::signed_request::SignedRequest;
 use crate::errors::Failure;
 use crate::time::parse_signed_time;
 

@@ -6,8 +6,8 @@ use rowkey_sql::engine::{EntityPermissions, Grant};
 
 use super::accounts::AccountKeys;
 use super::parameters::{expect_letters, expect_place, expect_valid, signature, text, time, version};
-use super::request::SignedRequest;
 use super::signature::is_signed;
+use super::signed_request::SignedRequest;
 use crate::errors::Failure;
 
 /// Versions from which the string-to-sign has more.
@@ -43,7 +43,8 @@ pub(super) fn check(
 fn string_to_sign(request: &SignedRequest<'_>, table: &TableName, version: &str) -> String {
     let service = if version >= WITH_SERVICE_PREFIX { "/table" } else { "" };
     let resource = format!("{service}/{}/{}", request.account, table.folded());
-    let mut lines = vec![text(request, "sp"), text(request, "st"), text(request, "se"), &resource, text(request, "si")];
+    let mut lines =
+        vec![text(request, "sp"), text(request, "st"), text(request, "se"), resource.as_str(), text(request, "si")];
     if version >= WITH_PLACE {
         lines.extend([text(request, "sip"), text(request, "spr")]);
     }

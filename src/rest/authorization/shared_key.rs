@@ -1,14 +1,14 @@
 //! Shared Key and Shared Key Lite (specification, section 4.1).
 
 use super::accounts::AccountKeys;
-use super::request::SignedRequest;
 use super::signature::is_signed;
+use super::signed_request::SignedRequest;
 use crate::errors::Failure;
 use crate::time::parse_http_date;
 use rowkey_base::DateTime;
 
 /// How far the date of a request may be from ours, in either direction.
-const SKEW_TICKS_MAX: i64 = 15 * 60 * 10_000_000;
+const SKEW_TICKS_MAX: u64 = 15 * 60 * 10_000_000;
 
 /// Checks the header `Authorization`.
 pub(super) fn check(
@@ -40,7 +40,7 @@ pub(super) fn check(
     }
     let date = request.header("x-ms-date").or_else(|| request.header("date")).ok_or_else(Failure::authentication)?;
     let at = parse_http_date(date).ok_or_else(Failure::authentication)?;
-    if at.ticks().abs_diff(now.ticks()) > SKEW_TICKS_MAX.unsigned_abs() {
+    if at.ticks().abs_diff(now.ticks()) > SKEW_TICKS_MAX {
         return Err(Failure::authentication());
     }
     let header = |name| request.header(name).unwrap_or_default();

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use rowkey_base::DateTime;
 use rowkey_formats::entity_json::MetadataLevel;
 use rowkey_model::{AccountName, TableName};
 use rowkey_sql::engine::{EntityService, Principal};
@@ -18,7 +19,7 @@ use super::body;
 use super::context::ServerContext;
 use super::host::{expect_own, expect_plain, without_port};
 use crate::address::{Address, QueryOptions, Style};
-use crate::authorization::{SignedRequest, authenticate};
+use crate::authorization::{AccountKeys, Authority, SignedRequest, authenticate};
 use crate::dispatch::{dispatch, error_form};
 use crate::errors::{ErrorForm, Failure, reply};
 use crate::operations::{Call, cors_headers, preflight, rules_of};
@@ -123,12 +124,32 @@ impl Exchange<'_> {
         let read = body::read(body).await;
         let (account, keys) = self.context.accounts.find(&address.account).ok_or_else(Failure::authentication)?;
         let owner = self.service(account);
+        let now = self.context.database.clock().now();
+        let authority = self.authority(parts, request, &owner, keys, now)?;
+        request.body = read?;
+        let call = Call {
+            service: owner.for_principal(authority.principal(account.as_str())),
+            account_url: self.account_url(address),
+        };
+        dispatch(&call, &authority, address, request, self.request_id, now).await
+    }
+
+    /// What the request may do.
+    fn authority(
+        &self,
+        parts: &Parts,
+        request: &OperationRequest,
+        owner: &EntityService,
+        keys: &AccountKeys,
+        now: DateTime,
+    ) -> Result<Authority, Failure> {
+        let headers = |name: &str| request.headers.get(name);
         let signed = SignedRequest {
             method: parts.method.as_str(),
             path: parts.uri.path(),
             options: &request.options,
-            headers: &|name| request.headers.get(name),
-            account: account.as_str(),
+            headers: &headers,
+            account: owner.account().as_str(),
             client: self.client.ip(),
             is_https: false,
         };
@@ -136,14 +157,7 @@ impl Exchange<'_> {
             let table = owner.table_id(table.as_str());
             table.and_then(|id| owner.access_policies(id)).unwrap_or_default()
         };
-        let now = self.context.database.clock().now();
-        let authority = authenticate(&signed, keys, &policies, now)?;
-        request.body = read?;
-        let call = Call {
-            service: owner.for_principal(authority.principal(account.as_str())),
-            account_url: self.account_url(address),
-        };
-        dispatch(&call, &authority, address, request, self.request_id, now).await
+        authenticate(&signed, keys, &policies, now)
     }
 
     /// The account's service for its owner, if there is such an account.

@@ -97,9 +97,14 @@ impl EntityService {
     /// wanted and missing, `PRECONDITION_FAILED` for another version than [`IfMatch`] names,
     /// `CHECK_VIOLATION` for an entity that breaks a rule of the data model.
     pub async fn operate(&self, table: u64, operation: &EntityOperation) -> Result<DateTime> {
-        self.expect_permitted(table, |entities| operation.is_permitted(entities))?;
-        self.principal().expect_key(operation.key().as_ref())?;
+        self.expect_operation(table, operation)?;
         Ok(self.store.write(&[operation.to_storage(table)]).await?.timestamp)
+    }
+
+    /// Refuses what the principal may not do in a table.
+    fn expect_operation(&self, table: u64, operation: &EntityOperation) -> Result<()> {
+        self.expect_permitted(table, |entities| operation.is_permitted(entities))?;
+        Ok(self.principal().expect_key(operation.key().as_ref())?)
     }
 
     /// Applies an entity group transaction, all of it or nothing.
@@ -109,11 +114,11 @@ impl EntityService {
     /// ([`Error::operation`]), and those of the rules of groups.
     pub async fn operate_group(&self, table: u64, operations: &[EntityOperation]) -> Result<DateTime> {
         check_group(operations)?;
-        for (index, operation) in operations.iter().enumerate() {
-            let permitted = self.expect_permitted(table, |entities| operation.is_permitted(entities));
-            permitted.map_err(|error| error.at_operation(index))?;
-            let reached = self.principal().expect_key(operation.key().as_ref());
-            reached.map_err(|denied| Error::from(denied).at_operation(index))?;
+        self.expect_table(table)?;
+        if self.principal().grant().is_some() {
+            for (index, operation) in operations.iter().enumerate() {
+                self.expect_operation(table, operation).map_err(|error| error.at_operation(index))?;
+            }
         }
         let operations: Vec<Operation<'_>> = operations.iter().map(|operation| operation.to_storage(table)).collect();
         Ok(self.store.write(&operations).await?.timestamp)

@@ -1,36 +1,13 @@
-//! What of a request is signed, and the way from its credentials to an authority.
-
-use std::net::IpAddr;
+//! The way from the credentials of a request to an authority.
 
 use rowkey_base::DateTime;
 use rowkey_model::{AccessPolicy, TableName};
 
 use super::accounts::AccountKeys;
 use super::authority::Authority;
+use super::signed_request::SignedRequest;
 use super::{account_sas, service_sas, shared_key};
-use crate::address::QueryOptions;
 use crate::errors::Failure;
-
-/// A request as it was received.
-#[derive(Clone, Copy)]
-pub(crate) struct SignedRequest<'a> {
-    pub method: &'a str,
-    /// Still percent-encoded.
-    pub path: &'a str,
-    pub options: &'a QueryOptions,
-    /// The value of a header by its name in lower case.
-    pub headers: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// That of the URL, without `-secondary`.
-    pub account: &'a str,
-    pub client: IpAddr,
-    pub is_https: bool,
-}
-
-impl<'a> SignedRequest<'a> {
-    pub(super) fn header(&self, name: &str) -> Option<&'a str> {
-        (self.headers)(name)
-    }
-}
 
 /// What a request may do; `policies` are the stored access policies of a table.
 ///
