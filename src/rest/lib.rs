@@ -3,8 +3,8 @@
 //! The contract is the Table service's specification, whose sections the comments name; where it
 //! says that something is unconfirmed, what keeps clients working was chosen.
 //!
-//! A request is read from the bottom up: [`server`](Server) accepts connections, checks the host and
-//! bounds time, memory and concurrency; `address` reads the path and the query; `authorization`
+//! A request is read from the bottom up: [`server`](Server) accepts connections, checks the host
+//! and bounds time, memory and concurrency; `address` reads the path and the query; `authorization`
 //! finds whose request it is and what that one may do; `dispatch` finds the
 //! operation; `operations` do it with the entity service; `batch` reads and writes entity group
 //! transactions. `errors` maps what goes wrong to the

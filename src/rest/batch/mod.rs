@@ -1,4 +1,5 @@
-//! Entity group transactions, as SDKs send them and expect their answers (specification, section 3).
+//! Entity group transactions, as SDKs send them and expect their answers (specification,
+//! section 3).
 
 mod answer;
 mod parts;

@@ -5,7 +5,8 @@ use rowkey_base::{Error, SqlState};
 /// Why a text is no filter, in the words of the service (specification, section 2.9, "Errors").
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// The text breaks the grammar; the position is behind the token that does, in characters from 0.
+    /// The text breaks the grammar; the position is behind the token that does, in characters
+    /// from 0.
     #[error("Syntax error at position {position} in '{filter}'.")]
     Syntax { position: usize, filter: String },
 
