@@ -7,7 +7,8 @@ use crate::value_text::{push_shown, push_value};
 use rowkey_model::rows::ValueRef;
 use rowkey_model::{DateTime, KeyRef};
 
-/// Writes entities of one table at one metadata level: `begin`, `system`, `property` for each, `end`.
+/// Writes entities of one table at one metadata level: `begin`, `system`, `property` for each,
+/// `end`.
 #[derive(Debug)]
 pub(super) struct ObjectWriter {
     level: MetadataLevel,

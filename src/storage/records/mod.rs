@@ -11,8 +11,8 @@ pub(crate) const CATALOG_EDITS: u8 = 1;
 /// The same with edits of views and comments among them. Programs that know none refuse the kind by
 /// its number.
 pub(crate) const DEFINITION_EDITS: u8 = 2;
-/// The same with edits of what the Table service keeps beside entities among them. Programs that know
-/// nothing of it refuse the kind by its number.
+/// The same with edits of what the Table service keeps beside entities among them. Programs that
+/// know nothing of it refuse the kind by its number.
 pub(crate) const SERVICE_EDITS: u8 = 4;
 /// Records of this kind hold entity writes, and the catalog edits that they bring along.
 pub(crate) const ENTITY_WRITES: u8 = 3;
