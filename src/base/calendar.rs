@@ -5,11 +5,12 @@
 const DAYS_TO_EPOCH: i64 = 719_468;
 const DAYS_PER_400_YEARS: i64 = 146_097;
 
+/// Whether February of a year has 29 days.
 pub fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// `month` is 1 to 12.
+/// How many days a month has; `month` is 1 to 12.
 pub fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 => 28 + i64::from(is_leap(year)),

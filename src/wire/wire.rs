@@ -43,9 +43,17 @@ pub(crate) struct Wire {
     incoming_bytes_max: usize,
     /// The last read took all that there was room for.
     was_filled: bool,
-    /// The socket took no more at the last write.
-    is_blocked: bool,
     peer: Arc<Peer>,
+}
+
+/// How far a write has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    All,
+    /// As much as others wait for.
+    Turn,
+    /// The socket takes no more.
+    Blocked,
 }
 
 impl Wire {
@@ -60,7 +68,6 @@ impl Wire {
             has_ended: false,
             incoming_bytes_max: 0,
             was_filled: false,
-            is_blocked: false,
             peer,
         }
     }
@@ -186,10 +193,14 @@ impl Wire {
     /// before it. Meanwhile messages are read ahead, for clients that send all of theirs before
     /// they read.
     pub(crate) async fn flush(&mut self) -> Result<()> {
-        while !self.try_flush()? {
-            if !self.is_blocked {
-                tokio::task::yield_now().await;
-                continue;
+        loop {
+            match self.write_some()? {
+                Written::All => return Ok(()),
+                Written::Turn => {
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                Written::Blocked => {}
             }
             let buffered = self.incoming.len();
             let reads_on = !self.has_ended && buffered < AHEAD_BYTES_MAX && self.held.room(buffered) > 0;
@@ -199,17 +210,19 @@ impl Wire {
                 self.try_read();
             }
         }
-        Ok(())
     }
 
     /// Sends what the socket takes without a wait, as far as a turn goes; true if that is all there
     /// is.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
+        Ok(self.write_some()? == Written::All)
+    }
+
+    fn write_some(&mut self) -> Result<Written> {
         let mut turn = TURN_BYTES;
-        self.is_blocked = false;
         while !self.buffer.is_empty() {
             if turn == 0 {
-                return Ok(false);
+                return Ok(Written::Turn);
             }
             match self.peer.socket.try_write(&self.buffer[..turn.min(self.buffer.len())]) {
                 Ok(0) => return Err(gone()),
@@ -217,10 +230,7 @@ impl Wire {
                     self.buffer.advance(bytes);
                     turn -= bytes;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.is_blocked = true;
-                    return Ok(false);
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Blocked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(gone()),
             }
@@ -228,7 +238,7 @@ impl Wire {
         if self.buffer.capacity() > BUFFER_BYTES_KEPT_MAX {
             self.buffer = BytesMut::new();
         }
-        Ok(true)
+        Ok(Written::All)
     }
 
     /// Nothing more is read or sent. What has come unread is taken first: a socket that is closed

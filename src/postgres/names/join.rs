@@ -12,12 +12,10 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
-use super::placement::Clause;
+use super::placement::{Clause, is_coalesce};
 use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
 use crate::syntax::{plain_call, plain_query, plain_select};
-
-const COALESCE: &str = "coalesce";
 
 /// Which side of a join keeps all its rows, which says where a merged column comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -178,7 +176,7 @@ fn coalesce(left: &Column, right: &Column, span: Span) -> Expr {
     for column in [left, right] {
         match &column.place {
             Place::Computed(expr) => match expr.as_ref() {
-                Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) if is_coalesce(name) => {
+                Expr::Function(call @ Function { args: FunctionArguments::List(list), .. }) if is_coalesce(call) => {
                     arguments.extend(list.args.iter().filter_map(|argument| match argument {
                         FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
                         _ => None,
@@ -189,11 +187,7 @@ fn coalesce(left: &Column, right: &Column, span: Span) -> Expr {
             Place::Source { .. } => arguments.push(column.expr(span)),
         }
     }
-    plain_call(ObjectName::from(vec![Ident::new(COALESCE)]), arguments)
-}
-
-fn is_coalesce(name: &ObjectName) -> bool {
-    matches!(name.0.as_slice(), [part] if part.as_ident().is_some_and(|ident| ident.value == COALESCE))
+    plain_call(ObjectName::from(vec![Ident::new("coalesce")]), arguments)
 }
 
 /// A resolved join as a query of all its columns.

@@ -140,7 +140,7 @@ impl Inside {
     }
 }
 
-fn is_coalesce(function: &Function) -> bool {
+pub(super) fn is_coalesce(function: &Function) -> bool {
     function.name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| fold(name) == "coalesce")
 }
 

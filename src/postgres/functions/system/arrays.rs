@@ -64,7 +64,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         Ok(found.map_or(Datum::Null, |(at, _)| Datum::Int(at as i64 + first)))
     })
     .with_nulls(),
-    Definition::immutable("array_to_string", (2, 3), Returns::Text, |call| {
+    Definition::stable("array_to_string", (2, 3), Returns::Text, |call| {
         let (Datum::List(items), Some(separator)) = (call.get(0), call.text(1)) else { return Ok(Datum::Null) };
         let null = call.text(2);
         let texts = || items.iter().filter_map(|item| item.text().or_else(|| null.clone()));
