@@ -1,5 +1,7 @@
 //! The arguments as written.
 
+mod table_service;
+
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use rowkey_model::{AccountName, DateTime, Rejected, TableName};
 use rowkey_sql::engine::Durability;
 use rowkey_sql::engine::{OnReject, Options};
 use rowkey_sql::session::memory_bytes_available;
+
+pub(super) use table_service::{AccountArguments, AccountCommand, RestArguments};
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";
@@ -52,6 +56,7 @@ pub(super) enum Command {
     Import(ImportArguments),
     Export(ExportArguments),
     Check(CheckArguments),
+    Account(AccountArguments),
 }
 
 /// Serve the PostgreSQL wire protocol, to which psql, drivers and BI tools connect, and the Table
@@ -65,14 +70,8 @@ pub(super) struct ServeArguments {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
     pub(super) pg: String,
 
-    /// The address to serve the Table service's REST protocol on, or off [default: 127.0.0.1:10002,
-    /// left out with a warning where another program has the port]
-    #[arg(long, value_name = "ADDR")]
-    pub(super) rest: Option<String>,
-
-    /// Let --rest be an address that other machines reach, without TLS
-    #[arg(long, requires = "rest")]
-    pub(super) insecure: bool,
+    #[command(flatten)]
+    pub(super) rest: RestArguments,
 
     /// Add the sample tables; without --data nothing is kept
     #[arg(long, conflicts_with = "read_only")]

@@ -9,11 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
-use super::failure::{ExitStatus, Failure, tell};
+use super::failure::{ExitStatus, Failure};
+use super::rest_door::RestDoor;
 use super::sample;
-use rowkey_rest::{Server as RestServer, ServerOptions as RestOptions};
+use rowkey_rest::Server as RestServer;
 use rowkey_sql::engine::{Engine, expect_outside};
-use rowkey_sql::session::SqlState;
 use rowkey_wire::{Server, ServerOptions};
 
 /// Worth trying on the sample data.
@@ -38,7 +38,7 @@ const TRY: [(&str, &str); 4] = [
 
 pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
     let address = resolve("--pg", &arguments.pg)?;
-    let rest = Rest::of(&arguments)?;
+    let rest = RestDoor::of(&arguments.rest)?;
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
         return Err(Failure::usage(message, "make it first"));
@@ -61,56 +61,16 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure
     serve(database, &options, rest, arguments.sample).await
 }
 
-/// Where the Table service is served.
-enum Rest {
-    Off,
-    /// Where nothing was said: without it, if another program has the port.
-    Default,
-    At(SocketAddr, Insecure),
-}
-
-/// Whether other machines may be let in without TLS.
-struct Insecure(bool);
-
-impl Rest {
-    fn of(arguments: &ServeArguments) -> Result<Self, Failure> {
-        match arguments.rest.as_deref() {
-            None => Ok(Rest::Default),
-            Some("off") => Ok(Rest::Off),
-            Some(text) => Ok(Rest::At(resolve("--rest", text)?, Insecure(arguments.insecure))),
-        }
-    }
-
-    async fn bind(self, database: &Arc<Engine>) -> Result<Option<RestServer>, Failure> {
-        let mut options = RestOptions::development(database.account().clone())?;
-        match self {
-            Rest::Off => Ok(None),
-            Rest::At(address, Insecure(is_insecure_allowed)) => {
-                options = RestOptions { address, is_insecure_allowed, ..options };
-                Ok(Some(RestServer::bind(Arc::clone(database), &options).await?))
-            }
-            Rest::Default => match RestServer::bind(Arc::clone(database), &options).await {
-                Err(error) if error.sqlstate() == SqlState::IO_ERROR => {
-                    tell(format_args!("warning: the Table service is left out: {error}"));
-                    tell("hint: choose another port with --rest 127.0.0.1:PORT, or say --rest off");
-                    Ok(None)
-                }
-                bound => Ok(Some(bound?)),
-            },
-        }
-    }
-}
-
 async fn serve(
     database: Arc<Engine>,
     options: &ServerOptions,
-    rest: Rest,
+    rest: RestDoor,
     is_sample: bool,
 ) -> Result<ExitStatus, Failure> {
     let server = Server::bind(database.clone(), options).await?;
     let rest = rest.bind(&database).await?;
-    let rest_address = rest.as_ref().map(RestServer::address);
-    announce(&server.address()?, rest_address, database.account().as_str(), is_sample)?;
+    let rest_url = rest.as_ref().map(url_of);
+    announce(&server.address()?, rest_url.as_deref(), database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())
         .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "start it again"))?;
@@ -133,7 +93,7 @@ async fn serve(
     Ok(ExitStatus::Well)
 }
 
-fn resolve(option: &str, text: &str) -> Result<SocketAddr, Failure> {
+pub(super) fn resolve(option: &str, text: &str) -> Result<SocketAddr, Failure> {
     // A port alone is one of this machine's.
     let with_host = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.to_owned() };
     let found = with_host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
@@ -145,14 +105,18 @@ fn resolve(option: &str, text: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
-fn announce(address: &SocketAddr, rest: Option<SocketAddr>, database: &str, is_sample: bool) -> Result<(), Failure> {
+fn url_of(rest: &RestServer) -> String {
+    format!("{}://{}", if rest.is_https() { "https" } else { "http" }, rest.address())
+}
+
+fn announce(address: &SocketAddr, rest: Option<&str>, database: &str, is_sample: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let (host, port) = (address.ip(), address.port());
     writeln!(out, "Rowkey listens on {address}. Connect with")?;
     writeln!(out, "    psql -h {host} -p {port} -U rowkey {database}")?;
     writeln!(out, "    postgresql://rowkey@{address}/{database}")?;
     if let Some(rest) = rest {
-        writeln!(out, "    http://{rest}/{database}    (SDKs of Azure Tables)")?;
+        writeln!(out, "    {rest}/{database}    (SDKs of Azure Tables)")?;
     }
     if is_sample {
         writeln!(out, "and try")?;

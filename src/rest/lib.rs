@@ -25,5 +25,5 @@ mod server;
 mod time;
 mod version;
 
-pub use authorization::{AccountKeys, DEVELOPMENT_KEY};
-pub use server::{Server, ServerOptions};
+pub use authorization::{AccountKeys, DEVELOPMENT_KEY, generate_key, parse_accounts};
+pub use server::{Server, ServerOptions, TlsIdentity};

@@ -182,6 +182,11 @@ pub enum Edit {
         account: String,
         text: String,
     },
+    /// All keys of an account, in base64.
+    SetAccountKeys {
+        account: String,
+        keys: Vec<String>,
+    },
 }
 
 impl Edit {
@@ -203,7 +208,10 @@ impl Edit {
     /// Whether it is about what the Table service keeps beside entities. Programs that know nothing
     /// of it do not read these.
     pub(super) fn is_of_service(&self) -> bool {
-        matches!(self, Edit::SetAccessPolicies { .. } | Edit::SetServiceProperties { .. })
+        matches!(
+            self,
+            Edit::SetAccessPolicies { .. } | Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. }
+        )
     }
 }
 
@@ -367,6 +375,7 @@ impl Catalog {
             Edit::SetComment { account, object, text } => self.set_comment(account, object, text.as_deref())?,
             Edit::SetAccessPolicies { table, policies } => self.set_access_policies(*table, policies)?,
             Edit::SetServiceProperties { account, text } => self.set_service_properties(account, text),
+            Edit::SetAccountKeys { account, keys } => self.set_account_keys(account, keys),
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ mod signature;
 mod signed_request;
 
 pub(crate) use accounts::Accounts;
-pub use accounts::{AccountKeys, DEVELOPMENT_KEY};
+pub use accounts::{AccountKeys, DEVELOPMENT_KEY, generate_key, parse_accounts};
 pub(crate) use authenticate::authenticate;
 pub(crate) use authority::{Action, Authority};
 pub(crate) use signed_request::SignedRequest;

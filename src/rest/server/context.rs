@@ -13,6 +13,7 @@ pub(super) struct ServerContext {
     pub database: Arc<Engine>,
     pub accounts: Accounts,
     pub bound: SocketAddr,
+    pub is_https: bool,
     /// One for each request that may be under way.
     pub requests: Semaphore,
 }

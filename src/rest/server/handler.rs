@@ -122,10 +122,11 @@ impl Exchange<'_> {
         }
         // A body is read also of those who are not let in, so that they come to read the answer.
         let read = body::read(body).await;
-        let (account, keys) = self.context.accounts.find(&address.account).ok_or_else(Failure::authentication)?;
-        let owner = self.service(account);
+        let found = self.context.accounts.find(&address.account, self.context.database.entities());
+        let (account, keys) = found.ok_or_else(Failure::authentication)?;
+        let owner = self.service(&account);
         let now = self.context.database.clock().now();
-        let authority = self.authority(parts, request, &owner, keys, now)?;
+        let authority = self.authority(parts, request, &owner, &keys, now)?;
         request.body = read?;
         let call = Call {
             service: owner.for_principal(authority.principal(account.as_str())),
@@ -151,7 +152,7 @@ impl Exchange<'_> {
             headers: &headers,
             account: owner.account().as_str(),
             client: self.client.ip(),
-            is_https: false,
+            is_https: self.context.is_https,
         };
         let policies = |table: &TableName| {
             let table = owner.table_id(table.as_str());
@@ -162,7 +163,8 @@ impl Exchange<'_> {
 
     /// The account's service for its owner, if there is such an account.
     fn owner(&self, address: &Address) -> Option<EntityService> {
-        self.context.accounts.find(&address.account).map(|(account, _)| self.service(account))
+        let found = self.context.accounts.find(&address.account, self.context.database.entities());
+        found.map(|(account, _)| self.service(&account))
     }
 
     fn service(&self, account: &AccountName) -> EntityService {
@@ -172,9 +174,10 @@ impl Exchange<'_> {
     /// The account's URL as the client wrote it.
     fn account_url(&self, address: &Address) -> String {
         let suffix = if address.is_secondary { "-secondary" } else { "" };
+        let scheme = if self.context.is_https { "https" } else { "http" };
         match address.style {
-            Style::Host => format!("http://{}", self.host),
-            Style::Path => format!("http://{}/{}{suffix}", self.host, address.account),
+            Style::Host => format!("{scheme}://{}", self.host),
+            Style::Path => format!("{scheme}://{}/{}{suffix}", self.host, address.account),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The listener: admission of connections, and shutdown.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +13,15 @@ use hyper_util::service::TowerToHyperService;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccountName;
 use rowkey_sql::engine::Engine;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use super::context::ServerContext;
 use super::handler::handle;
+use super::tls::TlsIdentity;
 use crate::authorization::{AccountKeys, Accounts};
 
 /// How long requests may take to end at shutdown.
@@ -26,6 +30,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// How long a connection may wait for the head of a request, the first and every further one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may take to agree on TLS.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of the head of a request; clients send filters of tens of KiB.
 const HEAD_BYTES_MAX: usize = 256 << 10;
 const HEADERS_MAX: usize = 100;
@@ -34,10 +40,13 @@ const HEADERS_MAX: usize = 100;
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     pub address: SocketAddr,
-    /// The accounts that are served, with their keys.
+    /// The accounts that are served, with their keys; if there are none, those of the data folder
+    /// that have keys, or else the default one with the key that everybody knows.
     pub accounts: Vec<(AccountName, AccountKeys)>,
+    /// With it requests come over TLS, and in no other way.
+    pub tls: Option<TlsIdentity>,
     /// Lets other machines in without TLS: signatures are of little use then to whoever listens,
-    /// but everything that is read and written can be seen.
+    /// but everything that is read and written can be seen. Also with the key that everybody knows.
     pub is_insecure_allowed: bool,
     /// Most connections at a time; further ones are closed.
     pub connections_max: usize,
@@ -45,28 +54,32 @@ pub struct ServerOptions {
     pub requests_max: usize,
 }
 
-impl ServerOptions {
-    /// On the emulators' address, for one account with the key that everybody knows.
-    ///
-    /// # Errors
-    /// None that depends on the account.
-    pub fn development(account: AccountName) -> Result<Self> {
-        Ok(Self {
+/// On the emulators' address.
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
             address: SocketAddr::from(([127, 0, 0, 1], 10002)),
-            accounts: vec![(account, AccountKeys::development()?)],
+            accounts: Vec::new(),
+            tls: None,
             is_insecure_allowed: false,
             connections_max: 1000,
             requests_max: 200,
-        })
+        }
     }
 }
 
 /// A server that listens.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     context: Arc<ServerContext>,
+    tls: Option<TlsAcceptor>,
     connections_max: usize,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.context.bound).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -77,10 +90,9 @@ impl Server {
     /// `IO_ERROR` where the address cannot be had, because another program has it.
     pub async fn bind(database: Arc<Engine>, options: &ServerOptions) -> Result<Self> {
         let address = options.address;
+        let accounts = Accounts::new(options.accounts.iter().cloned(), database.account().clone());
         if !address.ip().is_loopback() && !options.is_insecure_allowed {
-            let message = format!("{address} can be reached from other machines, and there is no TLS");
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("listen on 127.0.0.1 or [::1], or say --insecure where the network is trusted"));
+            refuse_insecure(options, accounts.have_public_key(database.entities()))?;
         }
         let listener = TcpListener::bind(address).await.map_err(|error| {
             let error =
@@ -90,11 +102,18 @@ impl Server {
         let bound = listener.local_addr().map_err(|error| Error::new(SqlState::IO_ERROR, error.to_string()))?;
         let context = ServerContext {
             database,
-            accounts: Accounts::new(options.accounts.iter().cloned()),
+            accounts,
             bound,
+            is_https: options.tls.is_some(),
             requests: Semaphore::new(options.requests_max),
         };
-        Ok(Self { listener, context: Arc::new(context), connections_max: options.connections_max })
+        let tls = options.tls.as_ref().map(TlsIdentity::acceptor);
+        Ok(Self { listener, context: Arc::new(context), tls, connections_max: options.connections_max })
+    }
+
+    /// Whether requests come over TLS.
+    pub fn is_https(&self) -> bool {
+        self.context.is_https
     }
 
     /// Where it listens.
@@ -115,7 +134,10 @@ impl Server {
                     // Dropped, and so closed.
                     Ok(_) if connections.len() >= self.connections_max => {}
                     Ok((socket, client)) => {
-                        connections.spawn(connection(socket, client, Arc::clone(&self.context), stop.clone()));
+                        // Answers are small and written at once.
+                        let _ = socket.set_nodelay(true);
+                        let (context, tls, stop) = (Arc::clone(&self.context), self.tls.clone(), stop.clone());
+                        connections.spawn(accepted_connection(socket, client, tls, context, stop));
                     }
                     Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
                 },
@@ -133,15 +155,46 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await.map(|_| ());
 }
 
-/// Serves one connection. What goes wrong with it concerns its client alone.
-async fn connection(
+fn refuse_insecure(options: &ServerOptions, is_key_public: bool) -> Result<()> {
+    let address = options.address;
+    let (lacks, hint) = if options.tls.is_none() {
+        ("there is no TLS", "listen on 127.0.0.1 or [::1], give a certificate with --tls-cert and --tls-key")
+    } else if is_key_public {
+        ("everybody knows the key of its account", "give the account keys of its own with rowkey account add")
+    } else {
+        return Ok(());
+    };
+    let message = format!("{address} can be reached from other machines, and {lacks}");
+    let hint = format!("{hint}, or say --insecure where the network is trusted");
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint))
+}
+
+/// Serves one connection, over TLS if there is a certificate. What goes wrong with it concerns its
+/// client alone.
+async fn accepted_connection(
     socket: TcpStream,
+    client: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    context: Arc<ServerContext>,
+    stop: watch::Receiver<bool>,
+) {
+    let Some(tls) = tls else { return connection(socket, client, context, stop).await };
+    tokio::select! {
+        () = async { stopped(&mut stop.clone()).await } => {}
+        greeted = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(socket)) => {
+            if let Ok(Ok(socket)) = greeted {
+                connection(socket, client, context, stop).await;
+            }
+        }
+    }
+}
+
+async fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    socket: S,
     client: SocketAddr,
     context: Arc<ServerContext>,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Answers are small and written at once.
-    let _ = socket.set_nodelay(true);
     // The service's paths fit no router's patterns: all of them come to one handler.
     let router: Router = Router::new().fallback(move |request: Request| handle(Arc::clone(&context), client, request));
     let mut server = http1::Builder::new();

@@ -5,8 +5,10 @@ mod context;
 mod handler;
 mod host;
 mod listener;
+mod tls;
 
 pub use listener::{Server, ServerOptions};
+pub use tls::TlsIdentity;
 
 #[cfg(test)]
 mod tests;

@@ -11,10 +11,12 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::authorization::sign;
+use crate::authorization::{DEVELOPMENT_KEY, generate_key, parse_accounts, sign};
 use crate::time::http_date;
 use rowkey_model::AccountName;
 use rowkey_sql::engine::Engine;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ impl Running {
 
     async fn start_with(change: impl FnOnce(&mut ServerOptions)) -> Self {
         let database = Arc::new(Engine::open(":memory:", Options::default()).await.unwrap());
-        let mut options = ServerOptions::development(AccountName::default()).unwrap();
+        let mut options = ServerOptions::default();
         options.address = SocketAddr::from(([127, 0, 0, 1], 0));
         change(&mut options);
         let server = Server::bind(Arc::clone(&database), &options).await.unwrap();
@@ -203,14 +205,71 @@ async fn a_busy_server_says_so_and_other_machines_stay_out() {
     let (status, answer) = server.ask("GET", "/Tables", &[], "").await;
     assert_eq!(status, 503, "{answer}");
     assert!(answer.contains("\"code\":\"ServerBusy\""));
-    let mut options = ServerOptions::development(AccountName::default()).unwrap();
+    let mut options = ServerOptions::default();
     options.address = SocketAddr::from(([0, 0, 0, 0], 0));
     let refused = Server::bind(Arc::clone(&server.database), &options).await.unwrap_err();
     assert!(refused.to_string().contains("no TLS"), "{refused}");
+    // A certificate is of no use where everybody knows the key.
+    options.tls = Some(TlsIdentity::self_signed(vec!["localhost".to_owned()]).unwrap());
+    let refused = Server::bind(Arc::clone(&server.database), &options).await.unwrap_err();
+    assert!(refused.to_string().contains("everybody knows"), "{refused}");
+    options.accounts = parse_accounts(&format!("mine:{}", generate_key().unwrap())).unwrap();
+    assert!(Server::bind(Arc::clone(&server.database), &options).await.is_ok());
+    options.tls = None;
     options.is_insecure_allowed = true;
     assert!(Server::bind(Arc::clone(&server.database), &options).await.is_ok());
     options.address = server.address;
     assert!(Server::bind(Arc::clone(&server.database), &options).await.is_err());
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_exchanged_count_at_once() {
+    let server = Running::start().await;
+    let account = server.database.entities();
+    let (first, second) = (generate_key().unwrap(), generate_key().unwrap());
+    assert_eq!(server.status("GET", "/Tables", &[], "").await, 200);
+    for (keys, wanted) in [
+        (vec![first.clone(), second.clone()], 403),
+        (vec![first.clone(), DEVELOPMENT_KEY.to_owned()], 200),
+        (vec![DEVELOPMENT_KEY.to_owned(), second], 200),
+        (vec![first.clone()], 403),
+        (Vec::new(), 200),
+    ] {
+        account.set_account_keys(keys.clone()).await.unwrap();
+        assert_eq!(server.status("GET", "/Tables", &[], "").await, wanted, "{keys:?}");
+    }
+    // Another account's keys are no keys of this one.
+    let other = account.in_account(AccountName::parse("other").unwrap());
+    other.set_account_keys(vec![DEVELOPMENT_KEY.to_owned()]).await.unwrap();
+    assert_eq!(server.status("GET", "/Tables", &[], "").await, 403);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_tls_locations_are_https() {
+    let identity = TlsIdentity::self_signed(vec!["localhost".to_owned()]).unwrap();
+    let pem = identity.certificate().unwrap().to_owned();
+    let server = Running::start_with(|options| options.tls = Some(identity)).await;
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let socket = TcpStream::connect(server.address).await.unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    let mut socket = connector.connect("localhost".try_into().unwrap(), socket).await.unwrap();
+    let request = server.request("POST", "/Tables", &[("Prefer", "return-no-content")], r#"{"TableName":"Orders"}"#);
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // The server closes without saying so in TLS.
+    let _ = socket.read_to_end(&mut answer).await;
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 204") && answer.contains("location: https://"), "{answer}");
+    // What is not TLS gets no answer.
+    assert_eq!(server.raw(b"GET / HTTP/1.1\r\n\r\n").await.find("HTTP"), None);
     server.stop().await;
 }
 

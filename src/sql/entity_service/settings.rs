@@ -1,4 +1,5 @@
-//! What the Table service keeps beside entities: access policies and service properties.
+//! What the Table service keeps beside entities: access policies, service properties, and keys of
+//! accounts.
 
 use super::service::{EntityService, blocking};
 use rowkey_base::Result;
@@ -37,6 +38,28 @@ impl EntityService {
     pub async fn set_service_properties(&self, text: String) -> Result<()> {
         let service = self.clone();
         let edit = Edit::SetServiceProperties { account: self.account.as_str().to_owned(), text };
+        blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
+    }
+
+    /// The accounts of the data folder that have keys, with these in base64.
+    ///
+    /// # Errors
+    /// `INSUFFICIENT_PRIVILEGE` for holders of a signature.
+    pub fn account_keys(&self) -> Result<Vec<(String, Vec<String>)>> {
+        self.principal().expect_owner()?;
+        let snapshot = self.store.snapshot();
+        Ok(snapshot.catalog.account_keys().map(|(name, keys)| (name.to_owned(), keys.to_vec())).collect())
+    }
+
+    /// Sets all keys of the account, in base64; none of them takes the account away from the Table
+    /// service, and leaves its tables. When this returns it is durable.
+    ///
+    /// # Errors
+    /// As for [`EntityService::account_keys`].
+    pub async fn set_account_keys(&self, keys: Vec<String>) -> Result<()> {
+        self.principal().expect_owner()?;
+        let service = self.clone();
+        let edit = Edit::SetAccountKeys { account: self.account.as_str().to_owned(), keys };
         blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
     }
 }

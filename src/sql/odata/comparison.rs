@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use rowkey_model::Value;
 use rowkey_model::rows::ValueRef;
+use rowkey_model::{EdmType, Value};
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,30 @@ impl Operator {
         }
     }
 
+    /// The operator that holds where this one does not.
+    pub(super) fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+
+    /// The operator in SQL.
+    pub(super) fn to_sql(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
     /// Whether it holds where the left side is so; none is a NaN, which nothing but `ne` holds for.
     pub(super) fn holds(self, ordering: Option<Ordering>) -> bool {
         match self {
@@ -85,6 +109,16 @@ pub(super) fn compare(value: ValueRef<'_>, literal: &Value) -> Option<Ordering> 
         (ValueRef::Int64(value), Value::Int64(literal)) => Some(value.cmp(literal)),
         (ValueRef::String(value), Value::String(literal)) => Some(value.cmp(literal.as_str())),
         _ => Some(Ordering::Less),
+    }
+}
+
+/// Whether values of a type compare with a literal by what they are, and not as less (section 2.9,
+/// rule 3).
+pub(super) fn is_comparable(edm: EdmType, literal: &Value) -> bool {
+    match literal {
+        Value::Int32(_) => edm.is_numeric(),
+        Value::Int64(_) => matches!(edm, EdmType::Int64 | EdmType::Double),
+        literal => edm == literal.edm_type(),
     }
 }
 

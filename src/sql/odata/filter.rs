@@ -47,6 +47,10 @@ impl Filter {
         parse(text).map(|expression| Self { expression })
     }
 
+    pub(super) fn expression(&self) -> &Expression {
+        &self.expression
+    }
+
     /// Whether it holds for an entity.
     pub fn matches(&self, entity: &Entity) -> bool {
         self.holds(&|property| match property {

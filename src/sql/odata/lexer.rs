@@ -167,7 +167,7 @@ fn typed(prefix: &str, text: &str) -> Option<Value> {
 
 /// Bytes from hexadecimal digits.
 fn binary(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || text.len() > 2 * BINARY_BYTES_MAX {
+    if !text.len().is_multiple_of(2) || text.len() > 2 * BINARY_BYTES_MAX {
         return None;
     }
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());

@@ -4,14 +4,16 @@
 //! A [`Filter`] is a small tree of its own, since its logic is not SQL's: there is no NULL, a
 //! comparison with a property that an entity lacks is false, and values of other types than the
 //! literal's compare as less. Which keys can match is told by the algebra of `access`, so that a
-//! filter reads what the same condition in SQL would.
+//! filter reads what the same condition in SQL would. In SQL itself, `rowkey.odata`, it becomes a
+//! condition over a table's columns.
 
 mod comparison;
+mod condition;
 mod error;
 mod filter;
 mod lexer;
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 mod parser;
 
 pub use error::FilterError;

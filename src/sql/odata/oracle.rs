@@ -7,7 +7,9 @@ use rowkey_model::{DateTime, Entity, EntityBuilder, Key, Value};
 use super::Filter;
 
 /// A filter to be written as text.
-enum Tree {
+///
+/// Its literals and the properties of [`entities`] meet often.
+pub(crate) enum Tree {
     Comparison(&'static str, &'static str, Value),
     Alone(&'static str),
     Not(Box<Tree>),
@@ -33,7 +35,7 @@ fn value(dice: &mut Dice) -> Value {
     }
 }
 
-fn tree(dice: &mut Dice, depth: usize) -> Tree {
+pub(crate) fn tree(dice: &mut Dice, depth: usize) -> Tree {
     if depth == 0 || dice.chance(3) {
         let name = dice.pick(&NAMES);
         if dice.chance(8) {
@@ -53,7 +55,7 @@ fn tree(dice: &mut Dice, depth: usize) -> Tree {
     }
 }
 
-fn text(tree: &Tree) -> String {
+pub(crate) fn text(tree: &Tree) -> String {
     match tree {
         Tree::Comparison(name, operator, literal) => format!("{name} {operator} {}", literal_text(literal)),
         Tree::Alone(name) => (*name).to_owned(),
@@ -110,7 +112,7 @@ fn stands(property: &Value, literal: &Value) -> i32 {
     }
 }
 
-fn oracle(tree: &Tree, entity: &Entity) -> bool {
+pub(crate) fn oracle(tree: &Tree, entity: &Entity) -> bool {
     match tree {
         Tree::Comparison(name, operator, literal) => {
             let Some(value) = property(entity, name) else { return false };
@@ -131,7 +133,7 @@ fn oracle(tree: &Tree, entity: &Entity) -> bool {
     }
 }
 
-fn entities(dice: &mut Dice) -> Vec<Entity> {
+pub(crate) fn entities(dice: &mut Dice) -> Vec<Entity> {
     let mut all = Vec::new();
     for partition in TEXTS {
         for row in TEXTS {

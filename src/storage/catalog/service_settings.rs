@@ -1,5 +1,5 @@
 //! What the Table service keeps beside entities: stored access policies of tables, and properties
-//! of accounts.
+//! and keys of accounts.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,14 @@ pub(super) struct ServiceSettings {
     /// By account, in the form of the door that sets them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     properties: BTreeMap<String, String>,
+    /// By account, in base64; an account without keys has no entry.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    keys: BTreeMap<String, Vec<String>>,
 }
 
 impl ServiceSettings {
     pub(super) fn is_empty(&self) -> bool {
-        self.access_policies.is_empty() && self.properties.is_empty()
+        self.access_policies.is_empty() && self.properties.is_empty() && self.keys.is_empty()
     }
 
     /// Takes out what is kept for a table.
@@ -40,6 +43,18 @@ impl Catalog {
     /// The properties of the Table service that were set for an account, as they were written.
     pub fn service_properties(&self, account: &AccountName) -> Option<&str> {
         self.service_settings.properties.get(account.as_str()).map(String::as_str)
+    }
+
+    /// The accounts that have keys, with these in base64, in the order of their names.
+    pub fn account_keys(&self) -> impl ExactSizeIterator<Item = (&str, &[String])> {
+        self.service_settings.keys.iter().map(|(account, keys)| (account.as_str(), keys.as_slice()))
+    }
+
+    pub(super) fn set_account_keys(&mut self, account: &str, keys: &[String]) {
+        match keys {
+            [] => self.service_settings.keys.remove(account),
+            keys => self.service_settings.keys.insert(account.to_owned(), keys.to_vec()),
+        };
     }
 
     pub(super) fn set_access_policies(&mut self, table: u64, policies: &[AccessPolicy]) -> Result<(), String> {

@@ -161,6 +161,17 @@ fn service_settings_go_with_their_tables() {
     assert_eq!(serde_json::from_str::<Catalog>(&text).expect("reads"), catalog);
     assert!(!set(1, &[]).is_of_tables() && !properties.is_of_tables());
 
+    let keys = |keys: &[&str]| Edit::SetAccountKeys {
+        account: "acme".to_owned(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    };
+    assert!(!keys(&[]).is_of_tables());
+    let with_keys = catalog.apply(&[keys(&["a", "b"])]).expect("applies");
+    assert_eq!(with_keys.account_keys().collect::<Vec<_>>(), [("acme", &["a".to_owned(), "b".to_owned()][..])]);
+    let text = serde_json::to_string(&with_keys).expect("serializes");
+    assert_eq!(serde_json::from_str::<Catalog>(&text).expect("reads"), with_keys);
+    assert_eq!(with_keys.apply(&[keys(&[])]).expect("applies"), catalog);
+
     let cleared = catalog.apply(&[set(1, &[])]).expect("applies");
     assert!(cleared.access_policies(1).is_empty());
     assert!(!serde_json::to_string(&cleared).expect("serializes").contains("access_policies"));

@@ -29,7 +29,8 @@ pub(crate) fn follow_edits(deltas: &mut Deltas, edits: &[Edit]) {
             | Edit::DropView { .. }
             | Edit::SetComment { .. }
             | Edit::SetAccessPolicies { .. }
-            | Edit::SetServiceProperties { .. } => {}
+            | Edit::SetServiceProperties { .. }
+            | Edit::SetAccountKeys { .. } => {}
         }
     }
 }

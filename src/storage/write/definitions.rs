@@ -231,7 +231,7 @@ fn renumbered(edits: &[Edit], numbers: &HashMap<u64, u64>) -> Vec<Edit> {
             | Edit::SetFolded { table, .. }
             | Edit::TruncateTable { table, .. }
             | Edit::SetAccessPolicies { table, .. } => change(table),
-            Edit::SetServiceProperties { .. } => {}
+            Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. } => {}
             Edit::CreateView { id, reads, .. } => {
                 change(id);
                 reads.iter_mut().for_each(change);
