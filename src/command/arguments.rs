@@ -16,7 +16,7 @@ use rowkey_sql::engine::Durability;
 use rowkey_sql::engine::{OnReject, Options};
 use rowkey_sql::session::memory_bytes_available;
 
-pub(super) use table_service::{AccountArguments, AccountCommand, RestArguments};
+pub(super) use table_service::{AccountArguments, AccountCommand, LogForm, RestArguments};
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";

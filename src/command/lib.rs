@@ -17,6 +17,7 @@ mod interruption;
 mod output;
 mod progress;
 mod prompt;
+mod request_log;
 mod rest_door;
 mod sample;
 mod script;

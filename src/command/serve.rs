@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{ExitStatus, Failure};
+use super::request_log;
 use super::rest_door::RestDoor;
 use super::sample;
 use rowkey_rest::Server as RestServer;
@@ -39,6 +40,9 @@ const TRY: [(&str, &str); 4] = [
 pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
     let address = resolve("--pg", &arguments.pg)?;
     let rest = RestDoor::of(&arguments.rest)?;
+    if let Some(form) = arguments.rest.log_requests {
+        request_log::start(form)?;
+    }
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
         return Err(Failure::usage(message, "make it first"));

@@ -23,6 +23,7 @@ mod server;
 mod shutdown;
 mod slow;
 mod spilled;
+mod table_service;
 mod unfinished;
 mod wire;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use rowkey_model::AccountName;
 
 use super::DataArguments;
@@ -35,6 +35,20 @@ pub(crate) struct RestArguments {
     /// trust
     #[arg(long, value_name = "FILE", conflicts_with = "tls_cert")]
     pub(crate) tls_self_signed: Option<PathBuf>,
+
+    /// Write a line for each request of --rest to standard error: when, its ids, what was asked,
+    /// the status, how long it took
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) log_requests: Option<LogForm>,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogForm {
+    /// For people
+    Text,
+    /// An object a line
+    Json,
 }
 
 /// Give accounts of the Table service keys of their own

@@ -31,6 +31,8 @@ use crate::version;
 const REQUEST_DURATION_MAX: Duration = Duration::from_secs(30);
 /// Longest `x-ms-client-request-id` that is echoed (section 1.3).
 const CLIENT_REQUEST_ID_CHARS_MAX: usize = 1024;
+/// The target of the events that tell of requests.
+const REQUEST_LOG: &str = "rowkey::request";
 /// What lies beside the service; no account has such a name.
 const OWN_PATHS: &str = "/_rowkey/";
 
@@ -46,6 +48,7 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
             Err(failure) => response(Reply::new(failure.status())),
         };
     }
+    let began = context.database.clock().elapsed();
     let request_id = uuid::Uuid::new_v4().to_string();
     let exchange = Exchange { context: &context, client, host: &host, request_id: &request_id };
     let answered = match context.requests.try_acquire() {
@@ -54,6 +57,18 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
     };
     let is_head = parts.method.as_str() == "HEAD";
     let answered = exchange.with_ids(answered, &headers, &parts);
+    // Without the query, which may hold a signature.
+    tracing::info!(
+        target: REQUEST_LOG,
+        request_id,
+        client_request_id = headers.get("x-ms-client-request-id"),
+        client = %client,
+        method = %parts.method,
+        path = parts.uri.path(),
+        status = answered.status(),
+        bytes = answered.body().len(),
+        micros = context.database.clock().elapsed().saturating_sub(began).as_micros() as u64,
+    );
     response(if is_head { answered.without_body() } else { answered })
 }
 

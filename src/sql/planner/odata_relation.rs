@@ -28,7 +28,7 @@ const USAGE: &str = "for example rowkey.odata('Employees', $$PartitionKey eq 'Sa
 /// two texts, and those of [`Filter::parse`].
 pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, source: &Source) -> Result<()> {
     let mut expanded = false;
-    visit_table_factors_mut(statement, |factor| {
+    visit_table_factors_mut(statement, |factor| -> Result<()> {
         let TableFactor::Table { name, alias, args: Some(arguments), .. } = factor else { return Ok(()) };
         if !is_odata(name) {
             return Ok(());

@@ -358,7 +358,8 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             | Edit::DropView { .. }
             | Edit::SetComment { .. }
             | Edit::SetAccessPolicies { .. }
-            | Edit::SetServiceProperties { .. } => {}
+            | Edit::SetServiceProperties { .. }
+            | Edit::SetAccountKeys { .. } => {}
         }
     }
     Ok(table)
