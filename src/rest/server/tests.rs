@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use rowkey_base::clock::Clock;
 use rowkey_base::testing::{Dice, Mutator};
 use rowkey_sql::engine::Options;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -57,8 +56,8 @@ impl Running {
         let path = format!("/devstoreaccount1{path}");
         let date = http_date(self.database.clock().now());
         let signed = path.split('?').next().unwrap();
-        let comp = if path.contains("comp=acl") { "?comp=acl" } else { "" };
-        let comp = if path.contains("comp=properties") { "?comp=properties" } else { comp };
+        let comp = path.split(['?', '&']).find(|option| option.starts_with("comp="));
+        let comp = comp.map(|comp| format!("?{comp}")).unwrap_or_default();
         let signature = sign(&format!("{date}\n/devstoreaccount1{signed}{comp}"));
         let mut text = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nx-ms-date: {date}\r\n\
