@@ -13,7 +13,7 @@ pub(super) async fn run(arguments: AccountArguments) -> Result<ExitStatus, Failu
     let mut out = io::stdout();
     match arguments.command {
         AccountCommand::Add { data, name } => {
-            let service = service_of(&open(&data).await?, &name);
+            let service = service_of(&data, &name).await?;
             if keys_of(&service)?.is_some() {
                 let hint = format!("exchange one of its keys with rowkey account rotate {name}");
                 return Err(Failure::plain(format!("account {name} has keys"), hint));
@@ -21,7 +21,9 @@ pub(super) async fn run(arguments: AccountArguments) -> Result<ExitStatus, Failu
             let keys = vec![generate_key()?, generate_key()?];
             let first = keys[0].clone();
             service.set_account_keys(keys).await?;
-            writeln!(out, "DefaultEndpointsProtocol=http;AccountName={name};AccountKey={first};TableEndpoint=http://127.0.0.1:10002/{name};")?;
+            let endpoint = format!("http://127.0.0.1:10002/{name}");
+            write!(out, "DefaultEndpointsProtocol=http;AccountName={name};AccountKey={first};")?;
+            writeln!(out, "TableEndpoint={endpoint};")?;
         }
         AccountCommand::List { data, keys: with_keys } => {
             for (name, keys) in open(&data).await?.entities().account_keys()? {
@@ -30,7 +32,7 @@ pub(super) async fn run(arguments: AccountArguments) -> Result<ExitStatus, Failu
             }
         }
         AccountCommand::Rotate { data, name, key } => {
-            let service = service_of(&open(&data).await?, &name);
+            let service = service_of(&data, &name).await?;
             let mut keys = keys_of(&service)?.ok_or_else(|| unknown(&name))?;
             let new = generate_key()?;
             keys.resize(2, new.clone());
@@ -41,7 +43,7 @@ pub(super) async fn run(arguments: AccountArguments) -> Result<ExitStatus, Failu
             writeln!(out, "{new}")?;
         }
         AccountCommand::Remove { data, name } => {
-            let service = service_of(&open(&data).await?, &name);
+            let service = service_of(&data, &name).await?;
             keys_of(&service)?.ok_or_else(|| unknown(&name))?;
             service.set_account_keys(Vec::new()).await?;
         }
@@ -58,8 +60,8 @@ async fn open(data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     super::open(&location, data).await
 }
 
-fn service_of(database: &Engine, name: &AccountName) -> EntityService {
-    database.entities_of(name, &Principal::process())
+async fn service_of(data: &DataArguments, name: &AccountName) -> Result<EntityService, Failure> {
+    Ok(open(data).await?.entities_of(name, &Principal::process()))
 }
 
 fn keys_of(service: &EntityService) -> Result<Option<Vec<String>>, Failure> {

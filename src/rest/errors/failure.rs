@@ -19,6 +19,11 @@ impl Failure {
         Self { operation: Some(self.operation.unwrap_or(index)), ..self }
     }
 
+    /// The failure of an operation that is no part of a transaction: its text names no place.
+    pub(crate) fn alone(self) -> Self {
+        Self { operation: None, ..self }
+    }
+
     pub(crate) fn status(&self) -> u16 {
         self.status
     }

@@ -78,7 +78,7 @@ fn decoded(
 /// Writes, and answers.
 pub(crate) async fn run_write(call: &Call, write: &EntityWrite) -> Result<Reply, Failure> {
     let table = call.table(&write.table)?;
-    let at = call.service.operate(table, &write.operation).await.map_err(|error| failure(&error))?;
+    let at = call.service.operate(table, &write.operation).await.map_err(|error| failure(&error).alone())?;
     Ok(answer_of(call, write, at))
 }
 

@@ -106,6 +106,9 @@ async fn a_table_and_an_entity_from_beginning_to_end() {
     {
         assert!(answer.contains(wanted), "{wanted}: {answer}");
     }
+    let (status, answer) = server.ask("POST", "/Orders", &none, ENTITY).await;
+    assert_eq!(status, 409, "{answer}");
+    assert!(answer.contains("\"value\":\"The specified entity already exists.\\nRequestId:"), "{answer}");
     let entity = "/Orders(PartitionKey='p',RowKey='r')";
     let (status, answer) = server.ask("GET", entity, &[("Accept", "application/json;odata=fullmetadata")], "").await;
     assert_eq!(status, 200, "{answer}");
