@@ -161,7 +161,8 @@
 //!   signature (`rest/authorization/authority.rs`), the operation in `rest/operations`, its errors
 //!   in `rest/errors/mapping.rs`. What is no part of the service lies below `/_rowkey/`
 //!   (`rest/server/handler.rs`). Filters are `rowkey_sql::odata`'s, bodies
-//!   `rowkey_formats::entity_json`'s. *Mind:* a batch's operations take the same way
+//!   `rowkey_formats::entity_json`'s. What SQL has for it: `sql/planner/odata_relation.rs`, hidden
+//!   columns in `sql/provider/columns.rs`, `sql/compiler/{entity_json,ticks_functions}.rs`. *Mind:* a batch's operations take the same way
 //!   (`rest/operations/writes.rs`); what a signature permits the entity service checks
 //!   (`sql/entity_service/principal.rs`); tests with real SDKs are in `tests/clients`.
 //! - **another door**: a member beside `rest`, started by `command/serve.rs`, on
