@@ -162,9 +162,10 @@
 //!   in `rest/errors/mapping.rs`. What is no part of the service lies below `/_rowkey/`
 //!   (`rest/server/handler.rs`). Filters are `rowkey_sql::odata`'s, bodies
 //!   `rowkey_formats::entity_json`'s. What SQL has for it: `sql/planner/odata_relation.rs`, hidden
-//!   columns in `sql/provider/columns.rs`, `sql/compiler/{entity_json,ticks_functions}.rs`. *Mind:* a batch's operations take the same way
-//!   (`rest/operations/writes.rs`); what a signature permits the entity service checks
-//!   (`sql/entity_service/principal.rs`); tests with real SDKs are in `tests/clients`.
+//!   columns in `sql/provider/columns.rs`, `sql/compiler/{entity_json,ticks_functions}.rs`. *Mind:*
+//!   a batch's operations take the same way (`rest/operations/writes.rs`); what a signature permits
+//!   the entity service checks (`sql/entity_service/principal.rs`); tests with real SDKs are in
+//!   `tests/clients`.
 //! - **another door**: a member beside `rest`, started by `command/serve.rs`, on
 //!   `Engine::entities_of` (account, principal). *Mind:* doors have no DataFusion and no storage;
 //!   `tests/layers/members.rs` names members, doors and who starts them, so do `Cargo.toml` (three

@@ -208,10 +208,7 @@ impl Edit {
     /// Whether it is about what the Table service keeps beside entities. Programs that know nothing
     /// of it do not read these.
     pub(super) fn is_of_service(&self) -> bool {
-        matches!(
-            self,
-            Edit::SetAccessPolicies { .. } | Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. }
-        )
+        matches!(self, Edit::SetAccessPolicies { .. } | Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. })
     }
 }
 

@@ -138,7 +138,9 @@ fn accounts_get_keys_of_their_own() {
     let listed = account(&["list", "--keys"]).expect("listed");
     assert!(listed.starts_with(&format!("contoso {key} ")) && listed.len() == "contoso".len() + 2 * 89, "{listed}");
     let rotated = account(&["rotate", "contoso"]).expect("rotated");
-    assert!(rotated != key && account(&["list", "--keys"]).expect("listed").starts_with(&format!("contoso {rotated} ")));
+    assert!(
+        rotated != key && account(&["list", "--keys"]).expect("listed").starts_with(&format!("contoso {rotated} "))
+    );
     assert!(account(&["add", "contoso"]).expect_err("twice").contains("has keys"));
     assert!(account(&["rotate", "other"]).expect_err("unknown").contains("has no keys"));
     account(&["remove", "contoso"]).expect("removed");

@@ -5,10 +5,10 @@ use datafusion::sql::sqlparser::ast::{
     ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
 };
 
+use super::Relations;
 use super::column::{fold, rename};
 use super::error::{NameError, Result, SqlState};
 use super::placement::{Called, Inside, Parts, arguments_of};
-use super::Relations;
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
 use super::window_frame::check_frame;

@@ -78,10 +78,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn new(
-        configured: impl IntoIterator<Item = (AccountName, AccountKeys)>,
-        default: AccountName,
-    ) -> Self {
+    pub(crate) fn new(configured: impl IntoIterator<Item = (AccountName, AccountKeys)>, default: AccountName) -> Self {
         Self { configured: configured.into_iter().collect(), default }
     }
 
@@ -103,7 +100,8 @@ impl Accounts {
 
     /// Whether everybody knows the key of an account.
     pub(crate) fn have_public_key(&self, service: &EntityService) -> bool {
-        let is_public = |keys: &AccountKeys| AccountKeys::development().is_ok_and(|public| keys.shares_one_with(&public));
+        let is_public =
+            |keys: &AccountKeys| AccountKeys::development().is_ok_and(|public| keys.shares_one_with(&public));
         match (self.configured.is_empty(), service.account_keys()) {
             (false, _) => self.configured.values().any(is_public),
             (true, Ok(stored)) if !stored.is_empty() => {

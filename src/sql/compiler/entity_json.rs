@@ -138,7 +138,8 @@ impl<'a> EntityColumns<'a> {
         }
         let mut properties: Vec<(Arc<str>, Value)> =
             properties.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
-        if let Some(other) = self.other.and_then(|other| other.as_binary_view_opt()).filter(|other| other.is_valid(row)) {
+        if let Some(other) = self.other.and_then(|other| other.as_binary_view_opt()).filter(|other| other.is_valid(row))
+        {
             let Some(others) = decode_other(other.value(row)) else {
                 let message = format!("\"{OTHER_COLUMN}\" of a row cannot be read");
                 return Err(DataFusionError::External(Box::new(Error::new(SqlState::INTERNAL_ERROR, message))));

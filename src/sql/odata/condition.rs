@@ -140,7 +140,8 @@ fn compared_double_with_integer(column: &str, operator: Operator, literal: i64) 
 /// Compares microseconds, by which files are pruned, and the ticks where those do not decide.
 fn compared_time(property: &str, column: &str, operator: Operator, time: DateTime) -> String {
     let micros = format!("TIMESTAMPTZ '{}'", micros_of(time));
-    let ticks = format!("{} {} '{}'::bigint", identifier(&ticks_name(property)), operator.to_sql(), time.dot_net_ticks());
+    let ticks =
+        format!("{} {} '{}'::bigint", identifier(&ticks_name(property)), operator.to_sql(), time.dot_net_ticks());
     let by = |operator: &str| format!("({column} {operator} {micros} AND {ticks})");
     match operator {
         Operator::Equal => by("="),

@@ -34,13 +34,8 @@ pub(crate) const ENTITY_TYPES_COLUMNS: [&str; 6] =
     ["entity_type", "rule", "entities", "columns", "view_name", "create_statement"];
 
 /// Functions of values. The planner knows them by their names with the schema.
-const SCALAR: [&str; 5] = [
-    "rowkey.entity_json",
-    "rowkey.from_inverted_ticks",
-    "rowkey.from_ticks",
-    "rowkey.inverted_ticks",
-    "rowkey.ticks",
-];
+const SCALAR: [&str; 5] =
+    ["rowkey.entity_json", "rowkey.from_inverted_ticks", "rowkey.from_ticks", "rowkey.inverted_ticks", "rowkey.ticks"];
 
 /// `rowkey.entity_json(table)`: takes a row of a table.
 pub(crate) const ENTITY_JSON: &str = SCALAR[0];

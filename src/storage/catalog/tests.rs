@@ -151,7 +151,8 @@ fn service_settings_go_with_their_tables() {
         expiry: Some(DateTime::from_ticks(7)),
         permissions: Some("raud".to_owned()),
     };
-    let set = |table, ids: &[&str]| Edit::SetAccessPolicies { table, policies: ids.iter().map(|id| policy(id)).collect() };
+    let set =
+        |table, ids: &[&str]| Edit::SetAccessPolicies { table, policies: ids.iter().map(|id| policy(id)).collect() };
     let properties = Edit::SetServiceProperties { account: account().as_str().to_owned(), text: "{}".to_owned() };
     let catalog = three().apply(&[set(1, &["b", "a"]), properties.clone()]).expect("applies");
     assert_eq!(catalog.access_policies(1), [policy("b"), policy("a")]);

@@ -65,6 +65,11 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
     Some(batches.into_iter().flatten().collect())
 }
 
+/// What a future gives that needs the threads of a runtime.
+fn within_runtime<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
+}
+
 fn session(engine: &Engine) -> Session {
     engine.own_session().expect("a session")
 }

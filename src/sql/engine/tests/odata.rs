@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::executor::block_on;
-
-use super::{ask, fails, open, rows, session};
+use super::{ask, fails, open, rows, session, within_runtime};
 use crate::engine::{EntityOperation, EntityQuery};
 use crate::odata::Filter;
 use crate::odata::oracle::{entities, oracle, text, tree};
@@ -20,12 +18,12 @@ fn filters_in_sql_and_of_pages_hold_as_the_specification_says() {
     for round in 0..8 {
         let engine = open(Arc::new(MemoryStore::new())).expect("opens");
         let service = engine.entities();
-        let table = block_on(service.create_table(&TableName::parse("Mixed").expect("a name"))).expect("created");
+        let table = within_runtime(service.create_table(&TableName::parse("Mixed").expect("a name"))).expect("created");
         for entity in entities(&mut dice) {
-            block_on(service.operate(table, &EntityOperation::Insert(entity))).expect("inserted");
+            within_runtime(service.operate(table, &EntityOperation::Insert(entity))).expect("inserted");
             // Some of them lie in files, and some do not.
             if dice.chance(20) {
-                block_on(service.vacuum(table, round % 2 == 0)).expect("folded");
+                within_runtime(service.vacuum(table, round % 2 == 0)).expect("folded");
             }
         }
         let stored = super::entities(&engine, "Mixed").expect("the table");
@@ -42,7 +40,7 @@ fn filters_in_sql_and_of_pages_hold_as_the_specification_says() {
             let parsed = Filter::parse(&filter).expect("a filter");
             let mut query = EntityQuery::new(parsed.keys().keys);
             query.filter = Some(Arc::new(move |entity| parsed.matches(entity)));
-            let page = block_on(service.page(table, &query)).expect("a page");
+            let page = within_runtime(service.page(table, &query)).expect("a page");
             assert_eq!(page.entities.iter().map(keys).collect::<Vec<_>>(), wanted, "{filter}");
         }
     }
@@ -61,12 +59,13 @@ fn a_filter_stands_in_from_like_a_table() {
     let filter = "$$PartitionKey eq 'Sales' and not (Age gt 30)$$";
     assert_eq!(found(&format!("SELECT * FROM rowkey.odata('Employees', {filter})")).len(), 2);
     assert_eq!(found(&format!("SELECT odata.rowkey FROM rowkey.odata('Employees', {filter}) LIMIT 1")), ["2"]);
-    let join = "SELECT e.age FROM rowkey.odata('Employees', 'Age gt 30') AS e JOIN employees USING (partitionkey, rowkey)";
+    let join =
+        "SELECT e.age FROM rowkey.odata('Employees', 'Age gt 30') AS e JOIN employees USING (partitionkey, rowkey)";
     assert_eq!(found(join), ["41"]);
     found("CREATE VIEW older AS SELECT * FROM rowkey.odata('Employees', 'Age gt 30')");
     assert_eq!(found("SELECT rowkey FROM older"), ["1"]);
     let plan = found(&format!("EXPLAIN SELECT * FROM rowkey.odata('Employees', {filter})")).join("\n");
-    assert!(plan.contains("Partition query on Employees") && plan.contains("PartitionKey = 'Sales'"), "{plan}");
+    assert!(plan.contains("Partition scan of Employees") && plan.contains("PartitionKey = 'Sales'"), "{plan}");
     let point = "PartitionKey eq 'Sales' and RowKey eq '1'";
     let plan = found(&format!("EXPLAIN SELECT * FROM rowkey.odata('Employees', $${point}$$)")).join("\n");
     assert!(plan.contains("Point query on Employees"), "{plan}");
