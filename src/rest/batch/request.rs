@@ -69,7 +69,7 @@ fn request(
     outer: &Address,
 ) -> Result<OperationRequest, Failure> {
     let target = match target.split_once("://") {
-        Some((scheme, rest)) if matches!(scheme, "http" | "https") => rest.find('/').map_or("", |at| &rest[at..]),
+        Some(("http" | "https", rest)) => rest.find('/').map_or("", |at| &rest[at..]),
         _ => target,
     };
     let (path, query) = target.split_once('?').unwrap_or((target, ""));

@@ -33,8 +33,8 @@ impl Running {
 
     async fn start_with(change: impl FnOnce(&mut ServerOptions)) -> Self {
         let database = Arc::new(Engine::open(":memory:", Options::default()).await.unwrap());
-        let mut options = ServerOptions::default();
-        options.address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut options = ServerOptions { address, ..ServerOptions::default() };
         change(&mut options);
         let server = Server::bind(Arc::clone(&database), &options).await.unwrap();
         let (stop, stopped) = watch::channel(false);
@@ -207,8 +207,8 @@ async fn a_busy_server_says_so_and_other_machines_stay_out() {
     let (status, answer) = server.ask("GET", "/Tables", &[], "").await;
     assert_eq!(status, 503, "{answer}");
     assert!(answer.contains("\"code\":\"ServerBusy\""));
-    let mut options = ServerOptions::default();
-    options.address = SocketAddr::from(([0, 0, 0, 0], 0));
+    let address = SocketAddr::from(([0, 0, 0, 0], 0));
+    let mut options = ServerOptions { address, ..ServerOptions::default() };
     let refused = Server::bind(Arc::clone(&server.database), &options).await.unwrap_err();
     assert!(refused.to_string().contains("no TLS"), "{refused}");
     // A certificate is of no use where everybody knows the key.
