@@ -42,7 +42,8 @@ impl DateTime {
         self.0
     }
 
-    /// 100 ns ticks since 0001-01-01T00:00:00Z, as .NET counts them and keys of log tails hold them.
+    /// 100 ns ticks since 0001-01-01T00:00:00Z, as .NET counts them and keys of log tails hold
+    /// them.
     pub fn dot_net_ticks(self) -> i64 {
         self.0.saturating_add(DOT_NET_EPOCH_TICKS)
     }

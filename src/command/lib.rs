@@ -14,6 +14,7 @@ mod export;
 mod failure;
 mod import;
 mod interruption;
+mod listen_address;
 mod output;
 mod progress;
 mod prompt;

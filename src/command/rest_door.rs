@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::arguments::RestArguments;
 use super::failure::{Failure, tell};
-use super::serve::resolve;
+use super::listen_address::resolve;
 use rowkey_rest::{Server, ServerOptions, TlsIdentity, parse_accounts};
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::SqlState;

@@ -1,7 +1,7 @@
 //! `rowkey serve`: the PostgreSQL wire server, and that of the Table service.
 
 use std::io::{self, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{ExitStatus, Failure};
+use super::listen_address::resolve;
 use super::request_log;
 use super::rest_door::RestDoor;
 use super::sample;
@@ -95,18 +96,6 @@ async fn serve(
         return Err(Failure::defect(format!("the Table service ended unexpectedly: {error}")));
     }
     Ok(ExitStatus::Well)
-}
-
-pub(super) fn resolve(option: &str, text: &str) -> Result<SocketAddr, Failure> {
-    // A port alone is one of this machine's.
-    let with_host = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.to_owned() };
-    let found = with_host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    found.ok_or_else(|| {
-        Failure::usage(
-            format!("{option} {text} is no address to listen on"),
-            format!("for example {option} 127.0.0.1:{}", if option == "--pg" { 5433 } else { 10002 }),
-        )
-    })
 }
 
 fn url_of(rest: &RestServer) -> String {
