@@ -316,7 +316,8 @@ async fn garbage_is_answered_with_an_error() {
     let tokens: [&[u8]; 8] = [b"\r\n", b"%", b"'", b"(", b"--", b"\0", b"Content-Length: 99999999999", b"$filter="];
     let mutator = Mutator::new(&seeds, &tokens);
     let mut dice = Dice(10002);
-    for _ in 0..300 {
+    let is_long = std::env::var("ROWKEY_TEST_ROBUSTNESS").is_ok_and(|wanted| wanted == "long");
+    for _ in 0..if is_long { 10_000 } else { 300 } {
         let bytes = mutator.next(&mut dice);
         let mut socket = TcpStream::connect(server.address).await.unwrap();
         let _ = socket.write_all(&bytes).await;
