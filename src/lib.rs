@@ -121,7 +121,7 @@
 //!
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
-//! | `embedded`, `wire`, `command` | embedded API, Postgres wire protocol, command line | no |
+//! | `embedded`, `wire`, `rest`, `command` | embedded API, Postgres wire protocol, the Table service's REST protocol, command line | no |
 //! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; beside them the entity service; `engine`, which owns a data folder | yes |
 //! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports; the JSON of one entity | no |
@@ -157,11 +157,17 @@
 //!   `Connection::receive`. *Mind:* whether an error skips to Sync is decided in
 //!   `Connection::handle` and `message::malformed`; notices come from `Session::take_notices`;
 //!   `tests/robustness` sends malformed ones.
-//! - **an HTTP route**: a door: a member beside `wire`, started by `command/serve.rs`, on
-//!   `Engine::entities_of` (account, principal) and `EntityService::{table_id, get, page, operate,
-//!   operate_group}`; bodies by `rowkey_formats::entity_json`. The door parses a filter; what it
-//!   says of the keys is found in `sql`, beside `access`, and becomes an `EntityQuery`: its syntax
-//!   tree belongs to `sql`. *Mind:* doors have no DataFusion and no storage;
+//! - **an operation of the Table service**: its place in `rest/dispatch.rs`, what it needs of a
+//!   signature (`rest/authorization/authority.rs`), the operation in `rest/operations`, its errors
+//!   in `rest/errors/mapping.rs`. What is no part of the service lies below `/_rowkey/`
+//!   (`rest/server/handler.rs`). Filters are `rowkey_sql::odata`'s, bodies
+//!   `rowkey_formats::entity_json`'s. What SQL has for it: `sql/planner/odata_relation.rs`, hidden
+//!   columns in `sql/provider/columns.rs`, `sql/compiler/{entity_json,ticks_functions}.rs`. *Mind:*
+//!   a batch's operations take the same way (`rest/operations/writes.rs`); what a signature permits
+//!   the entity service checks (`sql/entity_service/principal.rs`); tests with real SDKs are in
+//!   `tests/clients`.
+//! - **another door**: a member beside `rest`, started by `command/serve.rs`, on
+//!   `Engine::entities_of` (account, principal). *Mind:* doors have no DataFusion and no storage;
 //!   `tests/layers/members.rs` names members, doors and who starts them, so do `Cargo.toml` (three
 //!   times), `features/Cargo.toml` and `.ci/run`; the time comes from `rowkey_base::clock`.
 //! - **a maintenance job**: `storage/maintenance`: a kind of `Work` (`jobs.rs`), found due in
@@ -184,8 +190,8 @@
 //! |---|---|
 //! | entity | properties under a PartitionKey and a RowKey, as in the Table service |
 //! | account | a namespace of tables; SQL's database |
-//! | door | a member through which callers come in: `embedded`, `wire`, `command` |
-//! | principal | who asks at a door; may do everything so far |
+//! | door | a member through which callers come in: `embedded`, `wire`, `rest`, `command` |
+//! | principal | who asks at a door; may do everything, or what a shared access signature grants |
 //! | partition | all entities with one PartitionKey |
 //! | range partition | an interval of keys of a table with the run files that hold it |
 //! | run file | an immutable Parquet file of entities in key order |

@@ -13,6 +13,9 @@ pub use serialized::DATE_TIME_NEWTYPE;
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
+/// Ticks from the year 1, where .NET counts from, to 1970.
+const DOT_NET_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+
 /// A point in time in UTC, in ticks of 100 ns since 1970-01-01; the service keeps 1601-01-01 up to
 /// the last tick of 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +40,17 @@ impl DateTime {
     /// 100 ns ticks since 1970-01-01T00:00:00Z.
     pub fn ticks(self) -> i64 {
         self.0
+    }
+
+    /// 100 ns ticks since 0001-01-01T00:00:00Z, as .NET counts them and keys of log tails hold
+    /// them.
+    pub fn dot_net_ticks(self) -> i64 {
+        self.0.saturating_add(DOT_NET_EPOCH_TICKS)
+    }
+
+    /// The time of ticks as .NET counts them; see [`Self::validate`] for their range.
+    pub fn from_dot_net_ticks(ticks: i64) -> Self {
+        Self(ticks.saturating_sub(DOT_NET_EPOCH_TICKS))
     }
 
     /// Microseconds since 1970-01-01T00:00:00Z, rounded down.

@@ -1,5 +1,7 @@
 //! The arguments as written.
 
+mod table_service;
+
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use rowkey_model::{AccountName, DateTime, Rejected, TableName};
 use rowkey_sql::engine::Durability;
 use rowkey_sql::engine::{OnReject, Options};
 use rowkey_sql::session::memory_bytes_available;
+
+pub(super) use table_service::{AccountArguments, AccountCommand, LogForm, RestArguments};
 
 /// Where the data lies unless something else is said.
 const DATA_DEFAULT: &str = "./rowkey-data";
@@ -52,9 +56,11 @@ pub(super) enum Command {
     Import(ImportArguments),
     Export(ExportArguments),
     Check(CheckArguments),
+    Account(AccountArguments),
 }
 
-/// Serve the PostgreSQL wire protocol: psql, drivers and BI tools connect
+/// Serve the PostgreSQL wire protocol, to which psql, drivers and BI tools connect, and the Table
+/// service's REST protocol, which Azure's SDKs speak
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {
     #[command(flatten)]
@@ -63,6 +69,9 @@ pub(super) struct ServeArguments {
     /// The address to listen on; a loopback address, since there is no authentication
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5433")]
     pub(super) pg: String,
+
+    #[command(flatten)]
+    pub(super) rest: RestArguments,
 
     /// Add the sample tables; without --data nothing is kept
     #[arg(long, conflicts_with = "read_only")]

@@ -6,6 +6,7 @@
 //! and 143 when SIGINT or SIGTERM ended an export; 141 when the reader of standard output went
 //! away before the end (as for a program ended by SIGPIPE), without a message.
 
+mod account;
 mod arguments;
 mod check;
 mod cursor;
@@ -13,9 +14,12 @@ mod export;
 mod failure;
 mod import;
 mod interruption;
+mod listen_address;
 mod output;
 mod progress;
 mod prompt;
+mod request_log;
+mod rest_door;
 mod sample;
 mod script;
 mod serve;
@@ -44,6 +48,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         Command::Import(arguments) => import::run(arguments).await,
         Command::Export(arguments) => export::run(arguments).await,
         Command::Check(arguments) => check::run(arguments).await,
+        Command::Account(arguments) => account::run(arguments).await,
     };
     match outcome {
         Ok(outcome) => outcome.exit_code(),

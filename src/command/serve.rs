@@ -1,7 +1,7 @@
-//! `rowkey serve`: the PostgreSQL wire server.
+//! `rowkey serve`: the PostgreSQL wire server, and that of the Table service.
 
 use std::io::{self, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,11 @@ use tokio::sync::watch;
 
 use super::arguments::{DATA_MEMORY, ServeArguments};
 use super::failure::{ExitStatus, Failure};
+use super::listen_address::resolve;
+use super::request_log;
+use super::rest_door::RestDoor;
 use super::sample;
+use rowkey_rest::Server as RestServer;
 use rowkey_sql::engine::{Engine, expect_outside};
 use rowkey_wire::{Server, ServerOptions};
 
@@ -35,7 +39,11 @@ const TRY: [(&str, &str); 4] = [
 ];
 
 pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
-    let address = resolve(&arguments.pg)?;
+    let address = resolve("--pg", &arguments.pg)?;
+    let rest = RestDoor::of(&arguments.rest)?;
+    if let Some(form) = arguments.rest.log_requests {
+        request_log::start(form)?;
+    }
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
         return Err(Failure::usage(message, "make it first"));
@@ -55,15 +63,23 @@ pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure
         sample::add(&database).await?;
     }
     let options = ServerOptions { address, copy_folder: arguments.copy_dir, ..ServerOptions::default() };
-    serve(database, &options, arguments.sample).await
+    serve(database, &options, rest, arguments.sample).await
 }
 
-async fn serve(database: Arc<Engine>, options: &ServerOptions, is_sample: bool) -> Result<ExitStatus, Failure> {
+async fn serve(
+    database: Arc<Engine>,
+    options: &ServerOptions,
+    rest: RestDoor,
+    is_sample: bool,
+) -> Result<ExitStatus, Failure> {
     let server = Server::bind(database.clone(), options).await?;
-    announce(&server.address()?, database.account().as_str(), is_sample)?;
+    let rest = rest.bind(&database).await?;
+    let rest_url = rest.as_ref().map(url_of);
+    announce(&server.address()?, rest_url.as_deref(), database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())
         .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "start it again"))?;
+    let rest = rest.map(|rest| tokio::spawn(rest.serve(stopped.clone())));
     let server = tokio::spawn(server.serve(stopped));
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
@@ -74,24 +90,27 @@ async fn serve(database: Arc<Engine>, options: &ServerOptions, is_sample: bool) 
     if let Err(error) = server.await {
         return Err(Failure::defect(format!("the server ended unexpectedly: {error}")));
     }
+    if let Some(rest) = rest
+        && let Err(error) = rest.await
+    {
+        return Err(Failure::defect(format!("the Table service ended unexpectedly: {error}")));
+    }
     Ok(ExitStatus::Well)
 }
 
-fn resolve(text: &str) -> Result<SocketAddr, Failure> {
-    // A port alone is one of this machine's.
-    let with_host = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.to_owned() };
-    let found = with_host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    found.ok_or_else(|| {
-        Failure::usage(format!("--pg {text} is no address to listen on"), "for example --pg 127.0.0.1:5433")
-    })
+fn url_of(rest: &RestServer) -> String {
+    format!("{}://{}", if rest.is_https() { "https" } else { "http" }, rest.address())
 }
 
-fn announce(address: &SocketAddr, database: &str, is_sample: bool) -> Result<(), Failure> {
+fn announce(address: &SocketAddr, rest: Option<&str>, database: &str, is_sample: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let (host, port) = (address.ip(), address.port());
     writeln!(out, "Rowkey listens on {address}. Connect with")?;
     writeln!(out, "    psql -h {host} -p {port} -U rowkey {database}")?;
     writeln!(out, "    postgresql://rowkey@{address}/{database}")?;
+    if let Some(rest) = rest {
+        writeln!(out, "    {rest}/{database}    (SDKs of Azure Tables)")?;
+    }
     if is_sample {
         writeln!(out, "and try")?;
         for (what, query) in TRY {

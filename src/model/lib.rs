@@ -6,6 +6,7 @@
 //! service (Microsoft's "Understanding the Table service data model"); a rejected value is a
 //! [`Rejected`] that names the value, the rule and the limit.
 
+mod access_policy;
 pub mod columns;
 mod entity;
 pub mod files;
@@ -17,6 +18,7 @@ pub mod rows;
 mod typed;
 mod value;
 
+pub use access_policy::AccessPolicy;
 pub use entity::{Entity, EntityBuilder};
 pub use key::{Key, KeyRef};
 pub use key_set::{Cut, Interval, IntervalSet, KeyCut, KeyRange, KeySet};

@@ -1,7 +1,8 @@
 //! SQL over entity tables: statements, planning, access paths, the system catalog, and the entity
 //! service.
 //!
-//! From the ground up: `access` turns predicates into key sets; `provider` scans what they leave;
+//! From the ground up: `access` turns predicates into key sets; [`odata`] reads the Table service's
+//! filters, which are turned into key sets as well; `provider` scans what they leave;
 //! `system_catalog` answers what is asked about the database; `planner` plans one statement over
 //! one snapshot; `writes` and `definitions` say what a statement changes; `by_key` recognises and
 //! runs statements by key; `explain` tells what a plan reads; `compiler` prepares statements,
@@ -20,6 +21,7 @@ pub mod engine;
 mod entity_service;
 mod executor;
 mod explain;
+pub mod odata;
 mod planner;
 mod provider;
 mod registry;

@@ -2,6 +2,7 @@
 //! sequence number of the log.
 
 mod comment;
+mod service_settings;
 mod view;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use super::manifest::{Manifest, RangePartition};
 pub use comment::CommentObject;
 use comment::Comments;
 use rowkey_model::rows::PropertyNames;
-use rowkey_model::{AccountName, EdmType, TableName};
+use rowkey_model::{AccessPolicy, AccountName, EdmType, TableName};
+use service_settings::ServiceSettings;
 pub use view::{View, ViewColumn};
 
 /// Most properties of a table that have columns of their own; the rest share the `(other)` column.
@@ -170,6 +172,21 @@ pub enum Edit {
         object: CommentObject,
         text: Option<String>,
     },
+    /// All stored access policies of a table.
+    SetAccessPolicies {
+        table: u64,
+        policies: Vec<AccessPolicy>,
+    },
+    /// The properties of the Table service for an account, in the form of the door that sets them.
+    SetServiceProperties {
+        account: String,
+        text: String,
+    },
+    /// All keys of an account, in base64.
+    SetAccountKeys {
+        account: String,
+        keys: Vec<String>,
+    },
 }
 
 impl Edit {
@@ -185,6 +202,13 @@ impl Edit {
     /// Whether it is about tables alone. Programs that know no views read these, and no others.
     pub(super) fn is_of_tables(&self) -> bool {
         !matches!(self, Edit::CreateView { .. } | Edit::DropView { .. } | Edit::SetComment { .. })
+            && !self.is_of_service()
+    }
+
+    /// Whether it is about what the Table service keeps beside entities. Programs that know nothing
+    /// of it do not read these.
+    pub(super) fn is_of_service(&self) -> bool {
+        matches!(self, Edit::SetAccessPolicies { .. } | Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. })
     }
 }
 
@@ -200,6 +224,8 @@ pub struct Catalog {
     views: BTreeMap<u64, Arc<View>>,
     #[serde(default, skip_serializing_if = "Comments::is_empty")]
     comments: Comments,
+    #[serde(default, skip_serializing_if = "ServiceSettings::is_empty")]
+    service_settings: ServiceSettings,
 }
 
 impl Catalog {
@@ -233,7 +259,7 @@ impl Catalog {
     /// Whether there are tables alone.
     #[cfg(test)]
     pub(super) fn is_of_tables(&self) -> bool {
-        self.views.is_empty() && self.comments.is_empty()
+        self.views.is_empty() && self.comments.is_empty() && self.service_settings.is_empty()
     }
 
     /// The catalog after `edits`; the error says which one does not fit.
@@ -270,6 +296,7 @@ impl Catalog {
             Edit::DropTable { id } => {
                 self.refuse_if_read(*id)?;
                 self.comments.forget(*id);
+                self.service_settings.forget(*id);
                 self.tables.remove(id).ok_or_else(|| format!("table {id} is dropped and does not exist"))?;
             }
             Edit::SetColumns { table, columns } => {
@@ -343,6 +370,9 @@ impl Catalog {
             }
             Edit::DropView { id } => self.drop_view(*id)?,
             Edit::SetComment { account, object, text } => self.set_comment(account, object, text.as_deref())?,
+            Edit::SetAccessPolicies { table, policies } => self.set_access_policies(*table, policies)?,
+            Edit::SetServiceProperties { account, text } => self.set_service_properties(account, text),
+            Edit::SetAccountKeys { account, keys } => self.set_account_keys(account, keys),
         }
         Ok(())
     }

@@ -52,7 +52,11 @@ impl From<Error> for rowkey_base::Error {
             Error::InDataFolder { .. } => Some("name a path outside the data folder".to_owned()),
             _ => None,
         };
-        let mut public = Self::new(sqlstate, error.to_string()).with_source(error);
+        // What broke a rule of the data model is told to every door.
+        let mut public = match error {
+            Error::Rejected(rejected) | Error::RejectedAt { rejected, .. } => Self::from(rejected),
+            error => Self::new(sqlstate, error.to_string()).with_source(error),
+        };
         if let Some(index) = operation {
             public = public.at_operation(index);
         }

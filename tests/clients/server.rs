@@ -29,7 +29,7 @@ impl Server {
             return Err(format!("import: {}", String::from_utf8_lossy(&imported.stderr)).into());
         }
         let mut command = Command::new(ROWKEY);
-        command.arg("serve").arg("--data").arg(&folder).args(["--pg", "127.0.0.1:0"]);
+        command.arg("serve").arg("--data").arg(&folder).args(["--rest", "off", "--pg", "127.0.0.1:0"]);
         let mut process = command.stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         let mut out = BufReader::new(process.stdout.take().ok_or("the server has no output")?);

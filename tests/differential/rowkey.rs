@@ -51,7 +51,7 @@ impl Rowkey {
             import(&folder, table, ndjson)?;
         }
         let mut server = Command::new(BINARY)
-            .args(["serve", "--pg", "127.0.0.1:0", "--data"])
+            .args(["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--data"])
             .arg(&folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -139,7 +139,7 @@ fn a_folder_for_copies_lies_beside_it() {
         (&new, ways.path("not"), "contains the data folder"),
     ] {
         let before = ways.stored();
-        let run = rowkey(&["serve", "--pg", "127.0.0.1:0", "--data", data, "--copy-dir", &copies]);
+        let run = rowkey(&["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--data", data, "--copy-dir", &copies]);
         assert_eq!(run.code, 2, "{copies}: {}{}", run.out, run.err);
         assert!(run.err.contains("--copy-dir") && run.err.contains(&copies) && run.err.contains(wanted), "{}", run.err);
         assert_eq!(ways.stored(), before, "{copies}");

@@ -20,7 +20,7 @@ struct Server {
 impl Server {
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
-        command.args(["serve", "--pg", "127.0.0.1:0", "--sample"]).args(arguments);
+        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--sample"]).args(arguments);
         let mut process = command.stdout(Stdio::piped()).spawn().expect("a server");
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
         let mut line = String::new();

@@ -7,11 +7,11 @@ use crate::tree::{Sources, modules};
 
 /// The members from the ground up: each may depend on those before it, doors on no other door, but
 /// that the command line starts the servers.
-pub(crate) const MEMBERS: [&str; 9] =
-    ["base", "model", "storage", "formats", "postgres", "sql", "embedded", "wire", "command"];
-const DOORS: [&str; 3] = ["embedded", "wire", "command"];
+pub(crate) const MEMBERS: [&str; 10] =
+    ["base", "model", "storage", "formats", "postgres", "sql", "embedded", "wire", "rest", "command"];
+const DOORS: [&str; 4] = ["embedded", "wire", "rest", "command"];
 /// Who starts which servers.
-const STARTS: [(&str, &str); 1] = [("command", "wire")];
+const STARTS: [(&str, &str); 2] = [("command", "wire"), ("command", "rest")];
 
 /// Walls between members that their order does not make: what a member does not depend on.
 const WALLS: [(&str, &[&str]); 2] = [("formats", &["storage"]), ("postgres", &["model", "storage", "formats"])];
@@ -19,11 +19,18 @@ const WALLS: [(&str, &[&str]); 2] = [("formats", &["storage"]), ("postgres", &["
 const BEHIND_DOORS: &str = "storage";
 
 /// The members where an outside crate is at home; no other may depend on it.
-const HOMES: [(&str, &[&str]); 9] = [
+const HOMES: [(&str, &[&str]); 16] = [
     ("datafusion", &["postgres", "sql"]),
     ("parquet", &["storage", "formats", "sql"]),
     ("object_store", &["model"]),
     ("pgwire", &["wire"]),
+    ("axum", &["rest"]),
+    ("hyper", &["rest"]),
+    ("hmac", &["rest"]),
+    ("quick-xml", &["rest"]),
+    ("rustls", &["rest"]),
+    ("tokio-rustls", &["rest"]),
+    ("rcgen", &["rest"]),
     ("clap", &["command"]),
     ("rustyline", &["command"]),
     ("chrono-tz", &["postgres"]),

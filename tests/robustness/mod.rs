@@ -24,6 +24,7 @@ mod server;
 mod shutdown;
 mod slow;
 mod spilled;
+mod table_service;
 mod unfinished;
 mod wire;
 

@@ -133,7 +133,9 @@ fn what_is_no_data_folder_is_not_made_one() {
     let (missing, empty) = (scratch.path().join("missing"), scratch.path().join("empty"));
     fs::create_dir(&empty).expect("a folder");
     for (folder, words) in [(&missing, "missing"), (&empty, "no data folder")] {
-        for command in [&["serve", "--pg", "127.0.0.1:0"][..], &["sql", "create table t (n int)"], &["check"]] {
+        for command in
+            [&["serve", "--rest", "off", "--pg", "127.0.0.1:0"][..], &["sql", "create table t (n int)"], &["check"]]
+        {
             let run = Server::run(&[command, &["--read-only", "--data", text(folder)]].concat(), PATIENCE);
             assert!(!run.status.success() && run.said.contains(words), "{command:?}: {}", run.said);
         }

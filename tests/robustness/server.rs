@@ -60,7 +60,7 @@ impl Server {
     }
 
     fn spawn(mut command: Command, arguments: &[&str]) -> Self {
-        command.args(["serve", "--pg", "127.0.0.1:0"]).args(arguments).env_remove("ROWKEY_DATA");
+        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0"]).args(arguments).env_remove("ROWKEY_DATA");
         let mut process = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

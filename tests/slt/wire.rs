@@ -21,7 +21,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(folder: &Path) -> Result<Self, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
-        command.args(["serve", "--pg", "127.0.0.1:0", "--data"]).arg(folder).stdout(Stdio::piped());
+        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--data"]).arg(folder).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(|error| format!("the server: {error}"))?;
         let mut line = String::new();
         let out = process.stdout.take().ok_or_else(|| "the server has no output".to_owned());

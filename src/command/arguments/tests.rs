@@ -77,6 +77,12 @@ fn every_command_that_opens_a_database_takes_a_folder_to_spill_to_and_an_account
             Command::Import(arguments) => arguments.data,
             Command::Export(arguments) => arguments.data,
             Command::Check(arguments) => arguments.data,
+            Command::Account(arguments) => match arguments.command {
+                AccountCommand::Add { data, .. }
+                | AccountCommand::List { data, .. }
+                | AccountCommand::Rotate { data, .. }
+                | AccountCommand::Remove { data, .. } => data,
+            },
         };
         let options = data.applied_to(Options::default());
         assert_eq!(options.spill_folder, Some(PathBuf::from("s")), "{command:?}");

@@ -30,12 +30,21 @@ use rowkey_model::rows::ValueRef;
 #[derive(Debug)]
 pub struct EntityEncoder {
     writer: ObjectWriter,
+    /// The names of the properties that are written, in their order; none writes all.
+    select: Option<Vec<String>>,
 }
 
 impl EntityEncoder {
     /// The address is written at the levels [`MetadataLevel::Minimal`] and [`MetadataLevel::Full`].
     pub fn new(level: MetadataLevel, table: &TableAddress) -> Self {
-        Self { writer: ObjectWriter::new(level, Some(table.clone())) }
+        Self { writer: ObjectWriter::new(level, Some(table.clone())), select: None }
+    }
+
+    /// One that writes these properties in this order, and null for those that an entity lacks
+    /// (section 2.8); `suffix` stands behind the context of a single entity.
+    pub fn selecting(level: MetadataLevel, table: &TableAddress, select: &[String], suffix: &str) -> Self {
+        let writer = ObjectWriter::new(level, Some(table.clone())).with_context_suffix(suffix);
+        Self { writer, select: Some(select.to_vec()) }
     }
 
     /// Appends an entity as the answer to a point query or an insert, with `odata.metadata` of its
@@ -53,8 +62,25 @@ impl EntityEncoder {
 
     fn encode_as(&self, entity: &Entity, etag: &str, is_in_feed: bool, out: &mut Vec<u8>) {
         let timestamp = Some(entity.timestamp);
-        self.writer.begin(out, Head { key: entity.key.as_ref(), timestamp, etag: Some(etag), is_in_feed });
+        let head = Head { key: entity.key.as_ref(), timestamp, etag: Some(etag), is_in_feed };
+        self.writer.begin(out, head);
         let mut member = Vec::new();
+        if let Some(select) = &self.select {
+            for name in select {
+                member.clear();
+                push_name(&mut member, name);
+                match (name.as_str(), entity.get(name)) {
+                    ("PartitionKey", _) => self.writer.key(out, name, &entity.key.partition),
+                    ("RowKey", _) => self.writer.key(out, name, &entity.key.row),
+                    ("Timestamp", _) => self.writer.timestamp(out, entity.timestamp),
+                    (_, Some(value)) => self.writer.property(out, &member, ValueRef::from(value)),
+                    (_, None) => self.writer.null(out, &member),
+                }
+            }
+            self.writer.end(out);
+            return;
+        }
+        self.writer.system(out, head);
         for (name, value) in entity.properties() {
             member.clear();
             push_name(&mut member, name);

@@ -7,7 +7,8 @@ use crate::value_text::{push_shown, push_value};
 use rowkey_model::rows::ValueRef;
 use rowkey_model::{DateTime, KeyRef};
 
-/// Writes entities of one table at one metadata level: `begin`, `property` for each, `end`.
+/// Writes entities of one table at one metadata level: `begin`, `system`, `property` for each,
+/// `end`.
 #[derive(Debug)]
 pub(super) struct ObjectWriter {
     level: MetadataLevel,
@@ -34,6 +35,14 @@ pub(super) struct Head<'a> {
 }
 
 impl ObjectWriter {
+    /// With this behind the context of a single entity.
+    pub(super) fn with_context_suffix(mut self, suffix: &str) -> Self {
+        if let Some(table) = &mut self.table {
+            table.context.push_str(suffix);
+        }
+        self
+    }
+
     pub(super) fn new(level: MetadataLevel, address: Option<TableAddress>) -> Self {
         let table = address.filter(|_| level > MetadataLevel::None).map(|address| Table {
             context: address.entity_context(),
@@ -61,23 +70,44 @@ impl ObjectWriter {
         if let (Some(url), Some(table)) = (&url, &self.table) {
             text(out, "odata.editLink", table.address.relative(url));
         }
+    }
+
+    /// Writes the system properties.
+    pub(super) fn system(&self, out: &mut Vec<u8>, head: Head<'_>) {
         text(out, "PartitionKey", head.key.partition);
         text(out, "RowKey", head.key.row);
         if let Some(at) = head.timestamp {
-            if is_full {
-                text(out, "Timestamp@odata.type", "Edm.DateTime");
-            }
-            out.extend_from_slice(b",\"Timestamp\":\"");
-            push_shown(out, at);
-            out.push(b'"');
+            self.timestamp(out, at);
         }
+    }
+
+    /// Writes one of the keys.
+    pub(super) fn key(&self, out: &mut Vec<u8>, name: &str, value: &str) {
+        text(out, name, value);
+    }
+
+    pub(super) fn timestamp(&self, out: &mut Vec<u8>, at: DateTime) {
+        if self.level == MetadataLevel::Full {
+            text(out, "Timestamp@odata.type", "Edm.DateTime");
+        }
+        comma(out);
+        out.extend_from_slice(b"\"Timestamp\":\"");
+        push_shown(out, at);
+        out.push(b'"');
+    }
+
+    /// Writes a property that the entity lacks.
+    pub(super) fn null(&self, out: &mut Vec<u8>, name: &[u8]) {
+        comma(out);
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"\":null");
     }
 
     /// Writes a property; `name` is that of its member in JSON, from the opening quote to before
     /// the closing one: `"Name`.
     pub(super) fn property(&self, out: &mut Vec<u8>, name: &[u8], value: ValueRef<'_>) {
         let is_annotated = is_text(value);
-        out.push(b',');
+        comma(out);
         if is_annotated && self.level > MetadataLevel::None {
             out.extend_from_slice(name);
             out.extend_from_slice(b"@odata.type\":\"Edm.");
@@ -111,11 +141,16 @@ fn is_text(value: ValueRef<'_>) -> bool {
     }
 }
 
-/// Writes a member whose name needs no escapes.
-fn text(out: &mut Vec<u8>, name: &str, text: &str) {
+/// Before every member but the first of an object.
+fn comma(out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
+}
+
+/// Writes a member whose name needs no escapes.
+fn text(out: &mut Vec<u8>, name: &str, text: &str) {
+    comma(out);
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");

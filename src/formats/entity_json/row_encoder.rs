@@ -35,7 +35,9 @@ impl RowEncoder {
     pub(crate) fn encode(&mut self, row: RowRef<'_>, out: &mut Vec<u8>) {
         let timestamp = row.timestamp();
         let etag = timestamp.filter(|_| self.has_etags).map(Entity::etag_of);
-        self.writer.begin(out, Head { key: row.key(), timestamp, etag: etag.as_deref(), is_in_feed: true });
+        let head = Head { key: row.key(), timestamp, etag: etag.as_deref(), is_in_feed: true };
+        self.writer.begin(out, head);
+        self.writer.system(out, head);
         for (id, value) in row.properties() {
             if self.members.len() <= id.index() {
                 self.members.resize(id.index() + 1, Vec::new());

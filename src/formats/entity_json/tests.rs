@@ -284,3 +284,21 @@ fn generated_entities_come_back_at_every_level() {
         }
     }
 }
+
+#[test]
+fn a_selection_is_written_in_its_order_with_nulls() {
+    let orders = TableAddress::in_azure("acct", "Orders");
+    let order = EntityBuilder::new(Key::new("p", "r")).property("N", 5_i64).property("D", 1.5).build().unwrap();
+    let select = ["D", "xyz", "RowKey", "N"].map(str::to_owned);
+    let written = |level| {
+        let mut json = Vec::new();
+        let encoder = EntityEncoder::selecting(level, &orders, &select, "&$select=D,xyz,RowKey,N");
+        encoder.encode(&order, "W/\"e\"", &mut json);
+        String::from_utf8(json).unwrap()
+    };
+    assert_eq!(written(MetadataLevel::None), r#"{"D":1.5,"xyz":null,"RowKey":"r","N":"5"}"#);
+    assert_eq!(
+        written(MetadataLevel::Minimal),
+        r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#Orders/@Element&$select=D,xyz,RowKey,N","odata.etag":"W/\"e\"","D":1.5,"xyz":null,"RowKey":"r","N@odata.type":"Edm.Int64","N":"5"}"#
+    );
+}

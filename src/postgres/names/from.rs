@@ -258,7 +258,7 @@ impl Resolver<'_> {
             TableFactor::Function { name, args, alias, with_ordinality, .. } => (name, args, alias, *with_ordinality),
             other => return Err(NameError::unsupported(format!("{other} in FROM is not supported"))),
         };
-        let function = flatten(name, self.relations.database())?;
+        let function = flatten(name, self.relations)?;
         if !self.relations.returns_rows(&function) {
             let value = call_of(name.clone(), std::mem::take(args), Vec::new());
             let mut alias = alias.take();

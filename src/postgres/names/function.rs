@@ -5,6 +5,7 @@ use datafusion::sql::sqlparser::ast::{
     ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
 };
 
+use super::Relations;
 use super::column::{fold, rename};
 use super::error::{NameError, Result, SqlState};
 use super::placement::{Called, Inside, Parts, arguments_of};
@@ -46,11 +47,19 @@ pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
 
 /// Makes a function's name flat and exact: the planner has one list of functions, all in lower case
 /// and found without quotes.
-pub(super) fn flatten(name: &mut ObjectName, database: &str) -> Result<String> {
+pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Result<String> {
+    let database = relations.database();
     let mut idents = parts(name)?;
     let Some(last) = idents.pop() else {
         return Err(NameError::new(SqlState::SYNTAX_ERROR, "a function without a name"));
     };
+    if let [schema] | [_, schema] = idents.as_slice()
+        && (idents.len() == 1 || fold(&idents[0]) == database)
+        && let Some(flat) = relations.function_in(&fold(schema), &fold(&last))
+    {
+        name.0 = vec![ObjectNamePart::Identifier(Ident { value: flat.clone(), quote_style: None, span: last.span })];
+        return Ok(flat);
+    }
     let known = match idents.as_slice() {
         [] => true,
         [schema] => is_system(schema),
@@ -85,8 +94,14 @@ impl Resolver<'_> {
         inside: Inside,
         out: &mut Parts<'e>,
     ) -> Result<()> {
-        let at = function.name.span().start;
-        let name = flatten(&mut function.name, self.relations.database())?;
+        let span = function.name.span();
+        let at = span.start;
+        let name = flatten(&mut function.name, self.relations)?;
+        if self.relations.takes_row_of_table(&name) {
+            self.row_of_table(&mut function.args, span)?;
+            self.functions.push((name, at));
+            return Ok(());
+        }
         self.mark_rows(&name, &mut function.args);
         untyped_arguments::settle(&name, function)?;
         let within = out.inside;

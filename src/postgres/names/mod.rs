@@ -65,6 +65,17 @@ pub trait Relations {
     /// Whether a function, by its folded name, is an aggregate.
     fn is_aggregate(&self, function: &str) -> bool;
 
+    /// The planner's name of a function of a schema that PostgreSQL does not have; both are folded.
+    fn function_in(&self, _schema: &str, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether a function, by the planner's name, takes a row of a table with all of its columns,
+    /// the system columns too: it is called with the name and the value of each.
+    fn takes_row_of_table(&self, _function: &str) -> bool {
+        false
+    }
+
     /// The name of the database, the only one that may qualify a schema.
     fn database(&self) -> &str;
 }

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Pick, fold, pick};
-use super::error::{NameError, Result};
+use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::label::{Label, label};
 use super::scope::{Resolver, Source, named, parts, unwrapped};
@@ -110,6 +110,30 @@ impl Resolver<'_> {
             names.push(name);
         }
         (!members.is_empty()).then(|| call("named_struct", members, query.span()))
+    }
+
+    /// Puts the names and values of all columns of a table in the place of its name as the only
+    /// argument; names of system columns come with a colon before them.
+    pub(super) fn row_of_table(&self, arguments: &mut FunctionArguments, at: Span) -> Result<()> {
+        let refused = || {
+            let message = "the argument is the name of a table in FROM";
+            NameError::new(SqlState::UNDEFINED_FUNCTION, message).at_span(at)
+        };
+        let FunctionArguments::List(list) = arguments else { return Err(refused()) };
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(name)))] = list.args.as_slice() else {
+            return Err(refused());
+        };
+        let (source, span) = (self.source(std::slice::from_ref(name))?, name.span);
+        if !is_table(&source) || !source.columns.iter().any(|column| column.system) {
+            return Err(refused());
+        }
+        let members = source.columns.iter().flat_map(|column| {
+            let mark = if column.system { ":" } else { "" };
+            let label = Expr::value(Value::SingleQuotedString(format!("{mark}{}", column.name)));
+            [label, column.expr(span)]
+        });
+        list.args = members.map(|member| FunctionArg::Unnamed(FunctionArgExpr::Expr(member))).collect();
+        Ok(())
     }
 
     /// The row of an item of FROM as a value.

@@ -42,6 +42,27 @@ pub fn visit_relations_mut(node: &mut impl VisitMut, mut each: impl FnMut(&mut O
     let _walked = visit_mut(node, &mut RelationsMut(&mut each));
 }
 
+/// Calls `each` with every item of FROM, the inner ones first, until one is wrong. What it puts in
+/// the place of an item is not walked.
+pub fn visit_table_factors_mut<E>(
+    node: &mut impl VisitMut,
+    mut each: impl FnMut(&mut TableFactor) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut wrong = None;
+    // Continuing is all that is left where nothing was wrong.
+    let _walked = visit_mut(
+        node,
+        &mut TableFactorsMut(&mut |factor| match each(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                wrong = Some(error);
+                ControlFlow::Break(())
+            }
+        }),
+    );
+    wrong.map_or(Ok(()), Err)
+}
+
 fn kept<B>(flow: ControlFlow<B>, broken: &mut Option<B>) -> ControlFlow<()> {
     flow.map_break(|value| *broken = Some(value))
 }
@@ -74,6 +95,16 @@ impl VisitorMut for RelationsMut<'_> {
     fn post_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
         self.0(relation);
         ControlFlow::Continue(())
+    }
+}
+
+struct TableFactorsMut<'a>(&'a mut dyn FnMut(&mut TableFactor) -> ControlFlow<()>);
+
+impl VisitorMut for TableFactorsMut<'_> {
+    type Break = ();
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        self.0(factor)
     }
 }
 

@@ -26,6 +26,8 @@ mod plan;
 mod predicate;
 mod verdict;
 
+pub(crate) use key_region::KeyRegion;
 pub(crate) use path::AccessPath;
-pub(crate) use plan::AccessPlan;
 pub use plan::plan_access;
+pub(crate) use plan::{AccessPlan, bounded_key_set};
+pub(crate) use verdict::{Superset, Verdict};

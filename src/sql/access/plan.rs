@@ -74,7 +74,8 @@ pub fn plan_access(filters: &[Expr]) -> AccessPlan {
     }
 }
 
-fn bounded_key_set(region: &KeyRegion) -> (KeySet, bool) {
+/// A region as ranges, and whether they hold nothing else; too many of them are widened.
+pub(crate) fn bounded_key_set(region: &KeyRegion) -> (KeySet, bool) {
     let (keys, exact) = region.to_key_set();
     if keys.ranges().len() <= RANGES_MAX { (keys, exact) } else { (keys.coarsened(RANGES_MAX), false) }
 }

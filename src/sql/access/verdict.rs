@@ -5,14 +5,14 @@ use super::key_region::{Bounded, KeyRegion};
 /// The keys for which something may hold: no other key does, and when `exact`, all of them do,
 /// whatever the rest of the entity is.
 #[derive(Debug, Clone)]
-pub(super) struct Superset {
+pub(crate) struct Superset {
     pub region: KeyRegion,
     pub exact: bool,
 }
 
 /// For which keys an expression is TRUE and for which FALSE; for the rest it is UNKNOWN.
 #[derive(Debug, Clone)]
-pub(super) struct Verdict {
+pub(crate) struct Verdict {
     pub truth: Superset,
     pub falsehood: Superset,
     /// Whether the expression reads nothing but the key columns.
@@ -20,25 +20,25 @@ pub(super) struct Verdict {
 }
 
 impl Superset {
-    pub(super) fn exact(region: KeyRegion) -> Self {
+    pub(crate) fn exact(region: KeyRegion) -> Self {
         Self { region, exact: true }
     }
 
     /// An empty superset is exact: there is nothing that it could have too much.
-    pub(super) fn inexact(region: KeyRegion) -> Self {
+    pub(crate) fn inexact(region: KeyRegion) -> Self {
         Self { exact: region.is_empty(), region }
     }
 
-    pub(super) fn all() -> Self {
+    pub(crate) fn all() -> Self {
         Self::exact(KeyRegion::all())
     }
 
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self::exact(KeyRegion::empty())
     }
 
     /// Nothing is known.
-    pub(super) fn any() -> Self {
+    pub(crate) fn any() -> Self {
         Self::inexact(KeyRegion::all())
     }
 
@@ -53,26 +53,26 @@ impl Superset {
         self.exact && self.region.is_all()
     }
 
-    pub(super) fn and(&self, other: &Self) -> Self {
+    pub(crate) fn and(&self, other: &Self) -> Self {
         Self::new(self.region.intersect(&other.region), self.exact && other.exact)
     }
 
-    pub(super) fn or(&self, other: &Self) -> Self {
+    pub(crate) fn or(&self, other: &Self) -> Self {
         let exact = self.exact && other.exact || self.is_exactly_all() || other.is_exactly_all();
         Self::new(self.region.union(&other.region), exact)
     }
 
     /// What is outside a superset certainly does not hold; of what is inside, nothing is known
     /// unless it is exact.
-    pub(super) fn not(&self) -> Self {
+    pub(crate) fn not(&self) -> Self {
         if self.exact { Self::new(self.region.complement(), true) } else { Self::any() }
     }
 
-    pub(super) fn intersection(sets: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn intersection(sets: impl IntoIterator<Item = Self>) -> Self {
         reduce(sets, Self::and).unwrap_or_else(Self::all)
     }
 
-    pub(super) fn union(sets: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn union(sets: impl IntoIterator<Item = Self>) -> Self {
         reduce(sets, Self::or).unwrap_or_else(Self::none)
     }
 }
@@ -92,7 +92,7 @@ fn reduce(sets: impl IntoIterator<Item = Superset>, with: fn(&Superset, &Superse
 }
 
 impl Verdict {
-    pub(super) fn constant(value: Option<bool>) -> Self {
+    pub(crate) fn constant(value: Option<bool>) -> Self {
         let (truth, falsehood) = match value {
             Some(true) => (Superset::all(), Superset::none()),
             Some(false) => (Superset::none(), Superset::all()),
@@ -102,16 +102,16 @@ impl Verdict {
     }
 
     /// An expression that the keys do not decide.
-    pub(super) fn residual() -> Self {
+    pub(crate) fn residual() -> Self {
         Self { truth: Superset::any(), falsehood: Superset::any(), keys_only: false }
     }
 
-    pub(super) fn not(self) -> Self {
+    pub(crate) fn not(self) -> Self {
         Self { truth: self.falsehood, falsehood: self.truth, keys_only: self.keys_only }
     }
 
     /// AND: true where all are, false where any is.
-    pub(super) fn all_of(parts: Vec<Self>) -> Self {
+    pub(crate) fn all_of(parts: Vec<Self>) -> Self {
         let keys_only = parts.iter().all(|part| part.keys_only);
         let (truths, falsehoods) =
             parts.into_iter().map(|part| (part.truth, part.falsehood)).unzip::<_, _, Vec<_>, Vec<_>>();
@@ -119,17 +119,17 @@ impl Verdict {
     }
 
     /// OR: true where any is, false where all are.
-    pub(super) fn any_of(parts: Vec<Self>) -> Self {
+    pub(crate) fn any_of(parts: Vec<Self>) -> Self {
         Self::all_of(parts.into_iter().map(Self::not).collect()).not()
     }
 
     /// IS TRUE: never UNKNOWN itself.
-    pub(super) fn is_true(&self) -> Self {
+    pub(crate) fn is_true(&self) -> Self {
         Self { truth: self.truth.clone(), falsehood: self.truth.not(), keys_only: self.keys_only }
     }
 
     /// IS UNKNOWN: neither TRUE nor FALSE.
-    pub(super) fn is_unknown(&self) -> Self {
+    pub(crate) fn is_unknown(&self) -> Self {
         let known = self.truth.or(&self.falsehood);
         Self { truth: known.not(), falsehood: known, keys_only: self.keys_only }
     }

@@ -252,6 +252,9 @@ impl FunctionNames {
         // What is rewritten before functions are looked for.
         let rewritten = REWRITTEN.map(|(name, kind)| (name.to_owned(), kind));
         let mut names: Vec<_> = scalar.chain(tables).chain(aggregates).chain(windows).chain(rewritten).collect();
+        // Those of schema `rowkey` are not in `pg_catalog`.
+        rows.retain(|row| !row.name.contains('.'));
+        names.retain(|(name, _)| !name.contains('.'));
         names.sort();
         names.dedup();
         Self { typed: rows, names }

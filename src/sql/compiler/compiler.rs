@@ -14,6 +14,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
 
 use super::catalog_session::{CatalogSession, FunctionNames};
+use super::entity_json::entity_json;
 use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
 use super::parameterized::ParameterizedStatements;
@@ -21,6 +22,7 @@ use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
 use super::row_locks;
 use super::statement_context::StatementContext;
+use super::ticks_functions::ticks_functions;
 use crate::by_key::{self, Analyzed};
 use crate::compute::ComputeRuntime;
 use crate::definitions::{self, Definition, EntityTypes};
@@ -148,7 +150,7 @@ impl Compiler {
         rules.optimizer.last(Arc::new(AggregateFromSnapshot));
         check_between(&mut rules);
         state = rules.put_into(state);
-        for function in [guid_text(), other_property()] {
+        for function in [guid_text(), other_property(), entity_json()].into_iter().chain(ticks_functions()) {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function).map_err(from_datafusion)?;
         }
         let functions = Arc::new(FunctionNames::of(&state));

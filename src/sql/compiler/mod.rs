@@ -3,6 +3,7 @@
 mod catalog_session;
 #[allow(clippy::module_inception)]
 mod compiler;
+mod entity_json;
 mod functions;
 mod memory;
 mod parameterized;
@@ -11,6 +12,7 @@ mod prepared;
 pub(crate) mod row_locks;
 mod statement_context;
 mod statement_session;
+mod ticks_functions;
 
 pub(crate) use compiler::same_columns;
 pub use compiler::{Compiler, SessionOptions};

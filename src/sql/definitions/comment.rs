@@ -59,9 +59,7 @@ fn is_not(name: &str, kind: &str) -> Error {
 /// one ignoring case.
 pub(super) fn column_named(relation: &Relation, written: &Ident) -> Result<String> {
     let columns: Vec<String> = match relation {
-        Relation::Table(table) => {
-            TableColumns::of(table).schema().fields().iter().map(|field| field.name().clone()).collect()
-        }
+        Relation::Table(table) => TableColumns::of(table).visible().iter().map(|field| field.name().clone()).collect(),
         Relation::View(view) => view.columns.iter().map(|column| column.name.clone()).collect(),
     };
     if columns.contains(&written.value) {

@@ -8,8 +8,9 @@ mod open;
 mod statements;
 
 pub use crate::entity_service::{
-    EntityFilter, EntityOperation, EntityPage, EntityQuery, EntityService, EntityStream, IfMatch, ImportOptions,
-    ImportProgress, ImportReport, OnReject, PAGE_ENTITIES_MAX, Principal, PropertyReport, SkippedAccount,
+    Denied, EntityFilter, EntityOperation, EntityPage, EntityPermissions, EntityQuery, EntityService, EntityStream,
+    Grant, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, PAGE_ENTITIES_MAX, Principal,
+    PropertyReport, SkippedAccount, TablePermissions,
 };
 pub use open::{Engine, Options};
 pub use rowkey_storage::{

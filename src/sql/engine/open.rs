@@ -183,6 +183,11 @@ impl Engine {
         self.memory_bytes
     }
 
+    /// The clock by which entities get their Timestamps.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        self.store.clock()
+    }
+
     /// All sessions that are open.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
@@ -210,6 +215,8 @@ impl Engine {
         client: &str,
         mut settings: Settings,
     ) -> Result<Session> {
+        // Statements do not ask yet what a signature permits.
+        principal.expect_owner()?;
         if self.read_only {
             settings.allow_no_writes();
         }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures::stream::{BoxStream, Stream};
 use futures::{StreamExt, TryStreamExt, stream};
-use rowkey_model::{Entity, KeyRange, KeyRef};
+use rowkey_model::{Entity, KeyRange, KeyRef, KeySet};
 
 use super::service::EntityService;
 use rowkey_base::{Error, Result};
@@ -14,18 +14,26 @@ use rowkey_base::{Error, Result};
 impl EntityService {
     /// The entity with this key, as the newest snapshot has it; shared with the cache.
     pub async fn get(&self, table: u64, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
-        Ok(self.table_snapshot(table)?.get(self.store.files(), key).await?)
+        let table = self.table_snapshot(table)?;
+        if !self.principal().reaches(key) {
+            return Ok(None);
+        }
+        Ok(table.get(self.store.files(), key).await?)
     }
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.
     pub fn range(&self, table: u64, range: KeyRange) -> EntityStream {
         let entities = match self.table_snapshot(table) {
-            Ok(table) => table
-                .range(Arc::clone(self.store.files()), range)
-                .map_ok(|batch| stream::iter(batch.into_iter().map(Ok)))
-                .try_flatten()
-                .map_err(|error: rowkey_storage::Error| Error::from(error))
-                .boxed(),
+            Ok(table) => {
+                let files = Arc::clone(self.store.files());
+                let ranges = self.principal().keys_within(KeySet::from(range)).ranges().to_vec();
+                stream::iter(ranges)
+                    .flat_map(move |range| table.range(Arc::clone(&files), range))
+                    .map_ok(|batch| stream::iter(batch.into_iter().map(Ok)))
+                    .try_flatten()
+                    .map_err(|error: rowkey_storage::Error| Error::from(error))
+                    .boxed()
+            }
             Err(error) => stream::iter([Err(error)]).boxed(),
         };
         EntityStream { entities }

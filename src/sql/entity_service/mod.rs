@@ -10,6 +10,7 @@ mod operations;
 mod page;
 mod principal;
 mod service;
+mod settings;
 mod tables;
 
 pub(crate) use accounts::account_names;
@@ -17,5 +18,5 @@ pub use entities::EntityStream;
 pub use import::{ImportOptions, ImportProgress, ImportReport, OnReject, PropertyReport, SkippedAccount};
 pub use operations::{EntityOperation, IfMatch};
 pub use page::{EntityFilter, EntityPage, EntityQuery, PAGE_ENTITIES_MAX};
-pub use principal::Principal;
+pub use principal::{Denied, EntityPermissions, Grant, Principal, TablePermissions};
 pub use service::EntityService;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::principal::EntityPermissions;
 use super::service::EntityService;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, Entity, Key, Rejected, Rule};
@@ -41,6 +42,17 @@ impl EntityOperation {
             | EntityOperation::InsertOrReplace(entity)
             | EntityOperation::InsertOrMerge(entity) => &entity.key,
             EntityOperation::Delete(key, _) => key,
+        }
+    }
+
+    fn is_permitted(&self, permissions: EntityPermissions) -> bool {
+        match self {
+            EntityOperation::Insert(_) => permissions.add,
+            EntityOperation::Replace(..) | EntityOperation::Merge(..) => permissions.update,
+            EntityOperation::InsertOrReplace(_) | EntityOperation::InsertOrMerge(_) => {
+                permissions.add && permissions.update
+            }
+            EntityOperation::Delete(..) => permissions.delete,
         }
     }
 
@@ -85,8 +97,14 @@ impl EntityService {
     /// wanted and missing, `PRECONDITION_FAILED` for another version than [`IfMatch`] names,
     /// `CHECK_VIOLATION` for an entity that breaks a rule of the data model.
     pub async fn operate(&self, table: u64, operation: &EntityOperation) -> Result<DateTime> {
-        self.expect_table(table)?;
+        self.expect_operation(table, operation)?;
         Ok(self.store.write(&[operation.to_storage(table)]).await?.timestamp)
+    }
+
+    /// Refuses what the principal may not do in a table.
+    fn expect_operation(&self, table: u64, operation: &EntityOperation) -> Result<()> {
+        self.expect_permitted(table, |entities| operation.is_permitted(entities))?;
+        Ok(self.principal().expect_key(operation.key().as_ref())?)
     }
 
     /// Applies an entity group transaction, all of it or nothing.
@@ -97,6 +115,11 @@ impl EntityService {
     pub async fn operate_group(&self, table: u64, operations: &[EntityOperation]) -> Result<DateTime> {
         check_group(operations)?;
         self.expect_table(table)?;
+        if self.principal().grant().is_some() {
+            for (index, operation) in operations.iter().enumerate() {
+                self.expect_operation(table, operation).map_err(|error| error.at_operation(index))?;
+            }
+        }
         let operations: Vec<Operation<'_>> = operations.iter().map(|operation| operation.to_storage(table)).collect();
         Ok(self.store.write(&operations).await?.timestamp)
     }

@@ -12,6 +12,9 @@ use rowkey_model::{Entity, Key, KeyCut, KeyRange, KeySet};
 
 /// Entities of a page at most.
 pub const PAGE_ENTITIES_MAX: usize = 1000;
+/// What a page holds at most in bytes of its entities, by the service's formula, but for the last
+/// one: a thousand large ones would be a gigabyte.
+const PAGE_BYTES_MAX: usize = 16 << 20;
 /// How long a page is looked for; what was found by then is the page.
 const PAGE_DURATION_MAX: Duration = Duration::from_secs(5);
 
@@ -105,8 +108,8 @@ impl EntityService {
         let began = clock.elapsed();
         // The first entities are looked at whatever they take, so that each page gets on.
         let is_late = |looked_at: bool| looked_at && clock.elapsed().saturating_sub(began) >= PAGE_DURATION_MAX;
-        let (mut page, mut looked_at) = (EntityPage::default(), false);
-        for range in query.keys_left().ranges() {
+        let (mut page, mut looked_at, mut bytes) = (EntityPage::default(), false, 0);
+        for range in self.principal().keys_within(query.keys_left()).ranges() {
             if let Some(key) = range.as_point() {
                 // Before it is read: keys that are not there cost time as well.
                 if is_late(looked_at) {
@@ -115,11 +118,12 @@ impl EntityService {
                 }
                 looked_at = true;
                 let Some(entity) = table.get(files, key).await? else { continue };
-                if page.entities.len() == query.top {
+                if page.entities.len() == query.top || bytes >= PAGE_BYTES_MAX {
                     page.continuation = Some(key.to_key());
                     return Ok(page);
                 }
                 if query.takes(&entity) {
+                    bytes += entity.size_bytes_max();
                     page.entities.push(query.selected(Entity::clone(&entity)));
                 }
                 continue;
@@ -128,12 +132,13 @@ impl EntityService {
             while let Some(batch) = batches.try_next().await? {
                 let is_late = is_late(looked_at);
                 for entity in batch {
-                    if page.entities.len() == query.top || is_late {
+                    if page.entities.len() == query.top || bytes >= PAGE_BYTES_MAX || is_late {
                         page.continuation = Some(entity.key);
                         return Ok(page);
                     }
                     looked_at = true;
                     if query.takes(&entity) {
+                        bytes += entity.size_bytes_max();
                         page.entities.push(query.selected(entity));
                     }
                 }

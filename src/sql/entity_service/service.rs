@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::principal::Principal;
+use super::principal::{EntityPermissions, Principal};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccountName;
 use rowkey_model::files::{FileStore, LocalStore, SpillFolder, paths};
@@ -46,11 +46,19 @@ impl EntityService {
         &self.principal
     }
 
-    /// A table as the newest snapshot has it.
+    /// A table as the newest snapshot has it, for a principal who may read it.
     pub(super) fn table_snapshot(&self, table: u64) -> Result<TableSnapshot> {
         let snapshot = self.store.snapshot();
         let table = self.own_table(&snapshot, table)?;
+        self.principal.expect(&table.name, self.store.clock().now(), |entities| entities.read)?;
         Ok(snapshot.table_snapshot(table))
+    }
+
+    /// Refuses the number of a table in which the principal may not write so.
+    pub(super) fn expect_permitted(&self, table: u64, is_permitted: impl Fn(EntityPermissions) -> bool) -> Result<()> {
+        let snapshot = self.store.snapshot();
+        let table = self.own_table(&snapshot, table)?;
+        Ok(self.principal.expect(&table.name, self.store.clock().now(), is_permitted)?)
     }
 
     /// Refuses the number of a table that is gone, or another account's.

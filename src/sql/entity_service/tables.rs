@@ -6,6 +6,12 @@ use rowkey_model::TableName;
 use rowkey_storage::{Edit, FILE_BYTES, VacuumReport};
 
 impl EntityService {
+    /// Refuses a principal who may not list tables; [`EntityService::table_names`] is for the
+    /// process as well.
+    pub fn expect_to_list_tables(&self) -> Result<()> {
+        Ok(self.principal().expect_tables(self.store.clock().now(), |tables| tables.list)?)
+    }
+
     /// Names of all tables, as they were created, in the order of their creation.
     pub fn table_names(&self) -> Vec<String> {
         let account = self.account.as_str();
@@ -34,6 +40,7 @@ impl EntityService {
     /// `DUPLICATE_TABLE` if a table or view has its name, `SERIALIZATION_FAILURE` if one is given
     /// it at the same moment.
     pub async fn create_table(&self, name: &TableName) -> Result<u64> {
+        self.principal().expect_tables(self.store.clock().now(), |tables| tables.create)?;
         let (service, name) = (self.clone(), name.clone());
         blocking(move || {
             service.expect_free(&name)?;
@@ -63,6 +70,7 @@ impl EntityService {
     /// # Errors
     /// `UNDEFINED_TABLE` if there is none of that number in the account.
     pub async fn drop_table(&self, id: u64) -> Result<()> {
+        self.principal().expect_tables(self.store.clock().now(), |tables| tables.drop)?;
         self.expect_table(id)?;
         let service = self.clone();
         blocking(move || Ok(service.store.commit(&[Edit::DropTable { id }])?)).await.map(drop)
@@ -71,6 +79,7 @@ impl EntityService {
     /// Folds a table's recent writes and compacts its run files where that is due; with `full` all
     /// of it is written anew.
     pub async fn vacuum(&self, table: u64, full: bool) -> Result<VacuumReport> {
+        self.principal().expect_owner()?;
         self.expect_table(table)?;
         let service = self.clone();
         blocking(move || Ok(service.store.vacuum(table, full, FILE_BYTES)?)).await

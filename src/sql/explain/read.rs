@@ -15,7 +15,8 @@ use datafusion::sql::unparser::dialect::PostgreSqlDialect;
 use crate::access::AccessPath;
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
-use rowkey_model::columns::typed_name;
+use rowkey_model::EdmType;
+use rowkey_model::columns::{TIMESTAMP, tick_name, typed_name};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::run::{OpenRun, RunFile};
 
@@ -173,6 +174,12 @@ fn file_columns(run: &RunFile, columns: &TableColumns, wanted: &BTreeSet<String>
                 add(property);
                 types.iter().for_each(|edm| add(&typed_name(property, *edm)));
             }
+            Some(ColumnSource::Ticks { property }) => {
+                [property.to_string(), typed_name(property, EdmType::DateTime), tick_name(property)]
+                    .iter()
+                    .for_each(|name| add(name));
+            }
+            Some(ColumnSource::Etag) => [TIMESTAMP.to_owned(), tick_name(TIMESTAMP)].iter().for_each(|name| add(name)),
             Some(ColumnSource::Key | ColumnSource::Other) | None => add(name),
         }
     }

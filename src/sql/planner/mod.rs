@@ -2,6 +2,7 @@
 //! DataFusion's planner with the rules of the dialect.
 
 mod column;
+mod odata_relation;
 mod own_functions;
 mod physical;
 mod plan_size;
@@ -14,7 +15,8 @@ mod views;
 
 pub use column::Column;
 pub(crate) use own_functions::{
-    ACCESS_PATHS, ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, ENTITY_TYPES, ENTITY_TYPES_COLUMNS,
+    ACCESS_PATHS, ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, ENTITY_JSON, ENTITY_TYPES, ENTITY_TYPES_COLUMNS,
+    FROM_INVERTED_TICKS, FROM_TICKS, INVERTED_TICKS, TICKS,
 };
 pub(crate) use physical::{cancellable_rows, physical_plan};
 pub(crate) use planning_settings::PlanningSettings;

@@ -1,4 +1,4 @@
-//! Table functions of schema `rowkey`.
+//! Functions of schema `rowkey`.
 
 use datafusion::sql::sqlparser::ast::Statement;
 
@@ -32,6 +32,23 @@ pub(crate) const ACCESS_PATHS_NUMBERS: [&str; 11] = [
 /// Columns of `entity_types`.
 pub(crate) const ENTITY_TYPES_COLUMNS: [&str; 6] =
     ["entity_type", "rule", "entities", "columns", "view_name", "create_statement"];
+
+/// Functions of values. The planner knows them by their names with the schema.
+const SCALAR: [&str; 5] =
+    ["rowkey.entity_json", "rowkey.from_inverted_ticks", "rowkey.from_ticks", "rowkey.inverted_ticks", "rowkey.ticks"];
+
+/// `rowkey.entity_json(table)`: takes a row of a table.
+pub(crate) const ENTITY_JSON: &str = SCALAR[0];
+pub(crate) const FROM_INVERTED_TICKS: &str = SCALAR[1];
+pub(crate) const FROM_TICKS: &str = SCALAR[2];
+pub(crate) const INVERTED_TICKS: &str = SCALAR[3];
+pub(crate) const TICKS: &str = SCALAR[4];
+
+/// The planner's name of a function of values of a schema.
+pub(super) fn scalar(schema: &str, name: &str) -> Option<&'static str> {
+    let named = |known: &&str| known.split_once('.') == Some((schema, name));
+    SCALAR.into_iter().find(named)
+}
 
 /// The columns of a function of this schema.
 pub(crate) fn columns(function: &str) -> Option<Vec<String>> {

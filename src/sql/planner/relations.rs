@@ -83,7 +83,7 @@ impl SnapshotRelations {
                 schema: PUBLIC.to_owned(),
                 name: table.name.clone(),
                 columns: columns.schema().fields().iter().map(|field| field.name().clone()).collect(),
-                system_columns: 0,
+                system_columns: columns.hidden_count(),
                 key: vec![PARTITION_KEY.to_owned(), ROW_KEY.to_owned()],
             });
         }
@@ -141,6 +141,14 @@ impl Relations for SnapshotRelations {
 
     fn is_aggregate(&self, function: &str) -> bool {
         rowkey_postgres::functions::is_aggregate(function)
+    }
+
+    fn function_in(&self, schema: &str, name: &str) -> Option<String> {
+        own_functions::scalar(schema, name).map(str::to_owned)
+    }
+
+    fn takes_row_of_table(&self, function: &str) -> bool {
+        function == own_functions::ENTITY_JSON
     }
 
     fn database(&self) -> &str {

@@ -52,6 +52,15 @@ pub(crate) struct SnapshotCatalog {
     pub rows: Option<Arc<dyn TableProvider>>,
 }
 
+impl SnapshotCatalog {
+    /// That there is no table or view of a name, with the most similar one.
+    pub(super) fn no_such_table(&self, name: &str) -> rowkey_base::Error {
+        let names = self.table_names();
+        let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
+        rowkey_postgres::error::no_such_table(name, &candidates)
+    }
+}
+
 impl CatalogProviderList for SnapshotCatalog {
     fn register_catalog(&self, _name: String, _catalog: Arc<dyn CatalogProvider>) -> Option<Arc<dyn CatalogProvider>> {
         None
@@ -113,9 +122,7 @@ impl SchemaProvider for SnapshotCatalog {
             {
                 return Ok(None);
             }
-            let names = self.table_names();
-            let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
-            return Err(DataFusionError::External(Box::new(rowkey_postgres::error::no_such_table(name, &candidates))));
+            return Err(DataFusionError::External(Box::new(self.no_such_table(name))));
         };
         let (snapshot, columns) = (self.snapshot.table_snapshot(table), self.columns.of(table));
         Ok(Some(Arc::new(EntityTable::new(snapshot, columns, Arc::clone(&self.files), self.scan))))

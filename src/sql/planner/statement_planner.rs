@@ -17,6 +17,7 @@ use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 
 use super::column::Column;
+use super::odata_relation;
 use super::own_functions;
 use super::physical::{cancellable_rows, physical_plan};
 use super::plan_size::refuse_large;
@@ -249,6 +250,7 @@ impl StatementPlanner {
 
     /// Writes into a statement what its names mean.
     pub(crate) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
+        odata_relation::expand(resolved, &self.tables, &statement.source)?;
         own_functions::unqualify(resolved);
         names::resolve(resolved, &self.relations).map_err(|error| error.located(&statement.source))
     }

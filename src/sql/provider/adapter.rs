@@ -15,9 +15,10 @@ use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapter
 use parquet::arrow::RowNumber;
 
 use super::columns::{ColumnSource, TableColumns, WidenedType};
+use super::exact_time::{ExactTime, ExactTimeOf};
 use super::widening::WidenedValue;
 use rowkey_model::EdmType;
-use rowkey_model::columns::{property_type, tick_name, typed_name};
+use rowkey_model::columns::{TIMESTAMP, property_type, tick_name, typed_name};
 
 /// Rewrites column references per file: a property may lie there in one type, in several, or not at
 /// all.
@@ -71,6 +72,8 @@ impl EntityColumnAdapter {
                 None => Ok(Arc::new(Literal::new(ScalarValue::try_from(wanted)?))),
             },
             Some(ColumnSource::Widened { property, types, to }) => self.widened(property, types, *to),
+            Some(ColumnSource::Ticks { property }) => self.exact_time(property, ExactTime::Ticks),
+            Some(ColumnSource::Etag) => self.exact_time(TIMESTAMP, ExactTime::Etag),
         }
     }
 
@@ -94,6 +97,26 @@ impl EntityColumnAdapter {
             return Ok(column);
         }
         Ok(Arc::new(CastExpr::new(column, wanted.clone(), None)))
+    }
+
+    /// What the time of a property is with its 100 ns digit.
+    fn exact_time(&self, property: &str, to: ExactTime) -> Result<Arc<dyn PhysicalExpr>> {
+        let Some(stored) = self.find(property, EdmType::DateTime) else {
+            return Ok(Arc::new(Literal::new(ScalarValue::try_from(&to.data_type())?)));
+        };
+        let columns = [stored, tick_name(property)];
+        let arguments = columns.iter().filter_map(|name| {
+            let (index, _) = self.file.column_with_name(name)?;
+            Some(Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>)
+        });
+        let field = Arc::new(Field::new(to.name(), to.data_type(), true));
+        Ok(Arc::new(ScalarFunctionExpr::new(
+            to.name(),
+            Arc::new(ScalarUDF::new_from_impl(ExactTimeOf::new(to))),
+            arguments.collect(),
+            field,
+            Arc::new(ConfigOptions::default()),
+        )))
     }
 
     fn widened(&self, property: &str, types: &[EdmType], to: WidenedType) -> Result<Arc<dyn PhysicalExpr>> {

@@ -5,11 +5,14 @@
 //! text; in both cases every type also has a column of its own beside it, `"Age:Int64"`, which
 //! holds exactly the values of that type. A column that was declared never changes its type: only
 //! values of other types have columns beside it.
+//!
+//! Behind them lie hidden columns, which `*` leaves out: the ticks of every DateTime, whose 100 ns
+//! digit its column does not have, and the ETag.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use quick_cache::sync::Cache;
 
 use rowkey_model::EdmType;
@@ -28,6 +31,19 @@ pub(crate) enum ColumnSource {
     Widened { property: Arc<str>, types: Vec<EdmType>, to: WidenedType },
     /// All properties without a column.
     Other,
+    /// The ticks of a DateTime property, or of the Timestamp.
+    Ticks { property: Arc<str> },
+    /// The ETag, which is the Timestamp in another form.
+    Etag,
+}
+
+/// The hidden column with the service's ETag; none where a property has the name.
+const ETAG: &str = "etag";
+
+/// The hidden column with the ticks of a DateTime property, or of the Timestamp: 100 ns since the
+/// year 1. No property's name has a colon.
+pub(crate) fn ticks_name(property: &str) -> String {
+    format!("{property}:ticks")
 }
 
 /// The one type that the values of a property of several types are brought to.
@@ -73,6 +89,8 @@ impl WidenedType {
 pub(crate) struct TableColumns {
     schema: SchemaRef,
     sources: Arc<HashMap<String, ColumnSource>>,
+    /// How many of the last columns are hidden.
+    hidden: usize,
 }
 
 impl TableColumns {
@@ -107,18 +125,48 @@ impl TableColumns {
         if table.has_other() {
             columns.push((Field::new(OTHER_COLUMN, DataType::BinaryView, true), ColumnSource::Other));
         }
+        let hidden = hidden_columns(&columns);
+        let hidden_count = hidden.len();
+        columns.extend(hidden);
         let sources = columns.iter().map(|(field, source)| (field.name().clone(), source.clone())).collect();
         let fields: Vec<Field> = columns.into_iter().map(|(field, _)| field).collect();
-        Self { schema: Arc::new(Schema::new(fields)), sources: Arc::new(sources) }
+        Self { schema: Arc::new(Schema::new(fields)), sources: Arc::new(sources), hidden: hidden_count }
     }
 
+    /// All columns, the hidden ones last.
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The columns that `*` means.
+    pub(crate) fn visible(&self) -> &[FieldRef] {
+        let fields = self.schema.fields();
+        fields.get(..fields.len() - self.hidden).unwrap_or_default()
+    }
+
+    pub(crate) fn hidden_count(&self) -> usize {
+        self.hidden
     }
 
     pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {
         self.sources.get(column)
     }
+}
+
+fn hidden_columns(columns: &[(Field, ColumnSource)]) -> Vec<(Field, ColumnSource)> {
+    let times = columns.iter().filter_map(|(field, source)| match source {
+        ColumnSource::Key if field.name() == TIMESTAMP => Some((Arc::from(TIMESTAMP), false)),
+        ColumnSource::Typed { property, edm: EdmType::DateTime } => Some((Arc::clone(property), true)),
+        _ => None,
+    });
+    let ticks = |(property, nullable): (Arc<str>, bool)| {
+        (Field::new(ticks_name(&property), DataType::Int64, nullable), ColumnSource::Ticks { property })
+    };
+    let mut hidden: Vec<_> = times.map(ticks).collect();
+    if !columns.iter().any(|(field, _)| field.name().eq_ignore_ascii_case(ETAG)) {
+        hidden.push((Field::new(ETAG, DataType::Utf8View, false), ColumnSource::Etag));
+    }
+    hidden
 }
 
 /// Tables whose columns are kept; of others they are made again.

@@ -12,9 +12,10 @@ use datafusion::physical_expr_adapter::PhysicalExprAdapterFactory;
 
 use super::adapter::EntityColumnAdapterFactory;
 use super::columns::{ColumnSource, TableColumns, WidenedType};
+use super::exact_time::ExactTime;
 use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, property_array};
 use rowkey_model::rows::ValueRef;
-use rowkey_model::{EdmType, Entity};
+use rowkey_model::{EdmType, Entity, Value};
 
 /// Some columns of a table, as a scan would give them.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ enum Wanted {
     Timestamp,
     Typed(Arc<str>, EdmType),
     Widened(Arc<str>, WidenedType),
+    Ticks(Arc<str>),
+    OfTimestamp(ExactTime),
 }
 
 impl EntityRows {
@@ -45,6 +48,11 @@ impl EntityRows {
                 (ColumnSource::Key, TIMESTAMP) => Wanted::Timestamp,
                 (ColumnSource::Typed { property, edm }, _) => Wanted::Typed(Arc::clone(property), *edm),
                 (ColumnSource::Widened { property, to, .. }, _) => Wanted::Widened(Arc::clone(property), *to),
+                (ColumnSource::Ticks { property }, _) if **property == *TIMESTAMP => {
+                    Wanted::OfTimestamp(ExactTime::Ticks)
+                }
+                (ColumnSource::Ticks { property }, _) => Wanted::Ticks(Arc::clone(property)),
+                (ColumnSource::Etag, _) => Wanted::OfTimestamp(ExactTime::Etag),
                 _ => return None,
             };
             Some((Column::new(name, place), wanted))
@@ -85,6 +93,11 @@ impl Wanted {
                 let values = entities.map(|entity| entity.get(property).map(ValueRef::from));
                 property_array(*edm, BytesLayout::Views, values)
             }
+            Wanted::Ticks(property) => ExactTime::Ticks.array(entities.map(|entity| match entity.get(property) {
+                Some(Value::DateTime(time)) => Some(*time),
+                _ => None,
+            })),
+            Wanted::OfTimestamp(to) => to.array(entities.map(|entity| Some(entity.timestamp))),
             Wanted::Widened(property, to) => to.array(entities.map(|entity| entity.get(property).map(ValueRef::from))),
         }
     }

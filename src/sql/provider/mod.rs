@@ -7,6 +7,7 @@
 mod adapter;
 mod columns;
 mod entity_rows;
+mod exact_time;
 mod filter;
 mod key_order;
 mod masked;
@@ -18,7 +19,7 @@ mod snapshot_count;
 mod table;
 mod widening;
 
-pub(crate) use columns::{ColumnSource, ColumnsCache, TableColumns, WidenedType};
+pub(crate) use columns::{ColumnSource, ColumnsCache, TableColumns, WidenedType, ticks_name};
 pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::ScanInKeyOrder;
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, batch_rows_min};

@@ -289,7 +289,7 @@ fn table_columns(table: &Table) -> Vec<Column> {
             default: timestamp.then_some(TIMESTAMP_DEFAULT),
         })
     };
-    columns.schema().fields().iter().enumerate().filter_map(column).collect()
+    columns.visible().iter().enumerate().filter_map(column).collect()
 }
 
 fn view_columns(view: &View) -> Vec<Column> {

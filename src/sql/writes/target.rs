@@ -82,8 +82,8 @@ impl Target {
 
     pub fn new(snapshot: TableSnapshot) -> Result<Self> {
         let columns_of_table = TableColumns::of(&snapshot.table);
-        let mut columns = Vec::with_capacity(columns_of_table.schema().fields().len());
-        for field in columns_of_table.schema().fields() {
+        let mut columns = Vec::with_capacity(columns_of_table.visible().len());
+        for field in columns_of_table.visible() {
             let takes = match (field.name().as_str(), columns_of_table.source(field.name())) {
                 (PARTITION_KEY, _) => Takes::PartitionKey,
                 (ROW_KEY, _) => Takes::RowKey,
@@ -92,7 +92,7 @@ impl Target {
                     Takes::Typed { property: Arc::clone(property), edm: *edm, beside: name != &**property }
                 }
                 (_, Some(ColumnSource::Widened { property, .. })) => Takes::Widened { property: Arc::clone(property) },
-                (_, Some(ColumnSource::Key | ColumnSource::Other) | None) => Takes::Other,
+                (_, Some(_) | None) => Takes::Other,
             };
             let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
                 Error::new(SqlState::INTERNAL_ERROR, format!("column \"{}\" has no type", field.name()))

@@ -1,4 +1,5 @@
 use super::*;
+use rowkey_model::DateTime;
 
 fn account() -> AccountName {
     AccountName::parse("acme").expect("an account name")
@@ -140,4 +141,43 @@ fn a_catalog_of_tables_is_written_as_before_there_were_views_and_read_back_eithe
         assert_eq!(serde_json::from_str::<Edit>(&text).expect("reads"), edit);
     }
     assert!(table(4, "Others").is_of_tables());
+}
+
+#[test]
+fn service_settings_go_with_their_tables() {
+    let policy = |id: &str| AccessPolicy {
+        id: id.to_owned(),
+        start: None,
+        expiry: Some(DateTime::from_ticks(7)),
+        permissions: Some("raud".to_owned()),
+    };
+    let set =
+        |table, ids: &[&str]| Edit::SetAccessPolicies { table, policies: ids.iter().map(|id| policy(id)).collect() };
+    let properties = Edit::SetServiceProperties { account: account().as_str().to_owned(), text: "{}".to_owned() };
+    let catalog = three().apply(&[set(1, &["b", "a"]), properties.clone()]).expect("applies");
+    assert_eq!(catalog.access_policies(1), [policy("b"), policy("a")]);
+    assert_eq!((catalog.access_policies(2).len(), catalog.service_properties(&account())), (0, Some("{}")));
+    assert!(catalog.apply(&[set(9, &["a"])]).is_err());
+    let text = serde_json::to_string(&catalog).expect("serializes");
+    assert_eq!(serde_json::from_str::<Catalog>(&text).expect("reads"), catalog);
+    assert!(!set(1, &[]).is_of_tables() && !properties.is_of_tables());
+
+    let keys = |keys: &[&str]| Edit::SetAccountKeys {
+        account: "acme".to_owned(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    };
+    assert!(!keys(&[]).is_of_tables());
+    let with_keys = catalog.apply(&[keys(&["a", "b"])]).expect("applies");
+    assert_eq!(with_keys.account_keys().collect::<Vec<_>>(), [("acme", &["a".to_owned(), "b".to_owned()][..])]);
+    let text = serde_json::to_string(&with_keys).expect("serializes");
+    assert_eq!(serde_json::from_str::<Catalog>(&text).expect("reads"), with_keys);
+    assert_eq!(with_keys.apply(&[keys(&[])]).expect("applies"), catalog);
+
+    let cleared = catalog.apply(&[set(1, &[])]).expect("applies");
+    assert!(cleared.access_policies(1).is_empty());
+    assert!(!serde_json::to_string(&cleared).expect("serializes").contains("access_policies"));
+    // A table that takes the name of one that is gone has none of its policies.
+    let edits = [Edit::DropView { id: 3 }, Edit::DropView { id: 2 }, Edit::DropTable { id: 1 }, table(4, "People")];
+    let dropped = catalog.apply(&edits).expect("applies");
+    assert!(dropped.access_policies(1).is_empty() && dropped.access_policies(4).is_empty());
 }

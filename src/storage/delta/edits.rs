@@ -27,7 +27,10 @@ pub(crate) fn follow_edits(deltas: &mut Deltas, edits: &[Edit]) {
             | Edit::SetFolded { .. }
             | Edit::CreateView { .. }
             | Edit::DropView { .. }
-            | Edit::SetComment { .. } => {}
+            | Edit::SetComment { .. }
+            | Edit::SetAccessPolicies { .. }
+            | Edit::SetServiceProperties { .. }
+            | Edit::SetAccountKeys { .. } => {}
         }
     }
 }

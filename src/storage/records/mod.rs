@@ -11,6 +11,9 @@ pub(crate) const CATALOG_EDITS: u8 = 1;
 /// The same with edits of views and comments among them. Programs that know none refuse the kind by
 /// its number.
 pub(crate) const DEFINITION_EDITS: u8 = 2;
+/// The same with edits of what the Table service keeps beside entities among them. Programs that
+/// know nothing of it refuse the kind by its number.
+pub(crate) const SERVICE_EDITS: u8 = 4;
 /// Records of this kind hold entity writes, and the catalog edits that they bring along.
 pub(crate) const ENTITY_WRITES: u8 = 3;
 
@@ -20,6 +23,12 @@ pub(crate) fn encode_edits(edits: &[Edit]) -> Result<(u8, Vec<u8>)> {
     if edits.iter().any(Edit::concerns_writes) {
         return Ok((ENTITY_WRITES, encode(edits, [].iter()).map_err(failed)?));
     }
-    let kind = if edits.iter().all(Edit::is_of_tables) { CATALOG_EDITS } else { DEFINITION_EDITS };
+    let kind = if edits.iter().any(Edit::is_of_service) {
+        SERVICE_EDITS
+    } else if edits.iter().all(Edit::is_of_tables) {
+        CATALOG_EDITS
+    } else {
+        DEFINITION_EDITS
+    };
     Ok((kind, serde_json::to_vec(edits).map_err(failed)?))
 }

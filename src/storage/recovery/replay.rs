@@ -11,7 +11,7 @@ use crate::delta::{Deltas, TableDelta, follow_edits};
 use crate::error::{Error, Result};
 use crate::key_filter::KeyHash;
 use crate::log::{Checkpoint, Covered, Record};
-use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES};
+use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES, SERVICE_EDITS};
 use rowkey_model::DateTime;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl Recovery {
     pub(crate) fn apply(&mut self, record: &Record) -> Result<(), String> {
         self.log_bytes += record.payload.len() as u64;
         let (edits, writes): (Vec<Edit>, _) = match record.kind {
-            CATALOG_EDITS | DEFINITION_EDITS => {
+            CATALOG_EDITS | DEFINITION_EDITS | SERVICE_EDITS => {
                 let edits = serde_json::from_slice(&record.payload);
                 (edits.map_err(|error| format!("it holds no catalog edits: {error}"))?, Vec::new())
             }

@@ -7,7 +7,7 @@ use super::quarantine::{keep_copy, set_aside};
 use crate::catalog::{Catalog, Edit};
 use crate::error::Result;
 use crate::log::{Covered, Error as LogError, Record, find_faults, find_start};
-use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES};
+use crate::records::{self, CATALOG_EDITS, DEFINITION_EDITS, ENTITY_WRITES, SERVICE_EDITS};
 use crate::recovery::Recovery;
 use rowkey_model::files::{FileStore, paths};
 
@@ -145,7 +145,7 @@ fn count(record: &Record, covered: Covered, names: &mut HashMap<u64, String>, re
         }
     };
     match record.kind {
-        CATALOG_EDITS | DEFINITION_EDITS => {
+        CATALOG_EDITS | DEFINITION_EDITS | SERVICE_EDITS => {
             let Ok(edits) = serde_json::from_slice::<Vec<Edit>>(&record.payload) else { return };
             learn(&edits);
             repair.edits_lost |= !edits_are_kept;

@@ -229,7 +229,9 @@ fn renumbered(edits: &[Edit], numbers: &HashMap<u64, u64>) -> Vec<Edit> {
             | Edit::ReplaceRanges { table, .. }
             | Edit::MaskRows { table, .. }
             | Edit::SetFolded { table, .. }
-            | Edit::TruncateTable { table, .. } => change(table),
+            | Edit::TruncateTable { table, .. }
+            | Edit::SetAccessPolicies { table, .. } => change(table),
+            Edit::SetServiceProperties { .. } | Edit::SetAccountKeys { .. } => {}
             Edit::CreateView { id, reads, .. } => {
                 change(id);
                 reads.iter_mut().for_each(change);

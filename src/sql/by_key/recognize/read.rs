@@ -84,7 +84,7 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
         }
     };
     let columns_max = COLUMNS_MAX.max(places.len() * COLUMNS_EACH_MAX);
-    if !is_point && table.columns().schema().fields().len() > columns_max {
+    if !is_point && table.columns().visible().len() > columns_max {
         return None;
     }
     let columns = EntityRows::new(table.columns(), places)?;

@@ -87,10 +87,10 @@ async fn proposals(
     types: &[Type],
     planner: &StatementPlanner,
 ) -> Result<Vec<Proposal>> {
-    let schema = Arc::clone(TableColumns::of(table).schema());
+    let columns = TableColumns::of(table);
     // Columns of one type of a property, "Age:Int64", are part of the property's own.
-    let properties: Vec<&str> = schema
-        .fields()
+    let properties: Vec<&str> = columns
+        .visible()
         .iter()
         .skip(KEY_COLUMNS)
         .map(|field| field.name().as_str())

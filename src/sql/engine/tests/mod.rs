@@ -8,11 +8,13 @@ mod copying;
 mod crash;
 mod defining_transactions;
 mod definitions;
+mod exact_columns;
 mod import;
 mod import_tables;
 mod key_reads;
 mod key_writes;
 mod maintenance;
+mod odata;
 mod pages;
 mod parameters;
 mod plan_cache;
@@ -61,6 +63,11 @@ fn entities(engine: &Engine, table: &str) -> Option<Vec<Entity>> {
     let batches = snapshot.table_snapshot(table).range(Arc::clone(engine.store().files()), KeyRange::all());
     let batches: Vec<Vec<Entity>> = block_on(batches.try_collect()).expect("entities");
     Some(batches.into_iter().flatten().collect())
+}
+
+/// What a future gives that needs the threads of a runtime.
+fn within_runtime<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
 }
 
 fn session(engine: &Engine) -> Session {

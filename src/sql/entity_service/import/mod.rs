@@ -51,6 +51,7 @@ impl EntityService {
 
     /// The same on the caller's thread, which may block.
     pub fn import_blocking(&self, table: &str, sources: Vec<Source>, options: &ImportOptions) -> Result<ImportReport> {
+        self.principal().expect_owner()?;
         self.import_as_one_of(table, sources, options, &mut NamedTypes::of(&options.types), true)
     }
 

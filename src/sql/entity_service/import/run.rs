@@ -356,7 +356,10 @@ fn applied(table: &Arc<Table>, edits: &[Edit]) -> Result<Table> {
             | Edit::TruncateTable { .. }
             | Edit::CreateView { .. }
             | Edit::DropView { .. }
-            | Edit::SetComment { .. } => {}
+            | Edit::SetComment { .. }
+            | Edit::SetAccessPolicies { .. }
+            | Edit::SetServiceProperties { .. }
+            | Edit::SetAccountKeys { .. } => {}
         }
     }
     Ok(table)

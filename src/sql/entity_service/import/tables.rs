@@ -47,6 +47,7 @@ impl EntityService {
         options: &ImportOptions,
         done: &mut dyn FnMut(&str, ImportReport),
     ) -> Result<Vec<SkippedAccount>> {
+        self.principal().expect_owner()?;
         let account = self.account_of(options);
         let mut skipped: Vec<SkippedAccount> = Vec::new();
         let mut chosen = Vec::new();

@@ -1,0 +1,109 @@
+//! The log of requests, on standard error: a line for each event of our own.
+//!
+//! Spans are of no use where a line tells all of a request, so none are kept; that spares a
+//! collector of them.
+
+use std::fmt;
+
+use rowkey_base::clock::{Clock, SystemClock};
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use super::arguments::LogForm;
+use super::failure::{Failure, tell};
+
+/// What the targets of our own events begin with.
+const OWN: &str = "rowkey::";
+
+/// Writes events from now on.
+pub(super) fn start(form: LogForm) -> Result<(), Failure> {
+    let log = RequestLog { form, clock: SystemClock::new() };
+    tracing::subscriber::set_global_default(log)
+        .map_err(|error| Failure::defect(format!("the log of requests cannot be written: {error}")))
+}
+
+struct RequestLog {
+    form: LogForm,
+    clock: SystemClock,
+}
+
+impl Subscriber for RequestLog {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= Level::INFO && metadata.target().starts_with(OWN)
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(Map::new());
+        fields.0.insert("time".to_owned(), self.clock.now().to_string().into());
+        fields.0.insert("event".to_owned(), event.metadata().target().into());
+        event.record(&mut fields);
+        tell(line(self.form, &fields.0));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+fn line(form: LogForm, fields: &Map<String, Value>) -> String {
+    match form {
+        LogForm::Json => Value::Object(fields.clone()).to_string(),
+        LogForm::Text => {
+            let field = |(name, value): (&String, &Value)| match value {
+                Value::String(text) if !text.is_empty() && !text.contains([' ', '"']) => format!("{name}={text}"),
+                value => format!("{name}={value}"),
+            };
+            fields.iter().map(field).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// The fields of an event.
+struct Fields(Map<String, Value>);
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_for_people_and_for_programs() {
+        let mut fields = Map::new();
+        fields.insert("path".to_owned(), "/a/Tables".into());
+        fields.insert("id".to_owned(), "mine \"1\"".into());
+        fields.insert("status".to_owned(), 200.into());
+        assert_eq!(line(LogForm::Text, &fields), "id=\"mine \\\"1\\\"\" path=/a/Tables status=200");
+        assert_eq!(line(LogForm::Json, &fields), "{\"id\":\"mine \\\"1\\\"\",\"path\":\"/a/Tables\",\"status\":200}");
+    }
+}

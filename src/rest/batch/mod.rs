@@ -1,0 +1,13 @@
+//! Entity group transactions, as SDKs send them and expect their answers (specification,
+//! section 3).
+
+mod answer;
+mod parts;
+mod query;
+mod request;
+mod run;
+
+pub(crate) use run::run;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! A batch of one read.
+
+use super::answer;
+use crate::address::Resource;
+use crate::errors::Failure;
+use crate::operations::{Call, get_entity, query_entities};
+use crate::reply::Reply;
+use crate::request::OperationRequest;
+
+/// Runs it; what goes wrong is the answer's single part.
+pub(super) async fn run(
+    call: &Call,
+    request: &OperationRequest,
+    id: &str,
+    told: impl Fn(&Failure) -> Reply,
+) -> Result<Reply, Failure> {
+    if request.method != "GET" {
+        return Err(Failure::not_valid());
+    }
+    let outcome = match &request.resource {
+        Resource::Entity(table, key) => get_entity(call, request, table, key).await,
+        Resource::Entities(table) => query_entities(call, request, table).await,
+        _ => return Err(Failure::not_valid()),
+    };
+    Ok(answer::query(&outcome.unwrap_or_else(|failure| told(&failure)), id))
+}

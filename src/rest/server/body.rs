@@ -1,0 +1,67 @@
+//! Reading the body of a request, bounded in size and time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+
+use crate::errors::Failure;
+
+/// Largest body (specification, section 1.3).
+const BODY_BYTES_MAX: usize = 4 << 20;
+/// What is read of a larger one, so that the client comes to read the answer.
+const DISCARDED_BYTES_MAX: usize = 64 << 20;
+const BODY_DURATION_MAX: Duration = Duration::from_secs(30);
+
+pub(super) async fn read(body: Body) -> Result<Bytes, Failure> {
+    read_within(BODY_DURATION_MAX, body).await
+}
+
+async fn read_within(duration: Duration, body: Body) -> Result<Bytes, Failure> {
+    match tokio::time::timeout(duration, read_all(body)).await {
+        Ok(read) => read,
+        Err(_) => Err(Failure::timed_out(408)),
+    }
+}
+
+async fn read_all(body: Body) -> Result<Bytes, Failure> {
+    let mut chunks = body.into_data_stream();
+    let (mut read, mut bytes) = (BytesMut::new(), 0usize);
+    while let Some(chunk) = chunks.next().await {
+        // The client is gone, or its framing is wrong.
+        let chunk = chunk.map_err(|_| Failure::not_valid())?;
+        bytes += chunk.len();
+        if bytes <= BODY_BYTES_MAX {
+            read.extend_from_slice(&chunk);
+        } else {
+            read = BytesMut::new();
+        }
+        if bytes > DISCARDED_BYTES_MAX {
+            break;
+        }
+    }
+    if bytes > BODY_BYTES_MAX { Err(Failure::body_too_large()) } else { Ok(read.freeze()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn bodies_are_bounded() {
+        assert_eq!(read(Body::from("text")).await.unwrap(), "text");
+        assert_eq!(read(Body::from(vec![0; BODY_BYTES_MAX])).await.unwrap().len(), BODY_BYTES_MAX);
+        assert_eq!(read(Body::from(vec![0; BODY_BYTES_MAX + 1])).await.unwrap_err().status(), 413);
+        let endless = futures::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from(vec![0; 1 << 20])));
+        assert_eq!(read(Body::from_stream(endless)).await.unwrap_err().status(), 413);
+        let broken = futures::stream::iter([Err::<Bytes, _>(std::io::Error::other("reset"))]);
+        assert_eq!(read(Body::from_stream(broken)).await.unwrap_err().status(), 400);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_times_out() {
+        let silent = futures::stream::pending::<std::io::Result<Bytes>>();
+        assert_eq!(read_within(Duration::from_millis(10), Body::from_stream(silent)).await.unwrap_err().status(), 408);
+    }
+}

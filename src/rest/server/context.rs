@@ -1,0 +1,19 @@
+//! What all requests to a server share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rowkey_sql::engine::Engine;
+use tokio::sync::Semaphore;
+
+use crate::authorization::Accounts;
+
+#[derive(Debug)]
+pub(super) struct ServerContext {
+    pub database: Arc<Engine>,
+    pub accounts: Accounts,
+    pub bound: SocketAddr,
+    pub is_https: bool,
+    /// One for each request that may be under way.
+    pub requests: Semaphore,
+}

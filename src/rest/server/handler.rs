@@ -1,0 +1,248 @@
+//! The way of a request: host, account, signature, operation, and the headers of every answer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use bytes::Bytes;
+use rowkey_base::DateTime;
+use rowkey_formats::entity_json::MetadataLevel;
+use rowkey_model::{AccountName, TableName};
+use rowkey_sql::engine::{EntityService, Principal};
+
+use super::body;
+use super::context::ServerContext;
+use super::host::{expect_own, expect_plain, without_port};
+use crate::address::{Address, QueryOptions, Style};
+use crate::authorization::{AccountKeys, Authority, SignedRequest, authenticate};
+use crate::dispatch::{dispatch, error_form};
+use crate::errors::{ErrorForm, Failure, reply};
+use crate::operations::{Call, cors_headers, preflight, rules_of};
+use crate::reply::Reply;
+use crate::request::{Headers, OperationRequest, tunnelled};
+use crate::version;
+
+/// All a request may take, which is also what `timeout` is at most (specification, section 1.1).
+const REQUEST_DURATION_MAX: Duration = Duration::from_secs(30);
+/// Longest `x-ms-client-request-id` that is echoed (section 1.3).
+const CLIENT_REQUEST_ID_CHARS_MAX: usize = 1024;
+/// The target of the events that tell of requests.
+const REQUEST_LOG: &str = "rowkey::request";
+/// What lies beside the service; no account has such a name.
+const OWN_PATHS: &str = "/_rowkey/";
+
+/// Answers a request, whatever it is.
+pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let headers = headers_of(&parts);
+    let host = host_of(&parts, &headers);
+    if let Some(own) = parts.uri.path().strip_prefix(OWN_PATHS) {
+        let is_own = expect_plain(&host).and_then(|()| expect_own(&host, context.bound));
+        return match is_own {
+            Ok(()) => response(own_answer(own, parts.method.as_str())),
+            Err(failure) => response(Reply::new(failure.status())),
+        };
+    }
+    let began = context.database.clock().elapsed();
+    let request_id = uuid::Uuid::new_v4().to_string();
+    let exchange = Exchange { context: &context, client, host: &host, request_id: &request_id };
+    let answered = match context.requests.try_acquire() {
+        Ok(_permit) => exchange.answer(&parts, headers.clone(), body).await,
+        Err(_) => exchange.failed(&Failure::busy(), ErrorForm::Json(MetadataLevel::Minimal)),
+    };
+    let is_head = parts.method.as_str() == "HEAD";
+    let answered = exchange.with_ids(answered, &headers, &parts);
+    // Without the query, which may hold a signature.
+    tracing::info!(
+        target: REQUEST_LOG,
+        request_id,
+        client_request_id = headers.get("x-ms-client-request-id"),
+        client = %client,
+        method = %parts.method,
+        path = parts.uri.path(),
+        status = answered.status(),
+        bytes = answered.body().len(),
+        micros = context.database.clock().elapsed().saturating_sub(began).as_micros() as u64,
+    );
+    response(if is_head { answered.without_body() } else { answered })
+}
+
+/// `/_rowkey/health`: the process answers; `/_rowkey/ready`: so does its data, which is open before
+/// anything is listened to.
+fn own_answer(path: &str, method: &str) -> Reply {
+    match (path, method) {
+        ("health" | "ready", "GET" | "HEAD") => {
+            let body = if method == "HEAD" { "" } else { "ok\n" };
+            Reply::new(200).with_body("text/plain; charset=utf-8".to_owned(), body)
+        }
+        ("health" | "ready", _) => Reply::new(405),
+        _ => Reply::new(404),
+    }
+}
+
+/// A request and its answer.
+struct Exchange<'a> {
+    context: &'a ServerContext,
+    client: SocketAddr,
+    host: &'a str,
+    request_id: &'a str,
+}
+
+impl Exchange<'_> {
+    async fn answer(&self, parts: &Parts, headers: Headers, body: Body) -> Reply {
+        let path = parts.uri.path();
+        let plain = ErrorForm::Json(MetadataLevel::Minimal);
+        let read = expect_plain(self.host)
+            .and_then(|()| expect_own(self.host, self.context.bound))
+            .and_then(|()| Address::parse(without_port(self.host), path))
+            .and_then(|address| Ok((address, QueryOptions::parse(parts.uri.query().unwrap_or_default())?)))
+            .and_then(|(address, options)| Ok((address, options, tunnelled(parts.method.as_str(), &headers)?)));
+        let (address, options, method) = match read {
+            Ok(read) => read,
+            Err(failure) => return self.failed(&failure, plain),
+        };
+        let origin = headers.get("origin").map(str::to_owned);
+        let resource = address.resource.clone();
+        let mut request = OperationRequest { method, resource, options, headers, body: Bytes::new() };
+        let form = error_form(&request);
+        let limited = tokio::time::timeout(REQUEST_DURATION_MAX, self.run(parts, &address, &mut request, body)).await;
+        let outcome = limited.unwrap_or_else(|_| Err(Failure::timed_out(500)));
+        let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
+        match self.owner(&address) {
+            Some(owner) if parts.method.as_str() != "OPTIONS" => {
+                cors_headers(&rules_of(&owner), parts.method.as_str(), origin.as_deref(), reply)
+            }
+            _ => reply,
+        }
+    }
+
+    async fn run(
+        &self,
+        parts: &Parts,
+        address: &Address,
+        request: &mut OperationRequest,
+        body: Body,
+    ) -> Result<Reply, Failure> {
+        if request.method == "OPTIONS" {
+            let rules = self.owner(address).map(|owner| rules_of(&owner)).unwrap_or_default();
+            return preflight(&rules, &request.headers);
+        }
+        if request.headers.get("x-ms-version").is_some_and(|version| !version::is_version(version)) {
+            return Err(Failure::header_value("x-ms-version"));
+        }
+        // A body is read also of those who are not let in, so that they come to read the answer.
+        let read = body::read(body).await;
+        let found = self.context.accounts.find(&address.account, self.context.database.entities());
+        let (account, keys) = found.ok_or_else(Failure::authentication)?;
+        let owner = self.service(&account);
+        let now = self.context.database.clock().now();
+        let authority = self.authority(parts, request, &owner, &keys, now)?;
+        request.body = read?;
+        let call = Call {
+            service: owner.for_principal(authority.principal(account.as_str())),
+            account_url: self.account_url(address),
+        };
+        dispatch(&call, &authority, address, request, self.request_id, now).await
+    }
+
+    /// What the request may do.
+    fn authority(
+        &self,
+        parts: &Parts,
+        request: &OperationRequest,
+        owner: &EntityService,
+        keys: &AccountKeys,
+        now: DateTime,
+    ) -> Result<Authority, Failure> {
+        let headers = |name: &str| request.headers.get(name);
+        let signed = SignedRequest {
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            options: &request.options,
+            headers: &headers,
+            account: owner.account().as_str(),
+            client: self.client.ip(),
+            is_https: self.context.is_https,
+        };
+        let policies = |table: &TableName| {
+            let table = owner.table_id(table.as_str());
+            table.and_then(|id| owner.access_policies(id)).unwrap_or_default()
+        };
+        authenticate(&signed, keys, &policies, now)
+    }
+
+    /// The account's service for its owner, if there is such an account.
+    fn owner(&self, address: &Address) -> Option<EntityService> {
+        let found = self.context.accounts.find(&address.account, self.context.database.entities());
+        found.map(|(account, _)| self.service(&account))
+    }
+
+    fn service(&self, account: &AccountName) -> EntityService {
+        self.context.database.entities_of(account, &Principal::new(account.as_str()))
+    }
+
+    /// The account's URL as the client wrote it.
+    fn account_url(&self, address: &Address) -> String {
+        let suffix = if address.is_secondary { "-secondary" } else { "" };
+        let scheme = if self.context.is_https { "https" } else { "http" };
+        match address.style {
+            Style::Host => format!("{scheme}://{}", self.host),
+            Style::Path => format!("{scheme}://{}/{}{suffix}", self.host, address.account),
+        }
+    }
+
+    fn failed(&self, failure: &Failure, form: ErrorForm) -> Reply {
+        reply(failure, form, self.request_id, self.context.database.clock().now())
+    }
+
+    /// Adds the headers of every answer (section 2.1).
+    fn with_ids(&self, reply: Reply, headers: &Headers, parts: &Parts) -> Reply {
+        let own = headers.get("x-ms-version").filter(|version| version::is_version(version)).map(str::to_owned);
+        let version = own.or_else(|| {
+            let options = QueryOptions::parse(parts.uri.query().unwrap_or_default()).ok()?;
+            let named = options.given("api-version").or_else(|| options.given("sv"))?;
+            version::is_version(named).then(|| named.to_owned())
+        });
+        let version = version.unwrap_or_else(|| version::DEFAULT.to_owned());
+        let mut reply = reply.with("x-ms-request-id", self.request_id).with("x-ms-version", version);
+        let client_id = headers.get("x-ms-client-request-id");
+        if let Some(id) = client_id.filter(|id| {
+            id.len() <= CLIENT_REQUEST_ID_CHARS_MAX && id.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        }) {
+            reply = reply.with("x-ms-client-request-id", id);
+        }
+        reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
+    }
+}
+
+fn headers_of(parts: &Parts) -> Headers {
+    let mut headers = Headers::default();
+    for (name, value) in &parts.headers {
+        headers.add(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
+    }
+    headers
+}
+
+/// The host of the request's URL, where it is a proxy's, or of its header.
+fn host_of(parts: &Parts, headers: &Headers) -> String {
+    let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
+    authority.or_else(|| headers.get("host").map(str::to_owned)).unwrap_or_default()
+}
+
+fn response(reply: Reply) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::from_u16(reply.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in reply.headers() {
+        // What is not ASCII was encoded where it came from a client.
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(*name), HeaderValue::from_str(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    *response.body_mut() = Body::from(reply.into_body());
+    response
+}

@@ -1,0 +1,82 @@
+//! `rowkey.odata` and pages of filters beside the oracle of the specification.
+
+use std::sync::Arc;
+
+use super::{ask, fails, open, rows, session, within_runtime};
+use crate::engine::{EntityOperation, EntityQuery};
+use crate::odata::Filter;
+use crate::odata::oracle::{entities, oracle, text, tree};
+use crate::session::SqlState;
+use rowkey_base::testing::Dice;
+use rowkey_model::files::MemoryStore;
+use rowkey_model::{Entity, TableName};
+
+#[test]
+fn filters_in_sql_and_of_pages_hold_as_the_specification_says() {
+    let mut dice = Dice(2506);
+    let mut matched = 0;
+    for round in 0..8 {
+        let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+        let service = engine.entities();
+        let table = within_runtime(service.create_table(&TableName::parse("Mixed").expect("a name"))).expect("created");
+        for entity in entities(&mut dice) {
+            within_runtime(service.operate(table, &EntityOperation::Insert(entity))).expect("inserted");
+            // Some of them lie in files, and some do not.
+            if dice.chance(20) {
+                within_runtime(service.vacuum(table, round % 2 == 0)).expect("folded");
+            }
+        }
+        let stored = super::entities(&engine, "Mixed").expect("the table");
+        let mut session = session(&engine);
+        for _ in 0..25 {
+            let tree = tree(&mut dice, 3);
+            let filter = text(&tree);
+            let keys = |entity: &Entity| format!("{}|{}", entity.key.partition, entity.key.row);
+            let wanted: Vec<String> = stored.iter().filter(|entity| oracle(&tree, entity)).map(keys).collect();
+            matched += wanted.len();
+            let sql = format!("SELECT partitionkey, rowkey FROM rowkey.odata('mixed', $f${filter}$f$) ORDER BY 1, 2");
+            let found = rows(&mut session, &sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            assert_eq!(found, wanted, "{filter}");
+            let parsed = Filter::parse(&filter).expect("a filter");
+            let mut query = EntityQuery::new(parsed.keys().keys);
+            query.filter = Some(Arc::new(move |entity| parsed.matches(entity)));
+            let page = within_runtime(service.page(table, &query)).expect("a page");
+            assert_eq!(page.entities.iter().map(keys).collect::<Vec<_>>(), wanted, "{filter}");
+        }
+    }
+    assert!(matched > 500, "{matched} matches");
+}
+
+#[test]
+fn a_filter_stands_in_from_like_a_table() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let export = "{\"PartitionKey\":\"Sales\",\"RowKey\":\"1\",\"Age\":41}\n\
+                  {\"PartitionKey\":\"Sales\",\"RowKey\":\"2\",\"Age\":29}\n\
+                  {\"PartitionKey\":\"Sales\",\"RowKey\":\"3\"}\n";
+    super::import(&engine, "Employees", export, 4000).expect("imports");
+    let mut session = session(&engine);
+    let mut found = |sql: &str| ask(&mut session, sql);
+    let filter = "$$PartitionKey eq 'Sales' and not (Age gt 30)$$";
+    assert_eq!(found(&format!("SELECT * FROM rowkey.odata('Employees', {filter})")).len(), 2);
+    assert_eq!(found(&format!("SELECT odata.rowkey FROM rowkey.odata('Employees', {filter}) LIMIT 1")), ["2"]);
+    let join =
+        "SELECT e.age FROM rowkey.odata('Employees', 'Age gt 30') AS e JOIN employees USING (partitionkey, rowkey)";
+    assert_eq!(found(join), ["41"]);
+    found("CREATE VIEW older AS SELECT * FROM rowkey.odata('Employees', 'Age gt 30')");
+    assert_eq!(found("SELECT rowkey FROM older"), ["1"]);
+    let plan = found(&format!("EXPLAIN SELECT * FROM rowkey.odata('Employees', {filter})")).join("\n");
+    assert!(plan.contains("Partition scan of Employees") && plan.contains("PartitionKey = 'Sales'"), "{plan}");
+    let point = "PartitionKey eq 'Sales' and RowKey eq '1'";
+    let plan = found(&format!("EXPLAIN SELECT * FROM rowkey.odata('Employees', $${point}$$)")).join("\n");
+    assert!(plan.contains("Point query on Employees"), "{plan}");
+    for (sql, state) in [
+        ("SELECT * FROM rowkey.odata('Employees', 'Age gt')", SqlState::SYNTAX_ERROR),
+        ("SELECT * FROM rowkey.odata('Employees', 'startswith(A, ''x'')')", SqlState::FEATURE_NOT_SUPPORTED),
+        ("SELECT * FROM rowkey.odata('None', '')", SqlState::UNDEFINED_TABLE),
+        ("SELECT * FROM rowkey.odata('older', '')", SqlState::INVALID_STATEMENT),
+        ("SELECT * FROM rowkey.odata('Employees')", SqlState::INVALID_STATEMENT),
+        ("SELECT * FROM rowkey.odata('Employees', 'a' || 'b')", SqlState::INVALID_STATEMENT),
+    ] {
+        assert_eq!(fails(&mut session, sql), state, "{sql}");
+    }
+}

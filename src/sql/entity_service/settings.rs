@@ -1,0 +1,65 @@
+//! What the Table service keeps beside entities: access policies, service properties, and keys of
+//! accounts.
+
+use super::service::{EntityService, blocking};
+use rowkey_base::Result;
+use rowkey_model::AccessPolicy;
+use rowkey_storage::Edit;
+
+impl EntityService {
+    /// The stored access policies of a table, in their order.
+    ///
+    /// # Errors
+    /// `INSUFFICIENT_PRIVILEGE` for holders of a signature, `UNDEFINED_TABLE` if the table is gone.
+    pub fn access_policies(&self, table: u64) -> Result<Vec<AccessPolicy>> {
+        self.principal().expect_owner()?;
+        self.expect_table(table)?;
+        Ok(self.store.snapshot().catalog.access_policies(table).to_vec())
+    }
+
+    /// Sets all stored access policies of a table; when this returns they are durable.
+    ///
+    /// # Errors
+    /// As for [`EntityService::access_policies`].
+    pub async fn set_access_policies(&self, table: u64, policies: Vec<AccessPolicy>) -> Result<()> {
+        self.principal().expect_owner()?;
+        self.expect_table(table)?;
+        let service = self.clone();
+        let edit = Edit::SetAccessPolicies { table, policies };
+        blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
+    }
+
+    /// The properties of the account's Table service as they were set last, if ever.
+    pub fn service_properties(&self) -> Option<String> {
+        self.store.snapshot().catalog.service_properties(&self.account).map(str::to_owned)
+    }
+
+    /// Sets the properties of the account's Table service; when this returns they are durable.
+    pub async fn set_service_properties(&self, text: String) -> Result<()> {
+        let service = self.clone();
+        let edit = Edit::SetServiceProperties { account: self.account.as_str().to_owned(), text };
+        blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
+    }
+
+    /// The accounts of the data folder that have keys, with these in base64.
+    ///
+    /// # Errors
+    /// `INSUFFICIENT_PRIVILEGE` for holders of a signature.
+    pub fn account_keys(&self) -> Result<Vec<(String, Vec<String>)>> {
+        self.principal().expect_owner()?;
+        let snapshot = self.store.snapshot();
+        Ok(snapshot.catalog.account_keys().map(|(name, keys)| (name.to_owned(), keys.to_vec())).collect())
+    }
+
+    /// Sets all keys of the account, in base64; none of them takes the account away from the Table
+    /// service, and leaves its tables. When this returns it is durable.
+    ///
+    /// # Errors
+    /// As for [`EntityService::account_keys`].
+    pub async fn set_account_keys(&self, keys: Vec<String>) -> Result<()> {
+        self.principal().expect_owner()?;
+        let service = self.clone();
+        let edit = Edit::SetAccountKeys { account: self.account.as_str().to_owned(), keys };
+        blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
+    }
+}

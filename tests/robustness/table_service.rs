@@ -1,0 +1,148 @@
+//! Where `rowkey serve` serves the Table service, and where not.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::server::Server;
+use crate::scratch::Scratch;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Ended when it is dropped.
+struct Serving {
+    process: Child,
+    /// What it announced on standard output.
+    announced: String,
+}
+
+impl Serving {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
+            .args(["serve", "--data", ":memory:", "--pg", "127.0.0.1:0"])
+            .args(arguments)
+            .env_remove("ROWKEY_ACCOUNTS")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut out = BufReader::new(process.stdout.take().expect("piped"));
+        let mut announced = String::new();
+        while !announced.contains("Ctrl-C") {
+            let read = out.read_line(&mut announced).expect("text");
+            assert!(read > 0, "it ended after {announced}");
+        }
+        Self { process, announced }
+    }
+
+    /// Host and port of the Table service.
+    fn rest(&self) -> Option<&str> {
+        let line = self.announced.lines().find(|line| line.contains("SDKs"))?;
+        line.trim().split("//").nth(1)?.split('/').next()
+    }
+
+    /// Ends it and gives what it said on standard error.
+    fn end(mut self) -> String {
+        self.process.kill().expect("it runs");
+        let mut said = String::new();
+        self.process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        said
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut socket = TcpStream::connect(address).expect("it listens");
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn it_is_served_beside_postgres_and_logs_requests() {
+    let serving = Serving::start(&["--rest", "127.0.0.1:0", "--log-requests", "json"]);
+    let address = serving.rest().expect("an address").to_owned();
+    assert!(get(&address, "/_rowkey/ready").starts_with("HTTP/1.1 200"));
+    let answer = get(&address, "/devstoreaccount1/Tables?sig=secret");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let said = serving.end();
+    let line = said.lines().find(|line| line.contains("\"status\":403")).unwrap_or_else(|| panic!("{said}"));
+    let id = answer.split("x-ms-request-id: ").nth(1).and_then(|rest| rest.split("\r\n").next()).expect("an id");
+    assert!(line.contains(id) && line.contains("/devstoreaccount1/Tables") && !line.contains("secret"), "{line}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_a_warning_by_default_and_an_error_where_it_was_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let ended = Server::run(&["serve", "--data", ":memory:", "--pg", "127.0.0.1:0", "--rest", &address], PATIENCE);
+    assert!(!ended.status.success() && ended.said.contains(&address), "{}", ended.said);
+    // Another program may have it already.
+    let _default = TcpListener::bind("127.0.0.1:10002");
+    let serving = Serving::start(&[]);
+    assert_eq!(serving.rest(), None, "{}", serving.announced);
+    let said = serving.end();
+    assert!(said.contains("warning: the Table service is left out"), "{said}");
+    let off = Serving::start(&["--rest", "off"]);
+    assert_eq!(off.rest(), None);
+    assert_eq!(off.end(), "");
+}
+
+#[test]
+fn other_machines_are_let_in_only_where_that_is_said() {
+    let serve = |more: &[&str]| {
+        let arguments = ["serve", "--data", ":memory:", "--pg", "127.0.0.1:0", "--rest", "0.0.0.0:0"];
+        Server::run(&[&arguments[..], more].concat(), PATIENCE)
+    };
+    assert!(serve(&[]).said.contains("there is no TLS"));
+    let scratch = Scratch::new("rest-tls").expect("a folder");
+    let certificate = scratch.path().join("rest.pem");
+    let said = serve(&["--tls-self-signed", certificate.to_str().expect("text")]).said;
+    assert!(said.contains("everybody knows the key"), "{said}");
+    let both = serve(&["--tls-cert", "a.pem"]);
+    assert_eq!(both.status.code(), Some(2), "{}", both.said);
+    let missing = serve(&["--tls-cert", "a.pem", "--tls-key", "b.pem"]);
+    assert!(missing.said.contains("cannot read a.pem"), "{}", missing.said);
+    let insecure = Serving::start(&["--rest", "0.0.0.0:0", "--insecure"]);
+    assert!(insecure.rest().is_some());
+}
+
+#[test]
+fn accounts_get_keys_of_their_own() {
+    let scratch = Scratch::new("rest-accounts").expect("a folder");
+    let data = scratch.path().join("data");
+    let account = |arguments: &[&str]| {
+        let ran = Command::new(env!("CARGO_BIN_EXE_rowkey"))
+            .arg("account")
+            .args(arguments)
+            .args(["--data", data.to_str().expect("text")])
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        if ran.status.success() { Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned()) } else { Err(said) }
+    };
+    let connection = account(&["add", "contoso"]).expect("added");
+    let key = connection.split("AccountKey=").nth(1).and_then(|rest| rest.split(';').next()).expect("a key");
+    assert_eq!(key.len(), 88, "{connection}");
+    assert_eq!(account(&["list"]).expect("listed"), "contoso");
+    let listed = account(&["list", "--keys"]).expect("listed");
+    assert!(listed.starts_with(&format!("contoso {key} ")) && listed.len() == "contoso".len() + 2 * 89, "{listed}");
+    let rotated = account(&["rotate", "contoso"]).expect("rotated");
+    assert!(
+        rotated != key && account(&["list", "--keys"]).expect("listed").starts_with(&format!("contoso {rotated} "))
+    );
+    assert!(account(&["add", "contoso"]).expect_err("twice").contains("has keys"));
+    assert!(account(&["rotate", "other"]).expect_err("unknown").contains("has no keys"));
+    account(&["remove", "contoso"]).expect("removed");
+    assert_eq!(account(&["list"]).expect("listed"), "");
+}
