@@ -121,7 +121,7 @@
 //!
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
-//! | `embedded`, `wire`, `rest`, `command` | embedded API, Postgres wire protocol, the Table service's REST protocol, command line | no |
+//! | `embedded`, `wire`, `rest`, `command` | Rust API, Postgres and REST protocols, command line | no |
 //! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; beside them the entity service; `engine`, which owns a data folder | yes |
 //! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports; the JSON of one entity | no |

@@ -12,7 +12,7 @@ from azure.cosmosdb.table.models import EdmType, Entity, EntityProperty, TablePe
 from azure.cosmosdb.table.tablebatch import TableBatch
 from azure.cosmosdb.table.tableservice import TableService
 
-from checks import check, run
+from checks import check, raises, run
 
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 ACCOUNT = "devstoreaccount1"
@@ -24,14 +24,6 @@ service = TableService(connection_string=CONNECTION)
 logging.getLogger("azure.cosmosdb.table").setLevel(logging.CRITICAL)
 # It tries a transaction that failed again for most of a minute.
 service.retry = no_retry
-
-
-def raises(kind, function, *arguments, **named):
-    try:
-        function(*arguments, **named)
-    except kind as error:
-        return error
-    raise AssertionError(f"{function} did not raise {kind.__name__}")
 
 
 def fresh():

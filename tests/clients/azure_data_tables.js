@@ -6,6 +6,7 @@ const {
   AzureNamedKeyCredential, AzureSASCredential, TableClient, TableServiceClient, TableTransaction, generateAccountSas,
   generateTableSas, odata,
 } = require('@azure/data-tables');
+const { check, run } = require('./checks.js');
 
 const account = 'devstoreaccount1';
 const key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -13,8 +14,6 @@ const url = process.env.ROWKEY_REST;
 const credential = new AzureNamedKeyCredential(account, key);
 const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 const service = new TableServiceClient(url, credential, options);
-const checks = [];
-const check = (name, work) => checks.push([name, work]);
 let tables = 0;
 
 async function fresh() {
@@ -173,16 +172,4 @@ check('service properties', async () => {
   await service.setProperties({ cors: [] });
 });
 
-(async () => {
-  let passed = 0;
-  for (const [name, work] of checks) {
-    try {
-      await work();
-      passed++;
-    } catch (error) {
-      console.error(`FAILED ${name}\n${error.stack}`);
-    }
-  }
-  console.log(`${passed} of ${checks.length} checks passed`);
-  process.exit(passed === checks.length ? 0 : 1);
-})();
+run();

@@ -30,7 +30,7 @@ from azure.data.tables import (
 )
 from azure.data.tables.aio import TableServiceClient as AsyncTableServiceClient
 
-from checks import check, run
+from checks import check, raises, run
 
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 ACCOUNT = "devstoreaccount1"
@@ -39,15 +39,6 @@ CONNECTION = (
     f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={ENDPOINT};"
 )
 service = TableServiceClient.from_connection_string(CONNECTION)
-
-
-def raises(kind, function, *arguments, **named):
-    """The error of this kind that a call ends with."""
-    try:
-        function(*arguments, **named)
-    except kind as error:
-        return error
-    raise AssertionError(f"{function} did not raise {kind.__name__}")
 
 
 def fresh():

@@ -4,6 +4,7 @@
 const assert = require('assert');
 const { promisify } = require('util');
 const azure = require('azure-storage');
+const { check, run } = require('./checks.js');
 
 const key = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 const connection = 'DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;' +
@@ -11,8 +12,6 @@ const connection = 'DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;'
 const service = azure.createTableService(connection).withFilter(new azure.LinearRetryPolicyFilter(0, 1));
 const { entityGenerator: of, TableQuery, TableBatch } = { ...azure.TableUtilities, ...azure };
 const call = (name, ...given) => promisify(service[name].bind(service))(...given);
-const checks = [];
-const check = (name, work) => checks.push([name, work]);
 let tables = 0;
 
 async function fresh() {
@@ -101,16 +100,4 @@ check('signatures', async () => {
     () => insert(table, { PartitionKey: of.String('b'), RowKey: of.String('1') }));
 });
 
-(async () => {
-  let passed = 0;
-  for (const [name, work] of checks) {
-    try {
-      await work();
-      passed++;
-    } catch (error) {
-      console.error(`FAILED ${name}\n${error.stack}`);
-    }
-  }
-  console.log(`${passed} of ${checks.length} checks passed`);
-  process.exitCode = passed === checks.length ? 0 : 1;
-})();
+run();

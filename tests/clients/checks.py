@@ -17,6 +17,15 @@ def equal(found, wanted):
         raise AssertionError(f"found {found!r} ({type(found).__name__}), wanted {wanted!r} ({type(wanted).__name__})")
 
 
+def raises(kind, function, *arguments, **named):
+    """The error of this kind that a call ends with."""
+    try:
+        function(*arguments, **named)
+    except kind as error:
+        return error
+    raise AssertionError(f"{function} did not raise {kind.__name__}")
+
+
 def run():
     """Runs all checks, or those whose names contain an argument. Exits with 1 if one fails."""
     wanted = sys.argv[1:]

@@ -4,9 +4,7 @@
 const assert = require('assert');
 const { Client, Pool, types } = require('pg');
 const Cursor = require('pg-cursor');
-
-const checks = [];
-const check = (name, work) => checks.push([name, work]);
+const { check, run } = require('./checks.js');
 
 async function withClient(work, options = {}) {
   const client = new Client(options);
@@ -161,17 +159,5 @@ check('a pool', async () => {
   await pool.end();
 });
 
-(async () => {
-  types.setTypeParser(types.builtins.JSONB, JSON.parse);
-  let failed = 0;
-  for (const [name, work] of checks) {
-    try {
-      await work();
-    } catch (error) {
-      failed += 1;
-      console.error(`FAILED ${name}\n`, error);
-    }
-  }
-  console.log(`${checks.length - failed} of ${checks.length} checks passed`);
-  process.exit(failed === 0 ? 0 : 1);
-})();
+types.setTypeParser(types.builtins.JSONB, JSON.parse);
+run();

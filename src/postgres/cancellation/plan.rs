@@ -45,8 +45,9 @@ pub fn cancellable(
             None => plan,
         };
         let plan = match plan.downcast_ref::<FilterExec>() {
-            Some(filter) => gathering_less(filter, gathered_max)?,
-            None => plan,
+            // It would gather rows up to this number, whatever the context says; of 1 it gathers none.
+            Some(filter) if gathered_max < filter.batch_size() => Arc::new(filter.with_batch_size(1)?),
+            _ => plan,
         };
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
             return repartitioned(repartition, gathered_max < usize::MAX).map(Transformed::yes);
@@ -78,12 +79,6 @@ fn in_few_rows(
     let inputs = plan.children().into_iter();
     let slices = inputs.map(|input| checked_in_slices(Arc::clone(input), growth.rows_gathered(), token)).collect();
     replace_children_if_necessary(plan, slices)
-}
-
-/// A filter gathers as many rows as the session says: one batch where rows are wide.
-fn gathering_less(filter: &FilterExec, gathered_max: usize) -> Result<Arc<dyn ExecutionPlan>> {
-    let rows = if gathered_max < filter.batch_size() { 1 } else { filter.batch_size() };
-    Ok(Arc::new(filter.with_batch_size(rows)?))
 }
 
 /// Operators that show a value of their input, or a constant, in many rows, or gather many in one.

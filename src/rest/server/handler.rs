@@ -12,7 +12,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use rowkey_base::DateTime;
 use rowkey_formats::entity_json::MetadataLevel;
-use rowkey_model::{AccountName, TableName};
+use rowkey_model::TableName;
 use rowkey_sql::engine::{EntityService, Principal};
 
 use super::body;
@@ -110,11 +110,13 @@ impl Exchange<'_> {
         let resource = address.resource.clone();
         let mut request = OperationRequest { method, resource, options, headers, body: Bytes::new() };
         let form = error_form(&request);
-        let limited = tokio::time::timeout(REQUEST_DURATION_MAX, self.run(parts, &address, &mut request, body)).await;
+        let account = self.account(&address);
+        let run = self.run(parts, &address, account.as_ref(), &mut request, body);
+        let limited = tokio::time::timeout(REQUEST_DURATION_MAX, run).await;
         let outcome = limited.unwrap_or_else(|_| Err(Failure::timed_out(500)));
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
-        match self.owner(&address) {
-            Some(owner) if parts.method.as_str() != "OPTIONS" => {
+        match account {
+            Some((owner, _)) if parts.method.as_str() != "OPTIONS" => {
                 cors_headers(&rules_of(&owner), parts.method.as_str(), origin.as_deref(), reply)
             }
             _ => reply,
@@ -125,11 +127,12 @@ impl Exchange<'_> {
         &self,
         parts: &Parts,
         address: &Address,
+        account: Option<&(EntityService, AccountKeys)>,
         request: &mut OperationRequest,
         body: Body,
     ) -> Result<Reply, Failure> {
         if request.method == "OPTIONS" {
-            let rules = self.owner(address).map(|owner| rules_of(&owner)).unwrap_or_default();
+            let rules = account.map(|(owner, _)| rules_of(owner)).unwrap_or_default();
             return preflight(&rules, &request.headers);
         }
         if request.headers.get("x-ms-version").is_some_and(|version| !version::is_version(version)) {
@@ -137,14 +140,12 @@ impl Exchange<'_> {
         }
         // A body is read also of those who are not let in, so that they come to read the answer.
         let read = body::read(body).await;
-        let found = self.context.accounts.find(&address.account, self.context.database.entities());
-        let (account, keys) = found.ok_or_else(Failure::authentication)?;
-        let owner = self.service(&account);
+        let (owner, keys) = account.ok_or_else(Failure::authentication)?;
         let now = self.context.database.clock().now();
-        let authority = self.authority(parts, request, &owner, &keys, now)?;
+        let authority = self.authority(parts, request, owner, keys, now)?;
         request.body = read?;
         let call = Call {
-            service: owner.for_principal(authority.principal(account.as_str())),
+            service: owner.for_principal(authority.principal(owner.account().as_str())),
             account_url: self.account_url(address),
         };
         dispatch(&call, &authority, address, request, self.request_id, now).await
@@ -176,14 +177,11 @@ impl Exchange<'_> {
         authenticate(&signed, keys, &policies, now)
     }
 
-    /// The account's service for its owner, if there is such an account.
-    fn owner(&self, address: &Address) -> Option<EntityService> {
-        let found = self.context.accounts.find(&address.account, self.context.database.entities());
-        found.map(|(account, _)| self.service(&account))
-    }
-
-    fn service(&self, account: &AccountName) -> EntityService {
-        self.context.database.entities_of(account, &Principal::new(account.as_str()))
+    /// The account's service for its owner, and its keys, if there is such an account.
+    fn account(&self, address: &Address) -> Option<(EntityService, AccountKeys)> {
+        let database = &self.context.database;
+        let (account, keys) = self.context.accounts.find(&address.account, database.entities())?;
+        Some((database.entities_of(&account, &Principal::new(account.as_str())), keys))
     }
 
     /// The account's URL as the client wrote it.

@@ -45,8 +45,8 @@ pub struct ServerOptions {
     pub accounts: Vec<(AccountName, AccountKeys)>,
     /// With it requests come over TLS, and in no other way.
     pub tls: Option<TlsIdentity>,
-    /// Lets other machines in without TLS: signatures are of little use then to whoever listens,
-    /// but everything that is read and written can be seen. Also with the key that everybody knows.
+    /// Accepts plain HTTP from other machines, also with the public key: an eavesdropper sees all
+    /// that is read and written, and can replay signed requests until their signatures expire.
     pub is_insecure_allowed: bool,
     /// Most connections at a time; further ones are closed.
     pub connections_max: usize,
