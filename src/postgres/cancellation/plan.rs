@@ -45,7 +45,7 @@ pub fn cancellable(
             None => plan,
         };
         let plan = match plan.downcast_ref::<FilterExec>() {
-            // It would gather rows up to this number, whatever the context says; of 1 it gathers none.
+            // It gathers by its own number of rows, not the context's; of 1 it gathers none.
             Some(filter) if gathered_max < filter.batch_size() => Arc::new(filter.with_batch_size(1)?),
             _ => plan,
         };
