@@ -158,3 +158,20 @@ fn errors_of_memory_name_no_consumers() {
     assert_eq!(answer.code(), "53200", "{}", answer.text());
     assert!(!answer.text().contains('#') && !answer.text().contains("consumer"), "{}", answer.text());
 }
+
+/// Each of them is a join above the one before, of several batches.
+#[test]
+fn many_correlated_values_of_many_rows_take_memory_by_their_number() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    let rows = "insert into readings (partitionkey, rowkey, value) \
+                select 'p', n::text, n from generate_series(1, 40000) g(n)";
+    for statement in ["create table readings (value int)", rows] {
+        assert_eq!(client.ask(statement).errors, [], "{statement}");
+    }
+    let value = |at: usize| format!("(select max(value) + {at} from readings x where x.rowkey = r.rowkey)");
+    let values: Vec<String> = (0..20).map(value).collect();
+    let sum = format!("select sum({}) from readings r", values.join(" + "));
+    assert_eq!(client.value(&sum), (20_u64 * 40_000 * 40_001 / 2 + 190 * 40_000).to_string());
+    server.assert_well_within(MIBIBYTES_MAX);
+}

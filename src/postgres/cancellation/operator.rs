@@ -14,7 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::Stream;
 use tokio::time::Instant;
 
-use super::row_bytes::{compacted, rows_within, shown_bytes_of};
+use super::row_bytes::{compacted, rows_within, shown_bytes_of, with_few_buffers};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -106,7 +106,10 @@ impl CancellableStream {
             self.budget.row(shown_bytes_of(&batch.slice(0, 1)))?;
         }
         if rows == batch.num_rows() && !is_rest {
-            return Ok(batch);
+            return match self.cut {
+                Cut::Rows(_) => Ok(batch),
+                Cut::Bytes => with_few_buffers(batch),
+            };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);

@@ -9,6 +9,9 @@ use datafusion::common::Result;
 
 use crate::functions::shown_bytes;
 
+/// A list of so many buffers costs little, however few the rows are.
+const SHORT_LIST: usize = 64;
+
 /// What all columns show, in bytes; 0 for those without views.
 pub(super) fn shown_bytes_of(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(shown_bytes).sum()
@@ -31,6 +34,34 @@ pub(super) fn compacted(batch: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.columns().iter().map(compact).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
+}
+
+/// The same rows; columns of more buffers than rows, some of which no row shows, have buffers of
+/// their own. Joins concatenate the lists of buffers of what they build, and each of their batches
+/// has the whole list: with every join above another it would be as many times as long as there
+/// are batches.
+pub(super) fn with_few_buffers(batch: RecordBatch) -> Result<RecordBatch> {
+    let most = batch.num_rows().max(SHORT_LIST);
+    let is_long = |column: &ArrayRef| buffers(column) > most;
+    if !batch.columns().iter().any(is_long) {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().map(|column| match is_long(column) {
+        true => compact(column),
+        false => Ok(Arc::clone(column)),
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns.collect::<Result<Vec<_>>>()?, &options)?)
+}
+
+/// How many buffers a column of views has.
+fn buffers(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Utf8View => array.as_string_view().data_buffers().len(),
+        DataType::BinaryView => array.as_binary_view().data_buffers().len(),
+        DataType::List(_) => buffers(array.as_list::<i32>().values()),
+        _ => 0,
+    }
 }
 
 fn compact(array: &ArrayRef) -> Result<ArrayRef> {
@@ -84,6 +115,19 @@ mod tests {
         assert_eq!(rows_within(&rows, 5_000), 1);
         assert_eq!(rows_within(&rows.slice(1, 99), 5_000), 1);
         assert_eq!(rows_within(&rows.slice(2, 98), 5_000), 50);
+    }
+
+    #[test]
+    fn lists_of_buffers_do_not_grow_longer_than_their_rows() {
+        let few = repeated(80);
+        let views = few.as_string_view().views().clone();
+        let many = vec![few.as_string_view().data_buffers()[0].clone(); 81];
+        let many: ArrayRef = Arc::new(StringViewArray::try_new(views, many, None).expect("views"));
+        let rows = batch(vec![many, few]);
+        let mended = with_few_buffers(rows.clone()).expect("rows");
+        assert_eq!(mended, rows);
+        assert_eq!(mended.columns().iter().map(buffers).collect::<Vec<_>>(), [1, 1]);
+        assert!(Arc::ptr_eq(mended.column(1), rows.column(1)));
     }
 
     #[test]
